@@ -105,7 +105,7 @@ def a_question(page: Page) -> None:
 
 def a_turn(page: Page) -> None:
     """Ask the offline model."""
-    page.get_by_label("your words").fill("Which files must I not modify?")
+    page.get_by_label("your message").fill("Which files must I not modify?")
     page.keyboard.press("Enter")
     page.wait_for_selector("article[data-number='288']")
 

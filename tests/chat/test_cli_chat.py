@@ -98,9 +98,9 @@ def test_lines_are_turns_and_commands_and_quit_ends(tmp_path: Path):
     assert done.stdout.splitlines() == [
         "Noted [m1].",
         '[m1] you said: "The port is 8123."',
-        "no rules stand; /pin sets one, and clew finds those that you lay down",
+        "no rules are in force; /pin sets one, and clew finds those in your messages",
     ]
-    assert "no language model" in done.stderr
+    assert "not a language model" in done.stderr
 
 
 def test_the_end_of_the_input_ends_the_chat_and_a_name_resumes_it(tmp_path: Path):
@@ -114,7 +114,7 @@ def test_the_end_of_the_input_ends_the_chat_and_a_name_resumes_it(tmp_path: Path
 def test_a_mistyped_command_is_told_and_the_chat_goes_on(tmp_path: Path):
     done = piped(tmp_path, "/nope\nThe port is 1.\n", "--offline")
     assert done.stdout.splitlines() == [
-        "✗ there is no command '/nope': /help lists what there is",
+        "✗ unknown command '/nope': /help lists the commands",
         "Noted [m1].",
     ]
 
@@ -123,9 +123,9 @@ def test_the_last_chat_is_resumed_and_a_fork_goes_its_own_way(tmp_path: Path):
     piped(tmp_path, "The port is 8123.\n/compact\n", "--offline")
     resumed = piped(tmp_path, "what is the port?\nThe port is 9.\n", "--offline", "--resume")
     assert resumed.stdout.splitlines()[0] == '[m1] you said: "The port is 8123."'
-    name = re.search(r"kept as (\S+);", resumed.stderr)[1]
+    name = re.search(r"saved as (\S+);", resumed.stderr)[1]
     fork = piped(tmp_path, "The host is x.\n", "--offline", "--fork", name)
-    assert f"kept as {name}-fork" in fork.stderr
+    assert f"saved as {name}-fork" in fork.stderr
     assert len(opened(tmp_path, name).view()) + 2 == len(opened(tmp_path, f"{name}-fork").view())
 
 
@@ -185,7 +185,7 @@ def test_a_reply_that_is_interrupted_is_kept_and_the_chat_goes_on(tmp_path: Path
         child.sendline("count")
         child.expect("First")
         child.sendintr()
-        child.expect("interrupted; the part that came is kept as m2")
+        child.expect("interrupted; the partial reply is kept as m2")
         child.expect(PROMPT)
         assert "Here I am." in say(child, "are you there?")
         child.sendline("/quit")
@@ -203,7 +203,7 @@ def test_sixty_turns_on_a_small_window_with_tools_compactions_undo_and_a_kill(tm
     args = ("long", "--offline", "--window", "5000", "--auto", "--root", str(root))
     shown = []
     with terminal(tmp_path, *args, CLEW_DOWN_TO="0.6") as child:
-        assert "rule [p1] stands" in say(
+        assert "rule [p1] is in force" in say(
             child, "Never modify files under legacy/. The deploy token is kestrel-42."
         )
         for number in range(40):
@@ -212,7 +212,7 @@ def test_sixty_turns_on_a_small_window_with_tools_compactions_undo_and_a_kill(tm
                 assert "port = 8123" in say(child, "read app.cfg: what is the port?")
         notices = re.findall(r"◆ compacted as (d\d+)", "".join(shown))
         assert len(notices) >= 2
-        assert "/undo takes it back" in "".join(shown)
+        assert "/undo reverts it" in "".join(shown)
         assert "kestrel-42" in say(child, "What is the deploy token?")
         assert re.search(
             r'\[m\d+\] (?:you said|on record \(d\d+\)): "Part 3 is 37 mm', say(child, "How wide is part 3?")
@@ -256,7 +256,7 @@ def test_the_window_of_a_session_comes_back_when_it_is_resumed(tmp_path: Path):
 
 
 def test_the_model_called_offline_is_the_offline_one(tmp_path: Path):
-    assert "clew/offline (no language model" in piped(tmp_path, "/quit\n", "--model", "offline").stderr
+    assert "clew/offline (not a language model" in piped(tmp_path, "/quit\n", "--model", "offline").stderr
 
 
 def test_a_transcript_is_masked_on_its_way_in(tmp_path: Path):

@@ -97,7 +97,7 @@ def test_a_preview_changes_nothing_and_a_compaction_can_be_undone(long_chat: Cha
 def test_undo_takes_a_number_and_says_when_there_is_nothing(long_chat: Chat):
     with pytest.raises(InputError, match="none to undo"):
         typed(long_chat, "/undo")
-    with pytest.raises(InputError, match="is no number"):
+    with pytest.raises(InputError, match="is not a number"):
         typed(long_chat, "/undo x")
 
 
@@ -114,10 +114,10 @@ def test_expand_opens_a_digest_its_lines_and_its_turns(long_chat: Chat):
 
 def test_rules_are_set_listed_and_taken_off():
     chat = new_chat()
-    assert typed(chat, "/pin never push") == 'p1 stands word for word from now on: "never push"'
+    assert typed(chat, "/pin never push") == 'p1 is pinned: "never push"'
     assert typed(chat, "/pins") == 'p1   "never push" (by hand)'
-    assert "no longer stands" in typed(chat, "/unpin p1 done")
-    assert typed(chat, "/pins").startswith("no rules stand")
+    assert "no longer in force" in typed(chat, "/unpin p1 done")
+    assert typed(chat, "/pins").startswith("no rules are in force")
 
 
 def test_notes_are_kept_listed_and_forgotten():
@@ -208,7 +208,7 @@ def test_export_writes_the_session_once(long_chat: Chat, tmp_path: Path):
     path = tmp_path / "out.clew.zst"
     assert str(path) in typed(long_chat, f"/export {path}")
     assert path.stat().st_mode & 0o077 == 0
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         typed(long_chat, f"/export {path}")
 
 
@@ -234,8 +234,8 @@ def test_progress_tells_the_goal():
 
 def test_the_model_is_told_and_can_be_changed():
     chat = new_chat()
-    assert typed(chat, "/model").startswith("talking to clew/offline")
-    assert typed(chat, "/model offline").startswith("talking to clew/offline")
+    assert typed(chat, "/model").startswith("model clew/offline")
+    assert typed(chat, "/model offline").startswith("model clew/offline")
     with pytest.raises(ClewError):
         typed(chat, "/model openai-chat/")
 
@@ -263,5 +263,5 @@ def test_automatic_compaction_comes_back_as_it_was_left():
 def test_trust_says_what_is_no_instruction_file(tmp_path: Path):
     with pytest.raises(InputError, match="has no root"):
         typed(new_chat(), "/trust AGENTS.md")
-    with pytest.raises(InputError, match="is no instruction file"):
+    with pytest.raises(InputError, match="is not an instruction file"):
         typed(new_chat(root=tmp_path, trusted=True), "/trust notes.md")

@@ -98,7 +98,7 @@ def test_a_second_turn_is_refused_while_one_is_under_way(tmp_path: Path, make):
     until(turn, PLAYED.index("ApprovalRequested") + 1)
     (failed,) = tell(other, "me too")
     assert isinstance(failed, TurnFailed)
-    assert "is under way in another window" in str(failed.error)
+    assert "is running in another window" in str(failed.error)
     turn.send(Answer.YES)
     played(turn)
     assert [item.message.role.value for item in chat.session.view()] == [

@@ -121,7 +121,7 @@ def test_what_steers_agents_is_asked_about_whatever_was_said_before(tmp_path: Pa
     (tmp_path / "CLAUDE.md").write_text("@docs/more.md")
     chat = new_chat(writer(path), root=tmp_path, trusted=True)
     chat.approvals.record("write_file", "c0", "earlier", Answer.ALWAYS)
-    assert [one.what.endswith("what tools, agents or clew do here)") for one in asked(tell(chat, "go"))] == [
+    assert [one.what.endswith("it configures tools, agents or clew)") for one in asked(tell(chat, "go"))] == [
         True
     ]
 

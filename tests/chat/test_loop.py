@@ -178,7 +178,7 @@ def test_a_tool_that_writes_waits_for_a_person(tmp_path: Path):
 def test_without_leave_nothing_is_written_and_the_model_is_told(tmp_path: Path, answers):
     chat = _writing(tmp_path)
     done = [one for one in tell(chat, "write it", answers) if isinstance(one, ToolFinished)]
-    assert [(one.is_error, "said no" in one.text) for one in done] == [(True, True)]
+    assert [(one.is_error, "refused" in one.text) for one in done] == [(True, True)]
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -193,7 +193,7 @@ def test_leave_for_always_outlives_the_process_and_is_on_record(tmp_path: Path):
     assert [(one.event.body["tool"], one.event.body["answer"]) for one in events] == [
         ("write_file", "always")
     ]
-    assert "write_file without being asked" in str(second.requests.assembled().end)
+    assert "write_file without asking" in str(second.requests.assembled().end)
 
 
 def test_what_a_rule_forbids_is_asked_about_again_with_the_rule(tmp_path: Path):
@@ -216,7 +216,7 @@ def test_a_model_that_calls_tools_for_ever_is_stopped(tmp_path: Path):
 def test_a_tool_that_is_not_there_is_an_answer():
     chat = new_chat(ScriptedModel(calling(("rm_rf", {})), "sorry"))
     done = [one for one in tell(chat, "go") if isinstance(one, ToolFinished)]
-    assert [(one.is_error, "there is no tool 'rm_rf'" in one.text) for one in done] == [(True, True)]
+    assert [(one.is_error, "unknown tool 'rm_rf'" in one.text) for one in done] == [(True, True)]
 
 
 # A window that fills ---------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_a_provider_that_counts_more_is_asked_once_more_with_less():
 def test_without_leave_a_request_that_is_too_long_fails_and_says_what_to_type():
     happened = tell(new_chat(ScriptedModel(ContextTooLong("too long"))), "hi")
     assert [one.advice for one in happened if isinstance(one, TurnFailed)] == [
-        "/compact makes room, /auto on lets clew do it when it is time"
+        "/compact makes room, /auto on compacts automatically"
     ]
 
 

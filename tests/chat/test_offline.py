@@ -36,7 +36,7 @@ def test_it_says_that_it_does_not_know():
 
 def test_it_declines_what_a_rule_forbids_and_cites_the_rule():
     chat = new_chat()
-    assert 'rule [p1] stands: "Never modify files under legacy/."' in reply_to(
+    assert 'rule [p1] is in force: "Never modify files under legacy/."' in reply_to(
         chat, "Never modify files under legacy/."
     )
     assert reply_to(chat, "Please delete legacy/old.py").startswith(

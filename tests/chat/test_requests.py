@@ -156,9 +156,9 @@ def test_a_notice_is_told_in_lines_and_in_json():
         "  100 → 40 tokens (-60%); 3 messages → d1",
         "  kept: 1 of 1 rules",
         "  left: 2 values",
-        "  cost: no model · /undo takes it back; /expand d1 opens it",
+        "  cost: no model · /undo reverts it; /expand d1 shows it",
     ]
-    assert notice.to_json()["undo"] == "/undo takes it back; /expand d1 opens it"
+    assert notice.to_json()["undo"] == "/undo reverts it; /expand d1 shows it"
 
 
 def test_counters_are_plain_json():

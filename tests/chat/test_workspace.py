@@ -63,7 +63,7 @@ def test_whatever_a_path_is_it_stays_inside_or_is_refused(path: str, tmp_path_fa
 
 def test_a_search_finds_lines_and_follows_no_link(root: Path):
     assert run(root, "search_files", text="TWO").text == "src/a.py:2: two"
-    assert run(root, "search_files", text="outside").text == "no file has 'outside'"
+    assert run(root, "search_files", text="outside").text == "no file contains 'outside'"
 
 
 def test_a_hard_link_to_a_file_outside_is_neither_read_nor_searched(root: Path):
@@ -71,7 +71,7 @@ def test_a_hard_link_to_a_file_outside_is_neither_read_nor_searched(root: Path):
     told = run(root, "read_file", path="hard.txt")
     assert told.is_error
     assert "hard link" in told.text
-    assert run(root, "search_files", text="outside").text == "no file has 'outside'"
+    assert run(root, "search_files", text="outside").text == "no file contains 'outside'"
     write_text(root, "hard.txt", "mine")
     assert (root.parent / "secret.txt").read_text() == "outside"
     assert run(root, "read_file", path="hard.txt").text.endswith("mine")
@@ -94,7 +94,7 @@ def test_what_is_large_is_cut(root: Path):
         f"[lines 1-{MOST_LINES} of {MOST_LINES + 100}]"
     )
     shown, _, told = run(root, "read_file", path="wide.txt").text.partition("\n")
-    assert (len(shown), told) == (MOST_SHOWN, "[lines 1-1 of 1; line 1 goes on for 988,010 bytes]")
+    assert (len(shown), told) == (MOST_SHOWN, "[lines 1-1 of 1; line 1 has 988,010 bytes more]")
     assert run(root, "write_file", path="x.txt", text="z" * (MOST_WRITTEN + 1)).is_error
 
 
@@ -132,7 +132,7 @@ def test_a_line_that_does_not_fit_is_told_and_stands_first_in_the_next_excerpt(r
     (root / "t.txt").write_text("head\n" + "y" * (MOST_SHOWN + 5))
     assert run(root, "read_file", path="t.txt").text == "head\n[lines 1-1 of 2]"
     assert run(root, "read_file", path="t.txt", start_line=2).text.endswith(
-        "[lines 2-2 of 2; line 2 goes on for 5 characters]"
+        "[lines 2-2 of 2; line 2 has 5 characters more]"
     )
 
 
@@ -157,7 +157,7 @@ def test_a_secret_that_the_model_saw_masked_is_not_lost_when_it_writes_the_file(
 @pytest.mark.parametrize("path", ["new.env", "src/a.py"])
 def test_a_mask_that_stands_for_nothing_in_the_file_is_refused(root: Path, path: str):
     told = run(root, "write_file", path=path, text=mask(f"GITHUB_TOKEN={KEY}").text)
-    assert (told.is_error, "stands for no one secret" in told.text) == (True, True)
+    assert (told.is_error, "does not match exactly one secret" in told.text) == (True, True)
     assert not (root / "new.env").exists()
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 

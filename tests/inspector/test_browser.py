@@ -152,7 +152,7 @@ def test_the_timeline_is_drawn_and_told_in_words(page):
             const { data } = one.getContext('2d').getImageData(0, 0, one.width, one.height);
             return new Set(data).size > 20 }""",
     )
-    assert page.get_by_label("what reshaped the context").locator("tbody tr").count() >= 2
+    assert page.get_by_label("changes of the context").locator("tbody tr").count() >= 2
 
 
 def test_everything_can_be_done_with_keys(page):
@@ -189,7 +189,7 @@ def test_the_chat_and_the_reasons_of_the_timeline_are_in_sight_on_a_phone(browse
     with visiting(browser, server, viewport={"width": 390, "height": 800}) as page:
         go(page, "chat")
         page.wait_for_selector("article[data-number='126']")
-        box = page.get_by_label("your words").bounding_box()
+        box = page.get_by_label("your message").bounding_box()
         assert box["y"] + box["height"] <= 800
         go(page, "timeline")
         why = page.locator(".events td.excerpt").first
@@ -295,7 +295,7 @@ def test_undo_and_redo(own_page, house: House):
     shown = len(Session.open(TOUR, house.store).view())
     go(page, "digests")
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back").wait_for()
+    page.get_by_text("Undone:").wait_for()
     assert len(Session.open(TOUR, house.store).view()) > shown
     page.get_by_role("button", name="Redo").click()
     until(page, "() => document.querySelectorAll('.node').length >= 3")
@@ -336,8 +336,8 @@ def test_a_rule_is_set_changed_and_taken_off(own_page, house: House):
     page.get_by_label("the rule p2").fill("Always run all the tests.")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="revoke rule p3").click()
-    page.get_by_text("p3 no longer stands.").wait_for()
-    page.get_by_text("2 rules no longer stand").wait_for()
+    page.get_by_text("p3 is no longer in force.").wait_for()
+    page.get_by_text("2 rules no longer in force").wait_for()
     assert [pin.quote for pin in Session.open(TOUR, house.store).ledger.pins.active] == [RULE]
 
 
@@ -356,7 +356,7 @@ def test_memory_recalls_and_keeps_notes(own_page):
 def test_a_turn_of_the_chat_comes_in_as_it_is_said(own_page):
     page = own_page
     go(page, "chat")
-    page.get_by_label("your words").fill("What must I never modify?")
+    page.get_by_label("your message").fill("What must I never modify?")
     page.keyboard.press("Enter")
     page.wait_for_selector("article[data-number='128']")
     assert "What must I never modify?" in page.locator("article[data-number='127']").inner_text()
@@ -368,7 +368,7 @@ def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(browser, h
     with server.running(), visiting(browser, server) as page:
         go(page, "chat")
         page.locator("input[type=checkbox]:enabled").wait_for()  # what the settings say has come
-        assert page.get_by_label("compact by itself").is_checked() is auto
+        assert page.get_by_label("compact automatically").is_checked() is auto
 
 
 def test_a_page_follows_a_session_that_another_process_writes(own_page, house: House):
@@ -385,12 +385,12 @@ def test_a_page_that_is_closed_stops_its_turn_and_the_next_may_speak(browser, ho
     with server.running():
         with visiting(browser, server) as page:
             go(page, "chat")
-            page.get_by_label("your words").fill("Set rules.")
+            page.get_by_label("your message").fill("Set rules.")
             page.keyboard.press("Enter")
             page.get_by_role("alertdialog").wait_for()
         with visiting(browser, server) as page:
             go(page, "chat")
-            page.get_by_label("your words").fill("Set rules again.")
+            page.get_by_label("your message").fill("Set rules again.")
             page.keyboard.press("Enter")
             page.get_by_role("button", name="Yes").click()
             page.get_by_role("button", name="Send").wait_for()

@@ -78,7 +78,7 @@ def test_a_port_that_is_taken_is_said(home: Path, house: House, capsys: pytest.C
     server = Server.bind(house.pool)
     port = server.socket.getsockname()[1]
     assert main(["inspect", str(EXAMPLE), "--no-browser", "--port", str(port)]) == 2
-    assert f"port {port} of 127.0.0.1 cannot be had" in capsys.readouterr().err
+    assert f"port {port} of 127.0.0.1 is not available" in capsys.readouterr().err
     server.socket.close()
 
 

@@ -192,7 +192,7 @@ def test_what_is_not_there_is_said_in_words(server: Server, known: dict[str, str
     answer = ask(server, "/api/page?session=nobody", headers=known)
     assert (answer.status, json.loads(answer.body)["error"]) == (
         404,
-        "there is no session 'nobody': the list of sessions shows what there is",
+        "there is no session 'nobody': choose one from the list of sessions",
     )
 
 

@@ -197,7 +197,7 @@ def test_what_is_said_in_a_chat_is_drawn_once_while_its_turn_is_under_way(browse
         go(page, "chat")
         page.wait_for_selector("article[data-number='126']")
         held = Held(page, "/api/size?", stale=False)
-        page.get_by_label("your words").fill("Set rules.")
+        page.get_by_label("your message").fill("Set rules.")
         page.keyboard.press("Enter")
         page.get_by_role("alertdialog").wait_for()
         with page.expect_event("requestfinished", lambda request: "/api/page?" in request.url):
@@ -212,7 +212,7 @@ def test_what_was_said_in_a_chat_stays_until_the_log_shows_it(own_page):
     page.wait_for_selector("article[data-number='126']")
     held = Held(page, "/api/page?")
     words = "What must I never modify?"
-    page.get_by_label("your words").fill(words)
+    page.get_by_label("your message").fill(words)
     page.keyboard.press("Enter")
     page.locator(".talk [aria-busy]").wait_for()
     page.get_by_role("button", name="Send").wait_for()

@@ -136,7 +136,7 @@ def test_the_timeline_says_why_for_undo_and_switch_and_knows_summaries_of_other_
     with house.pool.open(TOUR) as handle:
         events = timeline.timeline(handle)["events"]
     assert [(one["kind"], one["reason"]) for one in events[-4:]] == [
-        ("undo", f"taken back: {last}"),
+        ("undo", f"undone: {last}"),
         ("switch", "compaction was switched off: the whole history is shown"),
         ("switch", "compaction was switched on again"),
         ("summary", "compacted here by the tool that wrote this session"),

@@ -68,6 +68,6 @@ def test_a_secret_is_masked(house: House, tmp_path: Path):
 
 def test_a_file_that_is_there_is_not_overwritten(house: House, tmp_path: Path):
     (tmp_path / "story.html").write_text("mine")
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         export_session(house.pool, TOUR, tmp_path / "story.html")
     assert (tmp_path / "story.html").read_text() == "mine"

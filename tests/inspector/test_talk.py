@@ -40,7 +40,7 @@ def test_two_turns_at_once_are_refused(house: House):
     talk.patience_seconds = 0
     first = talk.say("one", auto=False)
     next(first)
-    with pytest.raises(InputError, match="a turn is under way"):
+    with pytest.raises(InputError, match="a turn is running"):
         talk.say("two", auto=False)
     assert list(first)
     assert list(talk.say("three", auto=False))
@@ -115,7 +115,7 @@ def test_a_warning_names_what_the_page_has_and_no_command_of_the_terminal(house:
 
 
 def test_commands_of_the_terminal_are_not_for_the_page(house: House):
-    with pytest.raises(InputError, match="commands are for the terminal"):
+    with pytest.raises(InputError, match="commands work in the terminal only"):
         PageChats(house.pool).on(TOUR).say("/export /tmp/x", auto=False)
 
 
@@ -128,10 +128,10 @@ def test_what_a_tool_would_change_is_asked_for_and_each_answer_counts_once(house
     turn = talk.say("Set rules.", auto=False)
     first = wanted(turn)
     talk.answer(first["call_id"], "yes")
-    with pytest.raises(InputError, match="this is not asked"):
+    with pytest.raises(InputError, match="no approval is pending"):
         talk.answer(first["call_id"], "yes")
     second = wanted(turn)
-    with pytest.raises(InputError, match="this is not asked"):
+    with pytest.raises(InputError, match="no approval is pending"):
         talk.answer(first["call_id"], "yes")
     talk.answer(second["call_id"], "no")
     assert [one["is_error"] for one in turn if one["is"] == "done"] == [True]

@@ -1,4 +1,4 @@
-"""A chat on a session: the turn loop, its tools and its commands, and a model for when there is none."""
+"""A chat on a session: the turn loop, its tools and commands, and an offline model."""
 
 from clew.chat.events import (
     Answer,

@@ -23,14 +23,14 @@ from clew.secrets.mask import own_key
 from clew.session import Session
 
 LONGEST_TEXT = 300
-"""Characters of what a file is to hold; a note or a rule is shown whole."""
+"""Characters shown of a file's new content; a note or a rule is shown whole. Chosen by hand."""
 STEERING = frozenset(
     {
         *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "clew.md"),
         *("clew.toml", "pyproject.toml"),
     }
 )
-"""Files that say what agents and clew do here."""
+"""Files that configure agents and clew: writing to them is approved every time."""
 STEERING_FOLDERS = frozenset(
     {
         *(".git", ".hg", ".svn", ".claude", ".clew", ".codex", ".gemini", ".agents", ".github", ".vscode"),
@@ -55,19 +55,19 @@ RUNNING = (
     *("pytest.ini", "sitecustomize.py", "usercustomize.py", "*.pth", ".bashrc", ".bash_profile", ".zshrc"),
     *(".profile", "cargo.toml", "deno.json*", "procfile", "vagrantfile"),
 )
-"""Files that tools run, or run something because of: names and patterns, in lower case."""
+"""Files that other tools execute or that make them execute something: patterns in lower case."""
 
 
-# What it would do ------------------------------------------------------------------------------------
+# Description of a call -------------------------------------------------------------------------------
 
 
 def describe_call(name: str, arguments: Mapping[str, Any], root: Path | None = None) -> str:
-    """Say in one line what a call would do."""
+    """Describe in one line what a call would do."""
     match name, dict(arguments):
         case "write_file", {"path": str(path), "text": str(text)}:
             return f"{_writing(path, root)} with {characters(len(text))}: {_short(text)}"
         case "remember", {"text": str(text)}:
-            return f"keep a note {_terms(arguments)}: {_flat(text)}"
+            return f"save a note {_terms(arguments)}: {_flat(text)}"
         case "forget", {"note": str(note)}:
             return (
                 f"forget the note {_flat(note)} (because: {_flat(arguments.get('why') or 'no reason given')})"
@@ -78,7 +78,7 @@ def describe_call(name: str, arguments: Mapping[str, Any], root: Path | None = N
 
 
 def _writing(path: str, root: Path | None) -> str:
-    """Say whether a file would be made or overwritten, and how much of it there is."""
+    """Say whether a file would be created or overwritten, with its current size."""
     shown = _flat(path) if path == path.strip() and ": " not in path else f'"{_flat(path)}"'
     try:
         place = inside(root, path) if root else None
@@ -91,12 +91,12 @@ def _writing(path: str, root: Path | None) -> str:
 
 
 def characters(count: int) -> str:
-    """Return a number of characters in words."""
+    """Return a number of characters as text."""
     return "1 character" if count == 1 else f"{count:,} characters"
 
 
 def _terms(arguments: Mapping[str, Any]) -> str:
-    """Say for how wide a note would hold, as what, and how long."""
+    """Return the scope, category, priority, key and lifetime of a note."""
     told = [f"for the {arguments.get('scope') or 'workspace'}"]
     told += [str(arguments[name]).replace("_", " ") for name in ("category",) if arguments.get(name)]
     told += [f"{arguments['priority']} priority"] if arguments.get("priority") else []
@@ -115,11 +115,11 @@ def _short(text: str) -> str:
     return f"{flat[:LONGEST_TEXT]}… and {characters(more)} more" if more > 0 else flat
 
 
-# What stands against it ------------------------------------------------------------------------------
+# Rules and sensitive files ---------------------------------------------------------------------------
 
 
 def against(pins: tuple[Pin, ...], arguments: Mapping[str, Any], root: Path | None = None) -> Iterator[Pin]:
-    """Yield the prohibitions that name the place which a call would write to, as given or by a link."""
+    """Yield the prohibitions that name the path a call would write to, as given or through a link."""
     places = target_paths(arguments, root)
     for pin in pins:
         scopes = pin.scope.paths if pin.kind is Kind.PROHIBITION else ()
@@ -128,7 +128,7 @@ def against(pins: tuple[Pin, ...], arguments: Mapping[str, Any], root: Path | No
 
 
 def is_sensitive(arguments: Mapping[str, Any], root: Path | None = None) -> bool:
-    """Return whether a call would write to a file that says what agents, clew or git do here, or runs."""
+    """Return whether a call would write to a file that configures agents, clew or git, or is executed."""
     return any(
         parts and (parts[-1] in STEERING or not STEERING_FOLDERS.isdisjoint(parts) or _runs(parts[-1]))
         for parts in (PurePosixPath(folded(place)).parts for place in target_paths(arguments, root))
@@ -140,21 +140,21 @@ def _runs(name: str) -> bool:
 
 
 def target_paths(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, ...]:
-    """Return the place that a call would write to: as it is named, and where that leads below the root."""
+    """Return the path that a call would write to, as given and with links resolved."""
     path = arguments.get("path")
     if not isinstance(path, str):
         return ()
     try:
         leads = called(root, inside(root, path)) if root else path
-    except InputError:  # it leads nowhere, and the tool will say so
+    except InputError:  # outside the root: the tool itself reports it
         leads = path
     return tuple(dict.fromkeys((normpath(path), leads)))
 
 
 def covers(scope: str, path: str) -> bool:
-    """Tell whether a path as a rule names it holds another: ``legacy/`` holds ``legacy/a.py``.
+    """Return whether a rule's path covers another: ``legacy/`` covers ``legacy/a.py``.
 
-    Letters count the same in either case: on many disks they are, and elsewhere it is only asked once more.
+    Case is ignored, as on many file systems; elsewhere this only means one more question.
     """
     place, scope = folded(normpath(path)).strip("/"), folded(scope)
     if "*" in scope.rstrip("/*"):
@@ -164,25 +164,25 @@ def covers(scope: str, path: str) -> bool:
 
 
 def folded(path: str) -> str:
-    """Return a path so that two names of one file on any disk are the same."""
+    """Return a path normalised (NFC, case-folded), so that two spellings of one file are equal."""
     return normalize("NFC", path).casefold()
 
 
 INSTRUCTIONS = "instructions:"
-"""Begins what is allowed where no tool is: that a file which the session wrote counts as instructions."""
+"""Prefix of approvals without a tool: a file that the session wrote may be used as instructions."""
 
 
 class Approvals:
-    """The answers of one session, for one root."""
+    """The stored approvals of one session for one root."""
 
     def __init__(self, session: Session, root: Path | None = None) -> None:
-        """Read what was answered before."""
+        """Read the approvals that were recorded before."""
         self._session = session
         self._root = root.resolve().as_posix() if root else ""
         self.always: set[str] = set()
-        """The tools that need not be asked about any more."""
+        """The tools approved for the rest of the session."""
         self.places: set[str] = set()
-        """The files that a tool was allowed to write to, whoever says so."""
+        """The files that a tool was allowed to write to, with or without a valid seal."""
         self._instructions: set[str] = set()
         for stored in session.store.read(session.ctx, kinds=[APPROVAL.name]):
             self._take(stored.event.body)
@@ -200,25 +200,25 @@ class Approvals:
             self.always.add(tool)
 
     def _seal(self, tool: str, answer: str) -> str:
-        """Return what only this computer's clew can write behind an answer."""
+        """Return a keyed hash that proves that clew on this computer recorded the answer."""
         ctx = self._session.ctx
         told: JsonObject = {"for": [ctx.workspace, ctx.session, self._root], "tool": tool, "answer": answer}
         return blake2b(canonical(told), key=own_key(), digest_size=16, person=b"clew-approval").hexdigest()
 
     def holds(self, tool: str) -> bool:
-        """Tell whether a person said that this tool need not be asked about any more."""
+        """Return whether a person approved this tool for the rest of the session."""
         return tool in self.always
 
     def counts(self, path: str, sha256: str) -> bool:
-        """Tell whether a person said that a file which the session wrote counts as instructions."""
+        """Return whether a person trusts this content of a file that the session wrote."""
         return _as_instructions(path, sha256) in self._instructions
 
     def trust_file(self, path: str, sha256: str) -> None:
-        """Keep that a person lets a file count as instructions, with just these words in it."""
+        """Record that a person trusts a file as instructions, with exactly this content."""
         self.record(_as_instructions(path, sha256), "", f"follow {path}", Answer.YES)
 
     def record(self, tool: str, call_id: str, what: str, answer: Answer, place: str = "") -> None:
-        """Keep an answer; ``place`` is the file that the tool would write to."""
+        """Record an answer; ``place`` is the file that the tool would write to."""
         body: JsonObject = {
             "tool": tool,
             "call": call_id,
@@ -233,6 +233,6 @@ class Approvals:
 
 
 def _as_instructions(path: str, sha256: str) -> str:
-    """Return what is allowed when a file may count as instructions; it tells nothing of the path."""
+    """Return the approval's name for a trusted file: a hash that does not reveal the path."""
     told: JsonObject = {"path": path, "sha256": sha256}
     return f"{INSTRUCTIONS}{blake2b(canonical(told), digest_size=16).hexdigest()}"

@@ -1,6 +1,6 @@
-"""What happens in a turn, as typed values: whoever shows a chat draws these, and nothing else.
+"""Events of a chat turn, as typed values.
 
-Commands tell in the same values, so a terminal, a page and a test look at a chat in one way.
+The terminal, the inspector and tests consume the same events; commands yield them too.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from clew.providers.model import Stop
 
 
 class Answer(StrEnum):
-    """What a person says when leave is asked for."""
+    """A person's answer to an ``ApprovalRequested`` event."""
 
     YES = "yes"
     ALWAYS = "always"
-    """Yes, and the same need not be asked again in this session."""
+    """Yes, and do not ask again for this tool in this session."""
     NO = "no"
 
 
 @dataclass(frozen=True, slots=True)
 class UserStored:
-    """The user's words are in the log. Whatever goes wrong from here on, they stay."""
+    """The user's message is in the log. It stays there even if the turn fails."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A few words of the reply, as they come."""
+    """A piece of the streamed reply."""
 
     text: str
     thinking: bool = False
@@ -42,7 +42,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class ReplyStored:
-    """The reply is whole and in the log."""
+    """The reply is complete and in the log."""
 
     id: str
     message: Message
@@ -61,19 +61,19 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A tool would change something: send an ``Answer`` into the turn. None counts as no."""
+    """A tool wants to change something: send an ``Answer`` into the turn. None counts as no."""
 
     call_id: str
     tool: str
     what: str
-    """What would happen, in one line for people; the words in it are the model's."""
+    """One line that describes the change; it quotes the model's arguments."""
     against: tuple[str, ...] = ()
-    """Rules that hold against it, each as ``p1 "never touch legacy/"``."""
+    """Rules that forbid it, each as ``p1 "never touch legacy/"``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool has answered, and the answer is kept."""
+    """A tool has returned; its result will be stored."""
 
     call_id: str
     name: str
@@ -84,21 +84,21 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ViewCompacted:
-    """The view was made smaller. Never hidden: the notice says why, what was kept, and how to undo it."""
+    """The view was compacted. The notice says why, what was kept, and how to undo it."""
 
     notice: CompactionNotice
 
 
 @dataclass(frozen=True, slots=True)
 class ChatWarning:
-    """Something a person should know before it matters."""
+    """A warning for the person, for example that the window is nearly full."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """The turn could not be finished; the log is whole, and the user's words are in it."""
+    """The turn could not be finished; the log is consistent and has the user's message."""
 
     error: ClewError
     advice: str = ""
@@ -106,22 +106,22 @@ class TurnFailed:
 
 @dataclass(frozen=True, slots=True)
 class TurnStopped:
-    """Somebody interrupted the turn."""
+    """The turn was interrupted."""
 
     kept: str | None = None
-    """The id of the part of the reply that had come; None where there was none."""
+    """The id of the stored partial reply; None if nothing had arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """What a command has to say."""
+    """Text printed by a command."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChatEnded:
-    """The person is done."""
+    """The person ended the chat."""
 
 
 ChatEvent: TypeAlias = (
@@ -140,4 +140,4 @@ ChatEvent: TypeAlias = (
 )
 
 Turn: TypeAlias = Generator[ChatEvent, Answer | None, None]
-"""What happens, one thing after the other; after ``ApprovalRequested`` it is sent an ``Answer``."""
+"""The events of a turn in order; after ``ApprovalRequested``, send an ``Answer`` into it."""

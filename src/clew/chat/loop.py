@@ -1,8 +1,8 @@
-"""The turn loop: a user's words go in, events come out. No terminal, no page, no thread.
+"""The turn loop: takes a user's message and yields events. It knows no terminal, page or thread.
 
-A turn is a generator of ``ChatEvent``. After ``ApprovalRequested`` it wants to be sent an ``Answer``; to
-interrupt it, throw ``KeyboardInterrupt`` into it, or let one arise inside. Whatever happens, the user's words
-are in the log before the model is asked, and no tool call is left without an answer.
+A turn is a generator of ``ChatEvent``. After ``ApprovalRequested``, send an ``Answer`` into it; to interrupt
+it, throw ``KeyboardInterrupt`` into it, or raise one inside. In every case the user's message is in the log
+before the model is called, and no tool call is left without a result.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from clew.session import Session
 __all__ = ["MAKE_ROOM", "Chat", "Turn"]
 
 MOST_ROUNDS = 40
-"""Requests of one turn: a model that calls tools for ever is stopped."""
+"""Most requests of one turn, so that a model that calls tools for ever is stopped. Chosen by hand."""
 GO_ON = "Go on where you stopped."
 BROKE_OFF = "\n\n[the reply broke off here]"
 INTERRUPTED = "\n\n[interrupted by the user]"
-UNDER_WAY = "wait until it is over, or stop it there; nothing was kept of what you said"
+UNDER_WAY = "wait until it ends, or stop it there; your message was not stored"
 
 Asking: TypeAlias = Generator[ChatEvent, Answer | None, Reply | None]
 
 
 class Chat:
-    """A session, the model that it talks to, and the tools of that model."""
+    """A conversation: a session, a model, and the model's tools."""
 
     def __init__(
         self,
@@ -64,13 +64,13 @@ class Chat:
         memory: Memory,
         instructions: InstructionTracker,
     ) -> None:
-        """Take what a chat is made of; ``open_chat`` puts it together."""
+        """Store the parts; use ``open_chat`` to create a chat."""
         self.session = session
         self.model = model
         self.toolset = toolset
         self.memory = memory
         self.auto = False
-        """Whether clew compacts unasked."""
+        """Whether clew compacts automatically."""
         self._chosen = Choices()
         self.approvals = instructions.approvals
         self.progress = ProgressTracker(session, memory)
@@ -81,7 +81,7 @@ class Chat:
         self._fitter = RequestFitter(session, self.requests, self._calls)
 
     def set_model(self, model: StreamingModel) -> None:
-        """Go on with another model. One behind an API also sets the window, and writes digests' prose."""
+        """Continue with another model. A remote model also sets the window and becomes the summariser."""
         self._hang_up()
         self.model = model
         self.session.summariser = None
@@ -90,7 +90,7 @@ class Chat:
             self.session.set_model(model.name.partition("/")[2])
 
     def choose(self, chosen: Choices) -> None:
-        """Take what a person chose; it is kept with the session, as soon as anything is said in it."""
+        """Apply a person's choices; they are stored with the session once it has a message."""
         self._chosen = chosen.over(self._chosen)
         if chosen.auto is not None:
             self.auto = chosen.auto
@@ -100,11 +100,11 @@ class Chat:
             keep_choices(self.session, self._chosen)
 
     def trust(self, path: str) -> None:
-        """Let an instruction file that this session wrote count."""
+        """Trust an instruction file that this session wrote."""
         self._instructed.trust(path)
 
     def close(self) -> None:
-        """Take a last checkpoint, and let go of the model's connections."""
+        """Take a last progress checkpoint and close the model's connections."""
         self.progress.take("the chat ended")
         self._hang_up()
 
@@ -115,25 +115,25 @@ class Chat:
     # A turn ----------------------------------------------------------------------------------------------
 
     def turn(self, text: str) -> Turn:
-        """Take the user's words, and go on until the model is done."""
+        """Store the user's message and run the model and its tools until the model is done."""
         return self._alone(self._turn(text))
 
     def again(self) -> Turn:
-        """Ask the model once more for what was said last, without a new turn."""
+        """Call the model again without a new message of the user."""
         return self._alone(self._again())
 
     def _alone(self, turn: Turn) -> Turn:
-        """Play a turn while no other is under way; wherever somebody interrupts it, it ends as stopped."""
+        """Run a turn under the session's turn lock; yield ``TurnFailed`` if another turn holds it."""
         with turn_lock(self.session) as alone:
             if alone:
                 yield from self._whole(turn)
             else:
-                what = f"a turn of {self.session.name} is under way in another window"
+                what = f"a turn of {self.session.name} is running in another window"
                 with suppress(KeyboardInterrupt):
                     yield TurnFailed(InputError(what, UNDER_WAY))
 
     def _whole(self, turn: Turn) -> Turn:
-        """Play a turn so that no call is left without an answer, whatever breaks it off."""
+        """Run a turn; if it is interrupted, add a result to every open tool call."""
         self._tool_runner.settle()
         try:
             yield from turn
@@ -167,7 +167,7 @@ class Chat:
             try:
                 reply = yield from self._reply(body)
             except ContextTooLong as error:
-                # Its provider counts more than clew does: once, room is made for that too.
+                # The provider counts more tokens than clew: compact once more and retry.
                 if squeezed or not (
                     yield from self._fitter.squeezed(self.session.tokens // 2, auto=self.auto)
                 ):
@@ -180,14 +180,14 @@ class Chat:
             if answered is None:
                 return
             signals = answered
-        yield ChatWarning(f"stopped after {MOST_ROUNDS} requests in one turn; say go on, or /retry")
+        yield ChatWarning(f"stopped after {MOST_ROUNDS} requests in one turn; ask to continue, or /retry")
 
     # Before a request ------------------------------------------------------------------------------------
 
     def _prepared(
         self, signals: tuple[Signal, ...], *, first: bool
     ) -> Generator[ChatEvent, Answer | None, JsonObject | None]:
-        """Return the body to send; None where nothing can be sent."""
+        """Return the request body; None if no request fits."""
         try:
             assembled = yield from self._fitter.fitted(signals, first=first, auto=self.auto)
         except BudgetExceeded as error:
@@ -198,23 +198,23 @@ class Chat:
         return body
 
     def compact(self, focus: str | None = None) -> Turn:
-        """Compact now; nothing happens where there is nothing to gain."""
+        """Compact now, if that makes the view smaller."""
         return self._fitter.compact(focus)
 
-    # Looking at it ---------------------------------------------------------------------------------------
+    # Diagnostics -----------------------------------------------------------------------------------------
 
     def budget(self) -> TokenBudget:
-        """Say how full the window is now; nothing is compacted, and nothing put on record."""
+        """Return how full the window is now, without compacting or recording anything."""
         return self.session.gauge.measure(self.requests.assembled().asks)
 
     def scene(self) -> Scene:
-        """Return the next request and its session as the diagnostics look at them."""
+        """Return the next request and its session for the diagnostics."""
         return self.requests.scene(self._calls.last)
 
     # The reply -------------------------------------------------------------------------------------------
 
     def _reply(self, body: JsonObject) -> Asking:
-        """Return the reply, kept; None where none came or nothing is left to do with it."""
+        """Call the model and store its reply; return None if the turn ends here."""
         heard: list[str] = []
         try:
             reply = yield from _listened(self.model.stream(body), heard)
@@ -222,7 +222,7 @@ class Chat:
             raise
         except ModelError as error:
             self._keep_part(heard, BROKE_OFF)
-            yield TurnFailed(error, "your words are kept; /retry asks again")
+            yield TurnFailed(error, "your message is stored; /retry calls the model again")
             return None
         except KeyboardInterrupt:
             yield TurnStopped(self._keep_part(heard, INTERRUPTED))
@@ -235,16 +235,16 @@ class Chat:
 
     def _kept(self, reply: Reply) -> Asking:
         if not reply.text.strip() and not reply.called:
-            yield ChatWarning(f"the model said nothing ({reply.stop.value})")
+            yield ChatWarning(f"the model returned an empty reply ({reply.stop.value})")
             return None
         (id_,) = self.session.add(reply.message)
         yield ReplyStored(id_, reply.message, reply.stop, reply.usage)
         if reply.stop is Stop.MAX_TOKENS:
-            yield ChatWarning("the reply was cut at its limit; say go on")
+            yield ChatWarning("the reply was cut at its token limit; ask to continue")
         return reply
 
     def _keep_part(self, heard: Sequence[str], mark: str) -> str | None:
-        """Keep what came of a reply, marked as a part; what has no words is dropped."""
+        """Store a partial reply with a mark and return its id; None if it has no text."""
         text = "".join(heard).strip()
         if not text:
             return None
@@ -253,7 +253,7 @@ class Chat:
 
 
 def _listened(stream: Streamed, heard: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
-    """Pass words on as they come; ``heard`` has those that were said so far, whatever happens."""
+    """Yield the streamed pieces and return the reply; ``heard`` collects the text received so far."""
     try:
         while True:
             try:

@@ -27,30 +27,30 @@ from clew.request.diagnostics import Scene, diagnostic_tools
 from clew.session import Session
 
 OLLAMA = "http://127.0.0.1:11434"
-"""Where Ollama listens, unless ``OLLAMA_HOST`` names another port of this computer."""
+"""The default address of Ollama; ``OLLAMA_HOST`` can name another local port."""
 OLLAMA_SECONDS = 0.3
 DEFAULTS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-4-5", "OPENAI_API_KEY": "openai/gpt-5"}
-"""The model to talk to where there is a key and none is named."""
+"""The default model for each API key."""
 NO_MODEL = (OFFLINE, "offline")
-"""What the offline model is called."""
+"""Names of the offline model."""
 _APIS = ("anthropic/", "openai/", "openai-chat/")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What a person said about the model."""
+    """The model settings of a person."""
 
     model: str = ""
     base_url: str = ""
     offline: bool = False
 
     def name(self, env: Mapping[str, str] = os.environ) -> str:
-        """Return the full name of the model to talk to; without a key and a name, the offline one's."""
+        """Return the full name of the model; without a name or an API key, the offline model."""
         if self.offline or self.model in NO_MODEL:
             return OFFLINE
         if self.base_url:
             if not self.model:
-                raise InputError("--base-url needs --model", "name the model that the server has")
+                raise InputError("--base-url needs --model", "name a model of that server")
             named = self.model if self.model.startswith(_APIS) else f"openai-chat/{self.model}"
             return f"{named}@{self.base_url}"
         if self.model:
@@ -59,12 +59,12 @@ class ModelChoice:
 
 
 def _with_api(model: str) -> str:
-    """Put the API in front of a model's bare name."""
+    """Add the API prefix to a bare model name."""
     return f"anthropic/{model}" if model.startswith("claude") else f"openai/{model}"
 
 
 def named_model(name: str, session: Session) -> StreamingModel:
-    """Return the model of a full name. Nothing is sent until it is asked."""
+    """Open a model by its full name. Nothing is sent until it is called."""
     if name in NO_MODEL:
         return OfflineModel(session)
     full = name if name.startswith(_APIS) else _with_api(name)
@@ -72,20 +72,20 @@ def named_model(name: str, session: Session) -> StreamingModel:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows nobody who would send the question elsewhere."""
+    """Refuses redirects, so that the probe stays on this computer."""
 
     def redirect_request(self, *_given: object) -> None:
         return None
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
-"""Goes to this computer alone, whatever proxy the environment names."""
+"""Ignores the proxies of the environment."""
 
 
 def local_models(env: Mapping[str, str] = os.environ, seconds: float = OLLAMA_SECONDS) -> list[str]:
-    """Return the models of an Ollama on this computer; none where it does not answer at once.
+    """Return the models of a local Ollama; none if it does not answer at once.
 
-    Only a loopback address is ever asked, and never through a proxy.
+    Only a loopback address is contacted, and never through a proxy.
     """
     host = env.get("OLLAMA_HOST", "")
     port = host.rpartition(":")[2] if ":" in host else ""
@@ -95,16 +95,16 @@ def local_models(env: Mapping[str, str] = os.environ, seconds: float = OLLAMA_SE
             listed = json.loads(answer.read(1_000_000))
         return [f"openai-chat/{one['name']}@{address}/v1" for one in listed["models"]]
     except (OSError, ValueError, KeyError, TypeError):
-        return []  # nobody is there, or somebody else
+        return []  # nothing listens there, or it is not Ollama
 
 
 TOOLS_SHARE = 0.25
-"""Of the usable window, for the definitions of tools; in a small one the model has fewer."""
+"""Share of the usable window for tool definitions, so that a small window keeps room. Chosen by hand."""
 FIRST = ("recall_search", "read_file", "list_files", "search_files", "write_file", "recall_open", "remember")
-"""The tools that come first where not all fit."""
+"""The tools that are offered first if not all fit."""
 
 
-def open_chat(  # the front door: all but the session are keywords with defaults
+def open_chat(
     session: Session,
     model: StreamingModel | None = None,
     *,
@@ -113,12 +113,12 @@ def open_chat(  # the front door: all but the session are keywords with defaults
     auto: bool = False,
     trusted: bool = False,
 ) -> Chat:
-    """Return a chat on a session; without a model, the offline one answers.
+    """Return a chat on a session; without a model, with the offline model.
 
-    ``root`` is the folder whose files the model may read, and write where a person agrees; without one it
-    has no such tools. ``trusted`` says that its instruction files (AGENTS.md, …) count. Without an index
-    there is no search of what left the view. Nothing is compacted unasked unless ``auto`` says so. What is
-    recalled is of this session and its project, unless ``memory.where`` of the chat says otherwise.
+    ``root`` is the folder whose files the model may read, and write after approval; without it the model has
+    no file tools. ``trusted`` applies the root's instruction files (AGENTS.md, …). Without an index, dropped
+    messages cannot be searched. ``auto`` allows automatic compaction. Recall searches this session and its
+    project, unless the chat's ``memory.where`` is changed.
     """
     recorded = session.about.get("project")
     memory = Memory(
@@ -131,7 +131,7 @@ def open_chat(  # the front door: all but the session are keywords with defaults
     )
 
     def look() -> Scene:
-        return chat.scene()  # the diagnostics are tools of the chat that they look at
+        return chat.scene()  # called later: the chat does not exist yet
 
     own = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
     tools = [*own, *diagnostic_tools(look), *(workspace_tools(root) if root else ())]
@@ -143,7 +143,7 @@ def open_chat(  # the front door: all but the session are keywords with defaults
 
 
 def offered(tools: Sequence[Tool], session: Session) -> list[Tool]:
-    """Return the tools whose definitions fit, in the order given; the most useful ones are tried first."""
+    """Return the tools whose definitions fit, in the given order; ``FIRST`` has priority."""
     room = int(session.gauge.window.usable_tokens * TOOLS_SHARE)
     names = [tool.name for tool in tools]
     chosen: set[str] = set()

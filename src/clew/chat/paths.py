@@ -1,7 +1,7 @@
-"""Paths below a root, and no way out: not by ``..``, not by an absolute path, not by a link, soft or hard.
+"""File access below a root that cannot be left by ``..``, an absolute path, or a soft or hard link.
 
-Where a path leads is found out first, links included. Then that place is walked to from the root, folder by
-folder, and no link is followed any more: one that is put in the way meanwhile leads nowhere.
+A path is resolved first, links included, and checked. Then it is opened from the root folder by folder
+without following links, so a link that is created in between has no effect.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from typing import BinaryIO, NamedTuple
 from clew.errors import InputError, NotFound
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".mypy_cache"})
-"""Folders that no listing or search goes into: what is in there is nobody's writing."""
+"""Folders that are not listed or searched: their content is generated or third-party."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _DRAFT = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
 _WALKS = os.open in os.supports_dir_fd
-"""Whether this system can walk from folder to folder; where it cannot, whole paths are used."""
+"""Whether this system can open files relative to a folder; otherwise whole paths are used."""
 
 
 def inside(root: Path, path: str) -> Path:
-    """Return where a path of the model's leads; one that leads out of the root is an ``InputError``."""
+    """Resolve a path given by the model; raise ``InputError`` if it is outside the root."""
     base = root.resolve()
     try:
         place = (base / path).resolve()
     except (OSError, RuntimeError, ValueError) as cause:  # a loop of links, a null character
-        raise InputError(f"{path!r} is no path ({cause})", "name a file below the root") from cause
+        raise InputError(f"{path!r} is not a valid path ({cause})", "name a file below the root") from cause
     if not place.is_relative_to(base):
-        raise InputError(f"{path!r} leads out of {base.name}/", "name a file below the root")
+        raise InputError(f"{path!r} is not below {base.name}/", "name a file below the root")
     return place
 
 
 def called(root: Path, place: Path) -> str:
-    """Return what a place is called from the root."""
+    """Return the path of a file relative to the root."""
     return place.relative_to(root.resolve()).as_posix() or "."
 
 
 class _Spot(NamedTuple):
-    """A name in a folder that is held open; without one, the name is a whole path."""
+    """A name in an open folder; without a folder, the name is a whole path."""
 
     name: str
     folder: int | None
 
     def stat(self) -> os.stat_result | None:
-        """Return what is there, not what a link there leads to; None where nothing is."""
+        """Return the status of the entry itself, not of a link's target; None if nothing is there."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -61,7 +61,7 @@ class _Spot(NamedTuple):
 
 @contextmanager
 def _spot(root: Path, place: Path, *, make: bool = False) -> Iterator[_Spot]:
-    """Walk to a place that was found to be inside; ``make`` the folders that are missing on the way."""
+    """Open the folder of a path that was checked by ``inside``; ``make`` creates missing folders."""
     base = root.resolve()
     if not _WALKS:
         if make:
@@ -85,37 +85,35 @@ def _spot(root: Path, place: Path, *, make: bool = False) -> Iterator[_Spot]:
 
 @contextmanager
 def opened(root: Path, path: str) -> Iterator[BinaryIO]:
-    """Open an ordinary file for reading."""
+    """Open a regular file for reading."""
     place = inside(root, path)
     if not place.exists():
-        raise NotFound(f"there is no {path!r}", "list_files shows what there is")
+        raise NotFound(f"there is no {path!r}", "list_files lists the files")
     if not place.is_file():
-        raise InputError(f"{path!r} is no ordinary file", "list_files shows what is in a folder")
+        raise InputError(f"{path!r} is not a regular file", "list_files lists a folder")
     with _spot(root, place) as spot, os.fdopen(spot.open(_READ), "rb") as file:
-        # What was a file a moment ago may be a pipe by now.
+        # The file may have been replaced by a pipe since the check above.
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise InputError(f"{path!r} is no ordinary file", "name another")
+            raise InputError(f"{path!r} is not a regular file", "name another")
         if found.st_nlink > 1:
-            raise InputError(
-                f"{path!r} has other names, perhaps outside (hard links)", "copy it, read the copy"
-            )
+            raise InputError(f"{path!r} has hard links, perhaps outside the root", "copy it, read the copy")
         yield file
 
 
 def read_bytes(root: Path, path: str, most: int) -> bytes:
-    """Return the beginning of an ordinary file."""
+    """Return the first bytes of a regular file."""
     with opened(root, path) as file:
         return file.read(most)
 
 
 def write_text(root: Path, path: str, text: str) -> bool:
-    """Put a text in place of a file, all of it or nothing; tell whether there was one before."""
-    content = text.encode()  # says now what cannot be written
+    """Write a file atomically; return whether it existed before."""
+    content = text.encode()  # raises before anything is written
     with _spot(root, inside(root, path), make=True) as spot:
         before = spot.stat()
         if before and not stat.S_ISREG(before.st_mode):
-            raise InputError(f"{path!r} is no ordinary file", "name another")
+            raise InputError(f"{path!r} is not a regular file", "name another")
         mode = stat.S_IMODE(before.st_mode) if before else 0o644
         whole = Path(spot.name)
         draft = spot._replace(name=str(whole.with_name(f".{whole.name}.clew-{os.getpid()}")))
@@ -130,7 +128,7 @@ def write_text(root: Path, path: str, text: str) -> bool:
 
 
 class Entry(NamedTuple):
-    """Something in a folder."""
+    """An entry of a folder."""
 
     name: str
     mode: int
@@ -138,10 +136,10 @@ class Entry(NamedTuple):
 
 
 def listed(root: Path, path: str) -> list[Entry]:
-    """Return what is in a folder, by name; links are told as such."""
+    """Return the entries of a folder by name; links are not followed."""
     place = inside(root, path)
     if not place.is_dir():
-        raise InputError(f"{path!r} is no folder", "read_file shows a file")
+        raise InputError(f"{path!r} is not a folder", "read_file shows a file")
     with _spot(root, place) as spot:
         handle = spot.open(_FOLDER) if spot.folder is not None else None
         try:
@@ -154,7 +152,7 @@ def listed(root: Path, path: str) -> list[Entry]:
 
 
 def walk_files(root: Path, place: Path) -> Iterator[Path]:
-    """Yield the ordinary files below a folder, sorted; links are not followed."""
+    """Yield the regular files below a folder, sorted; links are not followed."""
     if place.is_file():
         yield place
         return

@@ -28,30 +28,30 @@ MOST_LOST = 4
 
 @dataclass(frozen=True, slots=True)
 class CompactionNotice:
-    """A compaction, told."""
+    """What a person is shown about a compaction: reason, sizes, what was kept and dropped, cost."""
 
     why: str
     tokens_before: int
     tokens_after: int
     done: str
-    """What was done to which messages."""
+    """The operations, as text."""
     kept: str
     left: tuple[str, ...]
-    """What the model no longer sees; all of it stays in the log."""
+    """What the model no longer sees; the log keeps all of it."""
     cost: str
     digest: str | None = None
     """The id of the digest, for ``/expand``."""
     seq: int | None = None
-    """Its place in the log; None for a preview."""
+    """The number of its event in the log; None for a preview."""
 
     @property
     def undo(self) -> str:
-        """Return how to take it back."""
-        look = f"; /expand {self.digest} opens it" if self.digest else ""
-        return f"/undo takes it back{look}" if self.seq else "/compact does it"
+        """Return the commands that undo and show it."""
+        look = f"; /expand {self.digest} shows it" if self.digest else ""
+        return f"/undo reverts it{look}" if self.seq else "/compact does it"
 
     def lines(self) -> Iterator[str]:
-        """Yield it as lines for people."""
+        """Yield the notice as lines of text."""
         share = self.tokens_after / max(1, self.tokens_before) - 1
         title = f"compacted as {self.digest}" if self.digest else "compacted"
         yield f"{title if self.seq else 'would compact'}: {self.why}"
@@ -61,7 +61,7 @@ class CompactionNotice:
         yield f"  cost: {self.cost} · {self.undo}"
 
     def to_json(self) -> JsonObject:
-        """Return it as JSON, for pages."""
+        """Return the notice as JSON, for the inspector."""
         return {
             "why": self.why,
             "tokens_before": self.tokens_before,
@@ -77,7 +77,7 @@ class CompactionNotice:
 
 
 def compaction_notice(made: Compaction | Outcome) -> CompactionNotice:
-    """Tell of a compaction that took effect, or of one that would."""
+    """Return the notice of a compaction that took effect, or of a preview."""
     plan = made.plan
     digest = next(iter(plan.digests), None)
     return CompactionNotice(
@@ -99,9 +99,9 @@ def _done(plan: Plan) -> Iterator[str]:
         if isinstance(operation, Condense):
             yield f"{len(operation.ids):,} messages → {operation.digest.id}"
     if did[Shrink]:
-        yield f"{did[Shrink]:,} shown smaller"
+        yield f"{did[Shrink]:,} shortened"
     if did[Drop]:
-        yield f"{sum(len(one.ids) for one in plan.operations if isinstance(one, Drop)):,} left out"
+        yield f"{sum(len(one.ids) for one in plan.operations if isinstance(one, Drop)):,} dropped"
 
 
 def _kept(report: Report) -> str:
@@ -113,7 +113,7 @@ def _left(report: Report) -> Iterator[str]:
     for one in report.kept:
         if one.before > one.stand:
             yield _gone(one)
-    # A value with blanks in it is a quotation: too long for a line, and no rule, though it may read like one.
+    # A value with spaces is a quotation: too long for a line, and it could be mistaken for a rule.
     named = [one for one in report.lost if one.matter is not LossKind.VALUE or " " not in one.text]
     lost = [f"{one.text} [{one.source}]" for one in named if not one.reachable][:MOST_LOST]
     if lost:
@@ -121,13 +121,13 @@ def _left(report: Report) -> Iterator[str]:
 
 
 def _gone(one: Kept) -> str:
-    reach = f" ({one.reachable:,} within reach of a line that stays)" if one.reachable else ""
+    reach = f" ({one.reachable:,} reachable from a line that was kept)" if one.reachable else ""
     return f"{one.before - one.stand:,} {_PLURAL[one.matter]}{reach}"
 
 
 def _cost(made: Compaction | Outcome) -> str:
     if not made.calls:
-        return "no model was asked"
+        return "no model was called"
     usage = made.usage
     calls = "1 call" if made.calls == 1 else f"{made.calls} calls"
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
@@ -148,11 +148,11 @@ LETTERS = {
     Region.NEXT_RESULT: "-",
     Region.REPLY: "r",
 }
-"""One for each region; what is only kept free is drawn as a dash."""
+"""The letter of each region in a bar; a dash is reserved space."""
 
 
 def meter(budget: TokenBudget) -> str:
-    """Return how full the window is in a few characters: ``h 61% o 20% · 83%``."""
+    """Return how full the window is, in total and by region, in a few characters."""
     fill = Fill.of(budget.allotment)
     usable = max(1, fill.window.usable_tokens)
     told = [
@@ -164,7 +164,7 @@ def meter(budget: TokenBudget) -> str:
 
 
 def bar(budget: TokenBudget, width: int = BAR) -> str:
-    """Return the window as a bar: a letter for what is used, a dash for what is kept free."""
+    """Return the window as a bar: a letter for used space, a dash for reserved space."""
     window = max(1, budget.allotment.window_tokens)
     cells = ""
     given = 0
@@ -175,7 +175,7 @@ def bar(budget: TokenBudget, width: int = BAR) -> str:
 
 
 def budget_lines(budget: TokenBudget) -> Iterator[str]:
-    """Yield how the window is split, region by region, and what follows from it."""
+    """Yield the split of the window by region, then the verdict."""
     yield f"{bar(budget)} {Fill.of(budget.allotment)}"
     for slice_ in budget.allotment.slices:
         if slice_.asked:
@@ -188,7 +188,7 @@ def budget_lines(budget: TokenBudget) -> Iterator[str]:
 
 
 def context_lines(assembled: Assembled, budget: TokenBudget) -> Iterator[str]:
-    """Yield what the next request holds: who contributed what, the largest first."""
+    """Yield the contents of the next request by section and source, the largest first."""
     yield f"{bar(budget)} {Fill.of(budget.allotment)}"
     sections: defaultdict[str, list[Contribution]] = defaultdict(list)
     for one in assembled.contributions:
@@ -208,7 +208,7 @@ RECALLING = frozenset({"recall_search", "recall_open", "artifact_open"})
 
 @dataclass(slots=True)
 class Stats:
-    """What is counted."""
+    """Counters of one session."""
 
     turns: int = 0
     requests: int = 0
@@ -216,31 +216,31 @@ class Stats:
     output_tokens: int = 0
     cache_read_tokens: int = 0
     compactions: Counter[str] = field(default_factory=Counter)
-    """By what called for them; all but ``manual`` are automatic."""
+    """By trigger; all but ``manual`` are automatic."""
     refusals: int = 0
     undone: int = 0
     freed_tokens: int = 0
-    """Before less after, of all compactions."""
+    """Tokens before minus tokens after, summed over all compactions."""
     recalls_before: int = 0
-    """Calls of tools that bring something back, before the first compaction."""
+    """Calls of recall tools before the first compaction."""
     recalls_after: int = 0
     approvals: Counter[str] = field(default_factory=Counter)
 
     @property
     def automatic(self) -> int:
-        """Return how many compactions nobody asked for."""
+        """Return the number of automatic compactions."""
         return self.compactions.total() - self.compactions[Trigger.MANUAL.value]
 
     def to_json(self) -> JsonObject:
         """Return the counters as JSON."""
         counted: JsonObject = {one.name: getattr(self, one.name) for one in fields(self)}
-        # ``asdict`` would count the pairs of a Counter anew.
+        # ``asdict`` would pass the pairs of a Counter to its constructor, which counts them.
         by: JsonObject = {"compactions": {**self.compactions}, "approvals": {**self.approvals}}
         return {**counted, **by, "automatic": self.automatic}
 
 
 def stats_of(events: Iterable[StoredEvent]) -> Stats:
-    """Count what happened in a session."""
+    """Return the counters of a session's events."""
     stats = Stats()
     for stored in events:
         body: dict[str, Any] = stored.event.body
@@ -276,7 +276,7 @@ def _message(stats: Stats, stored: StoredEvent) -> None:
 
 
 def stats_lines(stats: Stats) -> Iterator[str]:
-    """Yield the counters as lines for people."""
+    """Yield the counters as lines of text."""
     cached = f", {stats.cache_read_tokens:,} from a cache" if stats.cache_read_tokens else ""
     by = "".join(f"; {name} {times:,}" for name, times in stats.compactions.most_common())
     yield _row("turns", stats.turns, "")

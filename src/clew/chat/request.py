@@ -31,7 +31,7 @@ from clew.session import Compaction, Fitted, Request, Session
 
 
 class CallLog:
-    """The requests of one chat, one after the other."""
+    """Records each request of a chat: usage, and what the provider's cache read, wrote and missed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -42,16 +42,16 @@ class CallLog:
 
     @property
     def age_seconds(self) -> float | None:
-        """Return how long ago the last reply came; None before the first."""
+        """Return the time since the last reply; None before the first."""
         return None if self._ended_at is None else time.monotonic() - self._ended_at
 
     def begin(self, body: JsonObject, wire: str, end_blocks: int) -> None:
-        """Take note of a request that is about to be sent."""
+        """Remember the layout of a request that is about to be sent."""
         self.made += 1
         self._sent = layout_of(body, wire, end_blocks)
 
     def end(self, reply: Reply, model: StreamingModel) -> None:
-        """Put on record what came of it."""
+        """Record the usage of a reply."""
         if self._sent is None:
             return
         least = self._session.gauge.model.cache_minimum_tokens
@@ -72,12 +72,12 @@ class RequestBuilder:
     instructions: InstructionTracker
     progress: ProgressTracker
     _injected: tuple[str, Injection] | None = None
-    """What memory brings back for the user's last words, and the id of those."""
+    """The id of the user's last message, and what memory injects for it."""
     _shown: str = ""
-    """The id of the words for which it is on record what was brought back."""
+    """The id of the last message whose injection was recorded."""
 
     def assembled(self) -> Assembled:
-        """Return the next request before it is written for a wire; switched off, it is a plain client's."""
+        """Return the next request, not yet in a wire format; if switched off, without anything added."""
         view = self.session.view()
         off = self.session.is_off
         parts = Parts(
@@ -91,12 +91,12 @@ class RequestBuilder:
         return assemble(parts, self.session.counter)
 
     def about(self, assembled: Assembled) -> JsonObject:
-        """Return who was given what, and what memory brought back and why, for the record."""
+        """Return the contributions of each source and the injected memory, for the log."""
         told = assembled.to_json()
         return {**told, "recalled": self._injected[1].to_json()} if self._injected else told
 
     def body(self, assembled: Assembled, model: StreamingModel) -> JsonObject:
-        """Write a request that is about to be sent; what memory brings back is on record from now on."""
+        """Render a request that is about to be sent, and record its injected memory."""
         if self._injected and self._injected[0] != self._shown and not self.session.is_off:
             self._shown = self._injected[0]
             self.memory.shown(self._injected[1])
@@ -105,7 +105,7 @@ class RequestBuilder:
         return assembled.request(model.wire, model.fields(max(1, reply)), marks)
 
     def scene(self, last_call: Call | None = None) -> Scene:
-        """Return the request and its session as the diagnostics look at them."""
+        """Return the request and its session for the diagnostics."""
         assembled = self.assembled()
         gauge = self.session.gauge
         return Scene(
@@ -128,7 +128,7 @@ class RequestBuilder:
         if injected:
             yield from remembered(injected)
         if allowed := sorted(self.approvals.always):
-            leave = f"The user lets you use {', '.join(allowed)} without being asked in this session."
+            leave = f"The user allows you to use {', '.join(allowed)} without asking in this session."
             yield Piece(PLAN, leave, "approvals", Trust.SEMI_TRUSTED, own=True)
 
     def _now(self) -> Now:
@@ -142,7 +142,7 @@ class RequestBuilder:
         )
 
     def _injection(self, view: Sequence[Item]) -> Injection | None:
-        """Return what memory brings back, looked for once for each turn of the user's."""
+        """Return what memory injects, searched once per message of the user."""
         last = last_user_message(view)
         if last is None:
             return None
@@ -153,30 +153,30 @@ class RequestBuilder:
 
 
 WARNING_STEP = 0.05
-"""Of the usable window: how much fuller it gets before it is warned of again."""
+"""Share of the usable window by which it must grow before the next warning. Chosen by hand."""
 SQUEEZED = 0.9
-"""Of the room that there is, filled by a compaction that must be, whatever it would rather leave."""
-MAKE_ROOM = "/compact makes room, /auto on lets clew do it when it is time"
+"""Share of the available tokens that a forced compaction may fill; the rest is a margin. Chosen by hand."""
+MAKE_ROOM = "/compact makes room, /auto on compacts automatically"
 
 
 @dataclass(slots=True)
 class RequestFitter:
-    """Keeps the requests of one chat within its window. ``auto`` says whether clew may compact unasked."""
+    """Keeps the requests of one chat within its window. ``auto`` allows automatic compaction."""
 
     session: Session
     requests: RequestBuilder
     calls: CallLog
     _warned_at: int = 0
-    """How full the window was when that was last told, in steps."""
+    """How full the window was at the last warning, in steps."""
 
     def fitted(
         self, signals: tuple[Signal, ...], *, first: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, Assembled]:
-        """Return a request that fits: measure, compact or warn; what cannot fit is ``BudgetExceeded``."""
+        """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does."""
         assembled = self.requests.assembled()
         if self.session.is_off:
-            return assembled  # a plain client: its provider says what is too long
-        # What a tool has just answered is read before it may be condensed, unless it is far too long.
+            return assembled  # a plain client: the provider reports what is too long
+        # The model reads a new tool result before it may be condensed, unless it is oversized.
         now = auto and (first or self._is_oversized(signals))
         about = self.requests.about(assembled)
         request = Request(signals, assembled.extra, self.calls.age_seconds, self.calls.made, about)
@@ -197,18 +197,18 @@ class RequestFitter:
     def _measured(
         self, request: Request, now: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, Fitted]:
-        """Measure, and compact where that is wanted; a compaction that is refused does not stop the turn."""
+        """Measure, and compact if due; a refused compaction is a warning and does not stop the turn."""
         try:
             fitted = self.session.fit(request, auto=now)
         except (BudgetExceeded, CompactionRefused, StalePlan) as error:
             fitted = self.session.fit(request)
-            yield from self._warned(fitted, auto, f"not compacted: {error.detail}; the turn goes on")
+            yield from self._warned(fitted, auto, f"not compacted: {error.detail}; the turn continues")
         if fitted.compaction:
             yield from self._told(fitted.compaction)
         return fitted
 
     def _warned(self, fitted: Fitted, auto: bool, why: str = "") -> Turn:
-        """Warn when the window gets fuller by a step, not at every turn."""
+        """Warn when the window has grown by a step, not at every turn."""
         verdict = fitted.verdict
         if isinstance(verdict, Calm):
             self._warned_at = 0
@@ -221,7 +221,7 @@ class RequestFitter:
         self._warned_at = step
 
     def squeezed(self, target_tokens: int, *, auto: bool) -> Generator[ChatEvent, Answer | None, bool]:
-        """Make as much room as there must be, where clew may; tell whether that did anything."""
+        """Force a compaction to a size if ``auto`` allows it; return whether the view became smaller."""
         if not auto or self.session.is_off:
             return False
         try:
@@ -234,13 +234,13 @@ class RequestFitter:
         return made is not None
 
     def compact(self, focus: str | None = None) -> Turn:
-        """Compact now; nothing happens where there is nothing to gain."""
+        """Compact now, if that makes the view smaller."""
         made = self.session.compact(focus=focus)
         if made:
             yield from self._told(made)
 
     def _told(self, made: Compaction) -> Turn:
-        """Tell of a compaction; with it, what belongs to the stable part moves there."""
+        """Announce a compaction; new instruction files move into the stable part of the request."""
         self._warned_at = 0
         self.requests.instructions.settle()
         notice = compaction_notice(made)

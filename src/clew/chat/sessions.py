@@ -23,17 +23,21 @@ from clew.session import Session
 
 try:
     import fcntl
-except ImportError:  # not on Windows: there, only the turns of one process are told apart
+except ImportError:  # Windows: only turns of the same process exclude each other
     fcntl = None  # type: ignore[assignment]
 
 PRIVATE = 0o600
 _HERE: WeakKeyDictionary[Store, set[Ctx]] = WeakKeyDictionary()
-"""The turns under way on the stores of this process."""
+"""The sessions with a running turn, by store, in this process."""
 
 
 @contextmanager
 def turn_lock(session: Session) -> Iterator[bool]:
-    """Hold the turn of a session; False where another holds it, here or in another process."""
+    """Hold the turn lock of a session; yield False if another turn holds it, in any process.
+
+    The lock is on a file next to the store; the operating system releases it when the process ends. So a
+    tool call without a result in a session whose lock is free will never get one.
+    """
     store, ctx = session.store, session.ctx
     here = _HERE.setdefault(store, set())
     if ctx in here:
@@ -51,16 +55,16 @@ def turn_lock(session: Session) -> Iterator[bool]:
 
 
 def lock_path(store: Path, ctx: Ctx) -> Path:
-    """Return the file that is locked while a session has a turn under way."""
+    """Return the lock file of a session's turn."""
     name = sha256(canonical({"of": [ctx.workspace, ctx.session]})).hexdigest()[:24]
     return store.with_name(f"{store.name}-turn-{name}")
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Hold a lock on a file, which is there only meanwhile; False where somebody else holds it."""
+    """Lock a file that exists only while it is locked; yield False if another process holds the lock."""
     handle = _lock(path)
-    while handle >= 0 and not _is_at(path, handle):  # who held it before took the file away
+    while handle >= 0 and not _is_at(path, handle):  # the previous holder deleted the file
         os.close(handle)
         handle = _lock(path)
     if handle < 0:
@@ -74,7 +78,7 @@ def _locked(path: Path) -> Iterator[bool]:
 
 
 def _lock(path: Path) -> int:
-    """Return a locked file, open; -1 where somebody else holds the lock."""
+    """Return the descriptor of a locked file; -1 if another process holds the lock."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +89,7 @@ def _lock(path: Path) -> int:
 
 
 def _is_at(path: Path, handle: int) -> bool:
-    """Tell whether an open file is the one that stands at a path now."""
+    """Return whether an open file is still the one at a path."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -97,13 +101,13 @@ LARGEST_WINDOW = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What was chosen; None for what was not."""
+    """A person's settings for one session; None if not set."""
 
     window: int | None = None
     auto: bool | None = None
 
     def over(self, other: Choices) -> Choices:
-        """Return these, and where nothing was chosen, the others."""
+        """Return these settings, with the other ones as defaults."""
         return Choices(
             other.window if self.window is None else self.window,
             other.auto if self.auto is None else self.auto,
@@ -111,7 +115,7 @@ class Choices:
 
 
 def choices_of(session: Session) -> Choices:
-    """Return what is on record; what makes no sense, in a log from elsewhere, was not chosen."""
+    """Return the recorded settings; invalid values, from an imported log, count as not set."""
     window, auto = session.about.get("window"), session.about.get("auto")
     whole = window if isinstance(window, int) and not isinstance(window, bool) else 0
     return Choices(
@@ -121,21 +125,21 @@ def choices_of(session: Session) -> Choices:
 
 
 def keep_choices(session: Session, chosen: Choices) -> None:
-    """Put on record what was chosen, where it is not."""
+    """Record the settings that differ from the recorded ones."""
     told: JsonObject = {name: value for name, value in asdict(chosen).items() if value is not None}
     if any(session.about.get(name) != value for name, value in told.items()):
         session.record(ABOUT.name, told)
 
 
 PREFIX = "chat:"
-"""Begins the names of sessions that a chat began."""
+"""Prefix of the names of sessions that a chat created."""
 OWN = "clew:"
-"""Begins the names of sessions that hold what belongs to no conversation, such as notes."""
+"""Prefix of the names of clew's internal sessions, such as notes."""
 AT_ONCE = 500
 
 
 def new_name(store: Store, workspace: str) -> str:
-    """Return a name by the clock that no session has."""
+    """Return an unused session name made of the current time."""
     return _free(store, workspace, f"{PREFIX}{time.strftime('%Y-%m-%d-%H%M%S')}")
 
 
@@ -145,34 +149,34 @@ def _free(store: Store, workspace: str, wanted: str) -> str:
 
 
 def _numbered(name: str) -> Iterator[str]:
-    """Yield a name, and the same with 2, 3, … behind it."""
+    """Yield a name, then the same name with -2, -3 and so on."""
     yield name
     yield from (f"{name}-{number}" for number in count(2))
 
 
 def latest(store: Store, workspace: str) -> str:
-    """Return the session that something happened in last; those that clew keeps for itself are none."""
+    """Return the most recently changed session, without clew's internal ones."""
     found = [one for one in store.sessions(workspace) if not one.session.startswith(OWN)]
     if not found:
-        raise NotFound("there is no session to resume", "`clew chat` begins one")
+        raise NotFound("there is no session to resume", "`clew chat` starts one")
     return max(found, key=lambda one: one.last_time).session
 
 
 def fork(store: Store, workspace: str, name: str) -> str:
-    """Copy a session, event by event; return what the copy is called. The two go their own ways.
+    """Copy a session event by event and return the copy's name.
 
-    What a person allowed is not copied: it was said for the one session.
+    Approvals are not copied: they apply to the original session only.
     """
     ctx = Ctx(workspace=workspace, session=name)
     if not store.head(ctx).seq:
         raise NotFound(f"there is no session {name!r} in clew's log")
     copy = Ctx(workspace=workspace, session=_free(store, workspace, f"{name}-fork"))
     for after, until in imported_events(store, ctx).spans:
-        note_import(store, copy, after, until)  # a copy of a stranger's words is no less theirs
+        note_import(store, copy, after, until)  # imported messages stay marked as imported
     batch = []
     head = store.head(copy)
     for stored in store.read(ctx):
-        # What was allowed there was allowed there. Something stands in its place: events are known by theirs.
+        # An approval is replaced by another event, because events are referred to by their position.
         mine = stored.event.kind != APPROVAL.name
         batch.append(stored.event if mine else new_event(ABOUT.name, {"forked_from": name}, ABOUT.version))
         if len(batch) == AT_ONCE:
@@ -185,14 +189,14 @@ def fork(store: Store, workspace: str, name: str) -> str:
 def import_messages(
     store: Store, workspace: str, name: str, messages: Iterable[Message], *, mask_secrets: bool = True
 ) -> str:
-    """Begin a session with the messages of a transcript; one that was begun with the same goes on.
+    """Import the messages of a transcript as a session and return its name.
 
-    It is called by the transcript's file and by how that begins. A transcript that has grown adds what is
-    new; where the session went another way meanwhile, another one is begun.
+    The name is made of the file's name and a hash of the first message. If the session exists, only new
+    messages are added; if it has diverged from the transcript, another session is created.
     """
     told = [mask_message(message) if mask_secrets else message for message in messages]
     if not told:
-        raise InputError(f"there is no message in {name}", "check that the file is whole")
+        raise InputError(f"{name} has no messages", "check that the file is complete")
     wanted = f"{PREFIX}{name}-{sha256(_content(message_to_json(told[0]))).hexdigest()[:8]}"
     names = (Ctx(workspace=workspace, session=session) for session in _numbered(wanted))
     tried = ((ctx, _in_common(store, ctx, told)) for ctx in names)
@@ -204,7 +208,7 @@ def import_messages(
 
 
 def _in_common(store: Store, ctx: Ctx, told: Sequence[Message]) -> int | None:
-    """Return how many messages of a transcript a session has; None where it goes another way."""
+    """Return how many messages of a transcript a session already has; None if they differ."""
     held = [_content(stored.event.body.get("message")) for stored in store.read(ctx, kinds=[MESSAGE.name])]
     given = [_content(message_to_json(message)) for message in told]
     both = min(len(held), len(given))

@@ -18,45 +18,45 @@ from clew.session import Session
 
 
 class Toolset:
-    """Tools, and the desk that they work at."""
+    """The tools of a chat: memory, diagnostics, workspace, in a fixed order."""
 
     def __init__(self, desk: ToolContext, tools: Iterable[Tool]) -> None:
         self.tools = tuple(tools)
-        """Always in this order: a list of tools that changes is not read from a provider's cache."""
+        """Always in the same order, because a changed list of tools misses the provider's cache."""
         self._desk = desk
         self._named = {tool.name: tool for tool in self.tools}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what they are called."""
+        """Return the names of the tools."""
         return tuple(self._named)
 
     def writes(self, name: str) -> bool:
-        """Tell whether a tool changes something, so that a person is asked first."""
+        """Return whether a tool changes something and so needs an approval."""
         return name in self._named and not self._named[name].read_only
 
     def run(self, name: str, arguments: Mapping[str, Any] | str) -> ToolAnswer:
-        """Do what a call asks for. What is wrong with it is an answer too, for the model to read."""
+        """Run a call. A bad call returns an error text for the model instead of raising."""
         tool = self._named.get(name)
         if tool is None:
-            return ToolAnswer(f"there is no tool {name!r}: there are {', '.join(self.names)}", is_error=True)
+            return ToolAnswer(f"unknown tool {name!r}; available: {', '.join(self.names)}", is_error=True)
         try:
             return tool.does(self._desk, read_arguments(tool.parameters, arguments))
         except ClewError as error:
             return ToolAnswer(str(error), is_error=True)
-        except Exception as error:  # noqa: BLE001  # arguments are a model's: no call of its ends the chat
+        except Exception as error:  # noqa: BLE001  # arguments come from a model: no call may end the chat
             return ToolAnswer(f"{name} failed: {type(error).__name__}: {error}", is_error=True)
 
 
 def always_consent(_wish: WriteRequest) -> Consent:
-    """Consent to a wish: the turn has asked a person before it runs a tool that writes."""
+    """Consent: the turn has already asked a person before it runs a tool that writes."""
     return Consent.GIVEN
 
 
 NOT_RUN = "The user interrupted; this was not run."
 NOT_KNOWN = "The session ended before this was answered; it is not known whether it took effect."
-ALWAYS_ASKED = "asked every time, since it says what tools, agents or clew do here"
-DENIED = "The user said no: this was not done. Do not try it another way."
+ALWAYS_ASKED = "asked every time, because it configures tools, agents or clew"
+DENIED = "The user refused: this was not done. Do not try it another way."
 
 Running: TypeAlias = Generator[ChatEvent, Answer | None, ToolAnswer]
 Answering: TypeAlias = Generator[ChatEvent, Answer | None, tuple[Signal, ...] | None]
@@ -64,7 +64,7 @@ Answering: TypeAlias = Generator[ChatEvent, Answer | None, tuple[Signal, ...] | 
 
 @dataclass(frozen=True, slots=True)
 class ToolRunner:
-    """The tools at work in one session."""
+    """Runs the tool calls of one session and stores their results."""
 
     session: Session
     toolset: Toolset
@@ -72,15 +72,15 @@ class ToolRunner:
     instructions: InstructionTracker
 
     def settle(self, why: str = NOT_KNOWN) -> None:
-        """Answer the calls that were left open, be it by a process that ended."""
+        """Add a result to calls without one, for example after a crashed process."""
         view = self.session.view()
         if view:
             self._keep([], view[-1].message.calls, why)
 
     def answer(self, calls: Sequence[ToolCall]) -> Answering:
-        """Run the calls of a reply and keep all answers together; None where somebody interrupted.
+        """Run the calls of a reply and store their results in one message.
 
-        What it returns are the results that arrived, for whoever measures the window next.
+        Return a signal for each result, for the next measurement of the window; None if interrupted.
         """
         done: list[ToolResult] = []
         try:
@@ -100,7 +100,7 @@ class ToolRunner:
         return tuple(ResultArrived(self.session.counter.count_text(one.text), one.name or "") for one in done)
 
     def _run(self, call: ToolCall) -> Running:
-        """Run one call, after a person was asked where it writes."""
+        """Run one call; if it writes, ask a person first."""
         arguments = call.input
         if arguments is None:
             return ToolAnswer("the arguments are not a JSON object; call it again", is_error=True)
@@ -111,7 +111,7 @@ class ToolRunner:
         places = target_paths(arguments, root)
         steering = is_sensitive(arguments, root) or any(map(self.instructions.holds, places))
         what = f"{describe_call(call.name, arguments, root)}{f' ({ALWAYS_ASKED})' if steering else ''}"
-        # What a rule stands against, or what is_sensitive agents, is asked about whatever was said before.
+        # Writes that a rule forbids, or to sensitive files, need an approval even after "always".
         if rules or steering or not self.approvals.holds(call.name):
             answer = (yield ApprovalRequested(call.call_id, call.name, what, rules)) or Answer.NO
             self.approvals.record(call.name, call.call_id, what, answer, *places[-1:])
@@ -120,7 +120,7 @@ class ToolRunner:
         return self.toolset.run(call.name, arguments)
 
     def _keep(self, done: Sequence[ToolResult], left: Iterable[ToolCall], why: str) -> None:
-        """Keep the answers of tools; the calls that were not run are answered with the reason."""
+        """Store tool results; calls that were not run get the reason as their result."""
         open_ = [_result(call, ToolAnswer(why, is_error=True)) for call in left if not call.server_side]
         if done or open_:
             self.session.add(Message(Role.TOOL, (*done, *open_)))

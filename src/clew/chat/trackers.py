@@ -34,14 +34,19 @@ from clew.request.progress_log import (
 from clew.request.sections import Piece
 from clew.session import Session
 
-OWN = "this session wrote it, and nobody said that it counts; /trust says so"
+OWN = "this session wrote it and it is not trusted; /trust FILE trusts it"
 
 
 class InstructionTracker:
-    """Keeps the instructions in force, and on record. Without a root there are none."""
+    """The instruction files in force; changes are recorded. Without a root there are none.
+
+    All files are read when a chat opens and at each compaction. In between, only files of newly touched
+    folders are added. A file that the session itself wrote is not used until a person trusts it: otherwise a
+    model could give itself instructions.
+    """
 
     def __init__(self, session: Session, root: Path | None, *, trusted: bool) -> None:
-        """Read what is in force now. A root that nobody trusts is a stranger's: its files are only data."""
+        """Read the files in force now. Files of an untrusted root are only data."""
         self._session = session
         self.root = root
         self.approvals = Approvals(session, root)
@@ -53,7 +58,7 @@ class InstructionTracker:
             self._settled = settled(session.events())
 
     def refresh(self) -> None:
-        """Take in the files of folders that were touched since; what is in force stays as it was read."""
+        """Add the files of newly touched folders; those already in force are not read again."""
         found = self._found()
         new = [
             one
@@ -63,24 +68,24 @@ class InstructionTracker:
         self._take(Loaded((*self.loaded.instructions, *new), found.refused))
 
     def settle(self) -> None:
-        """Read all anew, and into the stable part: a compaction has rewritten that anyway."""
+        """Read all files again into the stable part, which a compaction has rewritten anyway."""
         self._take(self._found())
         self._settled = frozenset(one.id for one in self.loaded.instructions)
 
     def trust(self, path: str) -> None:
-        """Let a file that the session wrote count from now on, with just the words that it has now."""
+        """Trust a file that the session wrote, with its current content only."""
         if self.root is None or self._roots is None:
             raise InputError("this chat has no root", "begin it with --root")
         place = inside(self.root, path).as_posix()
         there = load(Disk(), self._roots, self._touched())
         hashes = {where: sha for one in there.instructions for where, sha in _files_of(one)}
         if place not in hashes:
-            raise InputError(f"{path!r} is no instruction file here", "name one, such as AGENTS.md")
+            raise InputError(f"{path!r} is not an instruction file here", "name one, such as AGENTS.md")
         self.approvals.trust_file(place, hashes[place])
         self._take(self._found())
 
     def holds(self, path: str) -> bool:
-        """Tell whether a file is among the instructions in force, or one that they include."""
+        """Return whether a file is one of the instructions in force, or included by one."""
         if self.root is None:
             return False
         with suppress(InputError):
@@ -96,7 +101,7 @@ class InstructionTracker:
         self.loaded = found
 
     def _found(self) -> Loaded:
-        """Return what would be in force if it were read now; of what the session wrote, as it was before."""
+        """Return the files that would be in force now; of untrusted own files, the earlier version."""
         if self._roots is None:
             return Loaded()
         found = load(Disk(), self._roots, self._touched())
@@ -118,7 +123,7 @@ class InstructionTracker:
         return [file.name for file in self._session.ledger.artifacts.files]
 
     def _written(self) -> Iterator[str]:
-        """Yield the files below the root that the session changed, or was allowed to change."""
+        """Yield the files below the root that the session changed or was allowed to change."""
         if self.root is None:
             return
         for name in (*(one.name for one in self._session.ledger.artifacts.changed), *self.approvals.places):
@@ -126,33 +131,33 @@ class InstructionTracker:
                 yield inside(self.root, name).as_posix()
 
     def pieces(self) -> list[Piece]:
-        """Return them as pieces of a request."""
+        """Return the instructions as pieces of a request."""
         return pieces_of(self.loaded, self._settled)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what they are called."""
+        """Return the labels of the instructions."""
         return tuple(one.label for one in self.loaded.instructions)
 
 
 def _files_of(one: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield the files that an instruction is made of, each with its hash."""
+    """Yield the files of an instruction, includes too, each with its hash."""
     yield one.path, one.sha256
     yield from one.includes
 
 
 class ProgressTracker:
-    """Keeps the checkpoints of one session, and on record."""
+    """The progress checkpoints of one session: taken at each compaction and at the end of a chat."""
 
     def __init__(self, session: Session, memory: Memory) -> None:
-        """Read those that were taken before: a session that has some is one that goes on."""
+        """Read the earlier checkpoints; they are shown to the model when a session is resumed."""
         self._session = session
         self._memory = memory
         self._past = checkpoints(session.store.read(session.ctx, kinds=[PROGRESS.name]))
         self._before = tuple(self._past)
 
     def take(self, why: str) -> None:
-        """Take a checkpoint, where anything happened since the last."""
+        """Record a checkpoint if anything happened since the last one."""
         taken = self._next(why)
         if taken:
             self._session.record(PROGRESS.name, checkpoint_to_json(taken))
@@ -162,10 +167,10 @@ class ProgressTracker:
         return next_checkpoint(self._session.ledger, self._past, time=self._memory.now, why=why)
 
     def piece(self) -> Piece | None:
-        """Return what a session that goes on is told; what came since it was opened, its turns tell."""
+        """Return the checkpoints from before this chat was opened, as a piece of a request."""
         return progress_piece(self._before)
 
     def text(self) -> str:
-        """Return all of it for people, with where the work stands now as the last."""
+        """Return all checkpoints as text, ending with the current state."""
         now = self._next("now")
         return "\n\n".join(map(as_text, [*self._past, *([now] if now else [])]))

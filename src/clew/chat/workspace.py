@@ -19,34 +19,34 @@ from clew.secrets import find, rules
 from clew.secrets.mask import mask_of, own_key
 
 MOST_SHOWN = 12_000
-"""Characters of one answer."""
+"""Most characters of one answer. Chosen by hand."""
 MOST_LINES = 400
 MOST_BYTES = 100_000_000
-"""Of a file that are looked through for the lines that are wanted."""
+"""Most bytes read of a file to find the requested lines."""
 _AT_ONCE = 1 << 16
 _LONGEST = 4 * MOST_SHOWN
-"""Bytes of a line that are kept: more could never be shown."""
+"""Most bytes kept of a line: more could never be shown."""
 
 
 class _Line(NamedTuple):
     text: str
     left_out: int = 0
-    """Bytes of it that are not in the text."""
+    """Bytes of the line that are not in the text."""
 
 
 def excerpt(file: BinaryIO, name: str, first: int, wanted: int) -> str:
-    """Return some lines of a file, and behind them what was left out; what is not text is refused."""
+    """Return some lines of a file, followed by a note about omitted ones; refuse binary files."""
     lines = _lines(file, name)
     before = sum(1 for _ in islice(lines, first - 1))
     shown: list[str] = []
     room, cut, behind = MOST_SHOWN, "", 0
     for line in islice(lines, wanted):
         if shown and len(line.text) > room:
-            behind = 1  # whole lines only: the next excerpt begins with it
+            behind = 1  # whole lines only: the next excerpt starts with this line
             break
         shown.append(line.text[:room])
         if missing := _missing(line, room):
-            cut = f"; line {first} goes on for {missing}"
+            cut = f"; line {first} has {missing} more"
             break
         room -= len(line.text) + 1
     behind += sum(1 for _ in lines)
@@ -60,14 +60,14 @@ def excerpt(file: BinaryIO, name: str, first: int, wanted: int) -> str:
 
 
 def _missing(line: _Line, room: int) -> str:
-    """Say how much of a line is not shown; nothing where all of it is."""
+    """Return how much of a line is not shown; empty if nothing."""
     if line.left_out:
         return f"{line.left_out + len(line.text[room:].encode()):,} bytes"
     return f"{len(line.text) - room:,} characters" if len(line.text) > room else ""
 
 
 def _lines(file: BinaryIO, name: str) -> Iterator[_Line]:
-    """Yield the lines of a file, the beginning of each; at most ``MOST_BYTES`` are read."""
+    """Yield the start of each line of a file; at most ``MOST_BYTES`` are read."""
     kept, length = b"", 0
     read = 0
     while read < MOST_BYTES and (piece := file.readline(_AT_ONCE)):
@@ -88,15 +88,15 @@ def _line(kept: bytes, length: int) -> _Line:
 
 
 MOST_UNMASKED_BYTES = 10_000_000
-"""Of the file as it was, looked through for what the masks stand for."""
+"""Most bytes of the existing file that are searched for the masked secrets."""
 _MASK = re.compile(r"\[secret:(?P<rule>[\w.-]+):[0-9a-f]{4}\]")
 
 
 def unmasked(root: Path, path: str, text: str) -> tuple[str, int]:
-    """Return a text with the file's own secrets in place of their masks, and how many were put back.
+    """Return a text with masks replaced by the file's own secrets, and the number of replacements.
 
-    A mask that stands for nothing in the file as it was, or for more than one thing, is an ``InputError``:
-    written to disk it would take a secret's place for good.
+    The model sees only masks. A mask that matches no secret of the existing file, or several, is an
+    ``InputError``: written to disk it would overwrite the secret.
     """
     known = {rule.id for rule in rules()}
     masks = {found[0] for found in _MASK.finditer(text) if found["rule"] in known}
@@ -106,15 +106,15 @@ def unmasked(root: Path, path: str, text: str) -> tuple[str, int]:
     secrets = _secrets(before)
     for mask in masks:
         meant = secrets.get(mask, set())
-        if len(meant) != 1 and (meant or mask not in before):  # a file may hold the mask itself
-            told = "leave the line as it is in the file, or ask the user to write it"
-            raise InputError(f"{mask} stands for no one secret of {path!r}", told)
+        if len(meant) != 1 and (meant or mask not in before):  # the file may contain the mask literally
+            advice = "keep the line as it is in the file, or ask the user to write it"
+            raise InputError(f"{mask} does not match exactly one secret of {path!r}", advice)
     back = [found for found in _MASK.finditer(text) if found[0] in secrets]
     return _MASK.sub(lambda found: min(secrets.get(found[0], {found[0]})), text), len(back)
 
 
 def _secrets(text: str) -> dict[str, set[str]]:
-    """Return the secrets of a text by the masks that stand for them."""
+    """Return the secrets of a text by their masks."""
     found: dict[str, set[str]] = {}
     for rule, start, end in find(text):
         found.setdefault(mask_of(rule, text[start:end], own_key()), set()).add(text[start:end])
@@ -130,7 +130,7 @@ def _before(root: Path, path: str) -> str:
 
 
 MOST_SEARCHED_BYTES = 1_000_000
-"""Of a file that is searched; the rest of it is not looked at."""
+"""Most bytes searched in one file."""
 FARTHEST_LINE = 1_000_000_000
 MOST_NAMES = 200
 MOST_HITS = 40
@@ -142,7 +142,7 @@ Deed = Callable[[Path, dict[str, Any]], ToolAnswer]
 
 
 def workspace_tools(root: Path) -> tuple[Tool, ...]:
-    """Return the tools for the files below a root; each is given the place it must not leave."""
+    """Return the tools for the files below a root; none can leave it."""
     return tuple(
         Tool(name, about, parameters, _bound(deed, root), read_only)
         for name, about, parameters, deed, read_only in _TOOLS
@@ -150,9 +150,9 @@ def workspace_tools(root: Path) -> tuple[Tool, ...]:
 
 
 def _bound(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
-    """Return a deed at its root. What the disk has against it is an answer for the model to read."""
+    """Bind a file tool to its root. An error of the disk becomes an answer for the model."""
 
-    def does(_desk: Any, given: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # files need no desk
+    def does(_desk: Any, given: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # file tools need no context
         try:
             return deed(root, given)
         except OSError as error:
@@ -195,10 +195,10 @@ def _row(entry: Entry) -> str:
 def _search(root: Path, given: dict[str, Any]) -> ToolAnswer:
     wanted = given["text"]
     if not wanted.strip():
-        raise InputError("nothing to look for", "give some text")
+        raise InputError("the search text is empty", "give some text")
     found = list(islice(_hits(root, inside(root, given["path"] or "."), wanted), MOST_HITS + 1))
     if not found:
-        return ToolAnswer(f"no file has {wanted!r}")
+        return ToolAnswer(f"no file contains {wanted!r}")
     cut = [f"… and more; only the first {MOST_HITS} are shown"] if len(found) > MOST_HITS else []
     return ToolAnswer("\n".join([*found[:MOST_HITS], *cut]), Trust.UNTRUSTED)
 
@@ -222,8 +222,8 @@ def _write(root: Path, given: dict[str, Any]) -> ToolAnswer:
         raise InputError(f"{len(given['text']):,} characters are too many", f"at most {MOST_WRITTEN:,}")
     text, back = unmasked(root, given["path"], given["text"])
     there = write_text(root, given["path"], text)
-    did = "was written anew" if there else "was created"
-    secrets = f" {back:,} masked in it stayed as they were." if back else ""
+    did = "was overwritten" if there else "was created"
+    secrets = f" {back:,} masked secrets kept their values." if back else ""
     return ToolAnswer(f"{given['path']} {did}: {characters(len(given['text']))}.{secrets}")
 
 
@@ -250,9 +250,9 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
     ),
     (
         "search_files",
-        "Find the lines of the workspace's text files that have a text, whatever the case of its letters.",
+        "Find the lines of the workspace's text files that contain a text; case is ignored.",
         object_schema(
-            text=string("What to look for, to the letter."),
+            text=string("The exact text to find."),
             path=string("The file or folder to look in; everywhere if null.", optional=True),
         ),
         _search,
@@ -260,7 +260,7 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
     ),
     (
         "write_file",
-        "Put a text in place of a file of the workspace, or make a new one. A person approves it first.",
+        "Overwrite a file of the workspace, or create one. A person approves it first.",
         object_schema(
             path=string("The file, from the root of the workspace."),
             text=string("Its whole text from now on."),

@@ -1,4 +1,4 @@
-"""What a person can do from the page. Each is an event of the log; nothing is ever overwritten."""
+"""Actions of a person in the inspector: compact, undo, pin, keep, notes. Each appends to the log."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from clew.message import Json, JsonObject, Trust, fixed_prefix, words
 from clew.session import Compaction, Outcome
 
 MOST_WORDS = 20_000
-"""Characters of anything that a page may send."""
+"""Most characters of a text that a page may send."""
 MOST_DIGITS = 12
-"""Of the number of a message."""
+"""Most digits of a message number."""
 PASSAGE = 600
-"""Characters of a passage that is kept verbatim."""
+"""Most characters of a passage that is kept verbatim."""
 Fields = Mapping[str, Any]
 
 
 def act(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
-    """Do what a page asks for, and return what came of it."""
+    """Run an action and return its result."""
     does = str(given.get("does"))
     if does in _ON_SESSION:
         return _ON_SESSION[does](handle, given)
@@ -36,10 +36,10 @@ def act(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
 
 
 def text_of(given: Fields, name: str) -> str:
-    """Return a text that was sent, or raise ``InputError``."""
+    """Return a text field, or raise ``InputError`` if it is missing, blank or too long."""
     value = given.get(name)
     if not isinstance(value, str) or not value.strip() or len(value) > MOST_WORDS:
-        raise InputError(f"{name} must be some words")
+        raise InputError(f"{name} must be a text")
     return value.strip()
 
 
@@ -103,7 +103,7 @@ def _undo(handle: OpenSession, given: Fields) -> JsonObject:
 
 
 def _redo(handle: OpenSession, given: Fields) -> JsonObject:
-    """Compact again as an undone compaction did: to the same size, with the same focus."""
+    """Redo an undone compaction: compact to the same size, with the same focus."""
     past = find(handle, text_of(given, "name")).compaction
     items = handle.session.view()
     prompt = sum(handle.session.counter.count(item.message) for item in items[: fixed_prefix(items)])
@@ -127,9 +127,9 @@ def _pin(handle: OpenSession, given: Fields) -> JsonObject:
 
 
 def _keep(handle: OpenSession, given: Fields) -> JsonObject:
-    """Keep the passage of a message that says something: as a fact, with that message's label.
+    """Keep a passage of a message as a fact, with that message's trust label.
 
-    Nothing is kept until the page sends back, as ``passage``, the very text that it was shown.
+    The first call returns the exact passage; it is kept when the page sends it back as ``passage``.
     """
     wanted, source = text_of(given, "text"), text_of(given, "source")
     number = source.removeprefix("m")
@@ -139,7 +139,7 @@ def _keep(handle: OpenSession, given: Fields) -> JsonObject:
         raise InputError(f"there is no message {source:.40}")
     part = next((part for part in found.parts if wanted in words(part)), None)
     if part is None:
-        raise InputError(f"{source} does not say that")
+        raise InputError(f"{source} does not contain that text")
     passage = _passage(words(part), wanted)
     if given.get("passage") != passage:
         return {"passage": passage, "source": source, "trust": part.trust.label}
@@ -151,7 +151,7 @@ def _unkeep(handle: OpenSession, given: Fields) -> JsonObject:
 
 
 def _passage(said: str, wanted: str) -> str:
-    """Return the line that holds some words; of a very long one, what stands around them."""
+    """Return the line that contains a text; of a very long line, the part around it."""
     place = said.find(wanted)
     start = said.rfind("\n", 0, max(place, 0)) + 1
     end = said.find("\n", place + len(wanted))
@@ -173,7 +173,7 @@ def _unpin(handle: OpenSession, given: Fields) -> JsonObject:
 # Notes -----------------------------------------------------------------------------------------------
 
 OPERATOR = Trust.DEVELOPER
-"""Whoever holds the token runs this computer's clew, and may set policy as well."""
+"""The trust of a person with the token: the operator of this clew, who may also set policies."""
 
 
 def _note_add(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:

@@ -1,4 +1,4 @@
-"""The routes: pages are files, everything else is JSON."""
+"""The routes of the inspector: static files, and JSON for everything else."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from clew.message import JsonObject
 
 STATIC = Path(str(files("clew.inspector"))) / "static"
 FOLLOW_SECONDS = 0.5
-"""How often a page that follows a session is told where it stands."""
+"""How often a page that follows a session is told about new events."""
 MOST_BYTES = 256_000
-"""Of what a page may send at once."""
+"""Most bytes of a request body."""
 
 ViewFunction: TypeAlias = Callable[[SessionPool, OpenSession, Request], JsonObject]
 
 
 class Answer(JSONResponse):
-    """JSON in ASCII: half of a surrogate pair, which real transcripts hold, has no place in UTF-8."""
+    """JSON in ASCII, because lone surrogates, which real transcripts contain, cannot be encoded in UTF-8."""
 
     def render(self, content: object) -> bytes:
         """Return the body."""
@@ -66,16 +66,16 @@ async def _front(_request: Request) -> Response:
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    """Say what went wrong as the command line would."""
+    """Return the text of an error, as the command line would print it."""
     status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, InputError) else 409
     return Answer({"error": str(error)}, status)
 
 
-# What is looked at -----------------------------------------------------------------------------------
+# Read-only views -------------------------------------------------------------------------------------
 
 
 def number_of(request: Request, name: str, default: int) -> int:
-    """Return a number from the address, or raise ``InputError``."""
+    """Return a number from the query string, or raise ``InputError``."""
     value = request.query_params.get(name)
     if value is None:
         return default
@@ -84,26 +84,26 @@ def number_of(request: Request, name: str, default: int) -> int:
     return int(value)
 
 
-def _message(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+def _message(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     found = transcript.one(handle, number_of(request, "number", 0))
     if found is None:
         raise NotFound("there is no such message", f"there are {handle.places.messages}")
     return found
 
 
-def _page(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+def _page(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     return transcript.page(handle, number_of(request, "first", 1), number_of(request, "count", 40))
 
 
-def _standing(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+def _standing(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     return transcript.standing(handle, number_of(request, "first", 1), number_of(request, "last", 1))
 
 
-def _search(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+def _search(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     return transcript.search(handle, request.query_params.get("q", ""), number_of(request, "after", 0))
 
 
-def _map(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+def _map(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     seq = number_of(request, "seq", handle.places.upto)
     return context.context_map(handle, seq)
 
@@ -114,26 +114,26 @@ def _recall(pool: SessionPool, handle: OpenSession, request: Request) -> JsonObj
 
 
 _VIEWS: dict[str, ViewFunction] = {
-    "size": lambda _shelf, handle, _request: session_list.size(handle),
+    "size": lambda _pool, handle, _request: session_list.size(handle),
     "page": _page,
     "message": _message,
     "standing": _standing,
     "search": _search,
     "map": _map,
-    "diff": lambda _shelf, handle, request: context.diff(handle, number_of(request, "seq", 0)),
-    "compactions": lambda _shelf, handle, _request: history.compactions(handle),
-    "compaction": lambda _shelf, handle, request: history.whole(handle, request.query_params.get("name", "")),
-    "expand": lambda _shelf, handle, request: expanded(handle, request.query_params.get("ref", "")),
-    "explain": lambda _shelf, handle, request: explained(handle, request.query_params.get("ref", "")),
-    "timeline": lambda _shelf, handle, _request: timeline.timeline(handle),
-    "ledger": lambda _shelf, handle, _request: ledger_view.ledger(handle),
+    "diff": lambda _pool, handle, request: context.diff(handle, number_of(request, "seq", 0)),
+    "compactions": lambda _pool, handle, _request: history.compactions(handle),
+    "compaction": lambda _pool, handle, request: history.whole(handle, request.query_params.get("name", "")),
+    "expand": lambda _pool, handle, request: expanded(handle, request.query_params.get("ref", "")),
+    "explain": lambda _pool, handle, request: explained(handle, request.query_params.get("ref", "")),
+    "timeline": lambda _pool, handle, _request: timeline.timeline(handle),
+    "ledger": lambda _pool, handle, _request: ledger_view.ledger(handle),
     "notes": lambda pool, handle, _request: ledger_view.notes(pool, handle.ctx.session),
     "recall": _recall,
 }
 
 
 _OPENS = frozenset({"expand", "explain", "ledger"})
-"""Looks for which the session itself is opened; of a long log nobody opened before, that takes a while."""
+"""Views that need the opened session; opening takes a while for a long log."""
 
 
 def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
@@ -144,7 +144,7 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
             with pool.open(request.query_params.get("session", ""), opened=name in _OPENS) as handle:
                 return Answer(look(pool, handle, request))
         except BAD_LOG_ERRORS as cause:
-            raise StoreDamaged(f"this session holds an event that cannot be read ({cause!r:.200})") from cause
+            raise StoreDamaged(f"this session has an event that cannot be read ({cause!r:.200})") from cause
 
     return answer
 
@@ -153,7 +153,7 @@ def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
     return lambda _request: Answer(session_list.listed(pool))
 
 
-# What is done ----------------------------------------------------------------------------------------
+# Actions and chat ------------------------------------------------------------------------------------
 
 
 def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
@@ -176,12 +176,12 @@ def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
 
 
 def _say(chats: PageChats) -> Callable[[Request], Any]:
-    """Take a person's words, and stream what happens, a line each."""
+    """Send a person's message to the chat and stream the events, one JSON object per line."""
 
     async def answer(request: Request) -> Response:
         given = await _sent(request)
         talk = await run_in_threadpool(chats.on, actions.text_of(given, "session"))
-        wish = given.get("auto")  # none: nobody said otherwise than the settings
+        wish = given.get("auto")  # absent: use the setting
         auto = chats.pool.options.auto if wish is None else wish is True
         told = await run_in_threadpool(talk.say, actions.text_of(given, "text"), auto)
         return StreamingResponse(_lines(talk, told), media_type="application/x-ndjson")
@@ -190,7 +190,7 @@ def _say(chats: PageChats) -> Callable[[Request], Any]:
 
 
 async def _lines(talk: PageChat, told: EventStream) -> AsyncIterator[str]:
-    """Yield what happens; a page that goes away stops its turn, also one that waits for its answer."""
+    """Yield the events of a turn; if the page goes away, stop the turn."""
     is_over = False
     try:
         while one := await anyio.to_thread.run_sync(next, told, None, abandon_on_cancel=True):
@@ -199,23 +199,23 @@ async def _lines(talk: PageChat, told: EventStream) -> AsyncIterator[str]:
     finally:
         if not is_over:
             talk.stop()
-            # Not in the loop's own threads: they would keep the server from stopping while a model is silent.
+            # A separate daemon thread: the pool's threads would delay the server's shutdown.
             threading.Thread(target=told.end, daemon=True).start()
 
 
 async def _sent(request: Request) -> dict[str, Any]:
-    """Return the object that a page sent."""
+    """Return the JSON object of a request body."""
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            raise InputError("this is too long")
+            raise InputError(f"the request is longer than {MOST_BYTES:,} bytes")
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as cause:
-        raise InputError("this is not JSON, or nested too deeply") from cause
+        raise InputError("the request is not JSON, or nested too deeply") from cause
     if not isinstance(value, dict):
-        raise InputError("this is not an object")
+        raise InputError("the request is not a JSON object")
     return value
 
 
@@ -223,7 +223,7 @@ async def _sent(request: Request) -> dict[str, Any]:
 
 
 def _follow(pool: SessionPool) -> Callable[[Request], Any]:
-    """Tell a page, as long as it listens, each time the session has grown, whoever appends to it."""
+    """Send the number of the last event whenever the session has grown, by any process."""
 
     async def answer(request: Request) -> Response:
         ctx = Ctx(workspace=pool.workspace, session=request.query_params.get("session", ""))

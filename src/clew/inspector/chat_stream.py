@@ -1,8 +1,8 @@
-"""Chat in the page: the terminal's own loop, told as it happens.
+"""Chat in the inspector: runs the chat loop of ``clew.chat`` and streams its events to the page.
 
-A turn runs where its page listens. It waits for a person where a tool would change something, and stops when
-somebody says so or the page goes away; whatever came until then is in the log. Commands that begin with a
-slash are for the terminal: one of them opens addresses, another writes files, and a page may do neither.
+A turn waits for the person's answer if a tool needs an approval, and stops on request or when the page goes
+away; everything received until then is in the log. Slash commands are refused: some of them write files or
+open addresses, which a page must not do.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from clew.providers.model import StreamingModel
 from clew.session import Session
 
 ANSWER_SECONDS = 1_800
-"""How long a turn waits for a person; then the answer is no."""
-ROOM_HERE = "the box above lets clew compact when it is time, the digests page does it at once"
-"""What the page says where the terminal names its commands."""
+"""How long a turn waits for an approval; then the answer is no."""
+ROOM_HERE = "the checkbox above switches automatic compaction on, the digests page compacts now"
+"""The advice of the page in place of the terminal's commands."""
 ModelFactory = Callable[[Session], StreamingModel]
-"""Gives the model that a session chats to."""
+"""Returns the model for a session."""
 
 
 @dataclass(slots=True)
 class EventStream:
-    """What happens in a turn, to be asked for from any thread."""
+    """The events of a turn as JSON; can be read from any thread."""
 
     _told: Iterator[JsonObject]
     _asked: threading.Lock = field(default_factory=threading.Lock)
@@ -63,35 +63,35 @@ class EventStream:
             return next(self._told)
 
     def end(self) -> None:
-        """Let the rest happen where nobody listens any more: a turn that nobody asks on is never over."""
-        with suppress(ClewError):  # there is nobody to tell
+        """Consume the remaining events, so that a turn without a listener ends."""
+        with suppress(ClewError):  # no listener is left to report it to
             deque(self, maxlen=0)
 
 
 @dataclass(slots=True)
 class PageChat:
-    """A chat on one session. One turn at a time."""
+    """The chat of one session, one turn at a time."""
 
     chat: Chat
     patience_seconds: float = 3.0
-    """How long new words wait for a turn to end: one whose page was closed is just stopping."""
+    """How long a new message waits for a stopping turn, for example one whose page was closed."""
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _answers: queue.SimpleQueue[Answer] = field(default_factory=queue.SimpleQueue)
     _answering: threading.Lock = field(default_factory=threading.Lock)
     _wanted: str | None = None
-    """The call that leave is asked for."""
+    """The id of the call that waits for an approval."""
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def say(self, text: str, auto: bool) -> EventStream:
-        """Take the user's words, and tell what happens until the model is done."""
+        """Start a turn with the user's message and return its events."""
         if text.startswith("/"):
-            raise InputError("commands are for the terminal", "the other pages have buttons for what they do")
+            raise InputError("commands work in the terminal only", "use the buttons of the other pages")
         if not self._turn.acquire(timeout=self.patience_seconds):
-            raise InputError("a turn is under way", "wait for it, or stop it")
+            raise InputError("a turn is running", "wait for it, or stop it")
         self._stop.clear()
         self.chat.auto = auto
         told = self._told(self.chat.turn(text))
-        # The first thing happens here: what was begun ends by itself, also when nobody listens any more.
+        # Start the generator here, so that its cleanup runs even if nothing else is read from it.
         return EventStream(chain([next(told)], told))
 
     def _told(self, turn: Turn) -> Iterator[JsonObject]:
@@ -109,7 +109,7 @@ class PageChat:
         except StopIteration:
             return
         except KeyboardInterrupt:
-            # Thrown where the turn had nothing to stop. Beyond this thread it would end the server.
+            # The turn had already ended. Outside this thread the exception would end the server.
             yield event_to_json(TurnStopped())
         finally:
             turn.close()
@@ -122,17 +122,17 @@ class PageChat:
             return Answer.NO
 
     def answer(self, call_id: str, answer: str) -> None:
-        """Answer what a turn asked; what it does not ask, or was told already, is an ``InputError``."""
+        """Answer a pending approval; raise ``InputError`` if none is pending for this call."""
         if answer not in list(Answer):
-            raise InputError(f"{answer!r} is no answer", f"say one of {', '.join(Answer)}")
+            raise InputError(f"{answer!r} is not an answer", f"use one of {', '.join(Answer)}")
         with self._answering:
             if call_id != self._wanted:
-                raise InputError("this is not asked", "a second answer would go to the next question")
+                raise InputError("no approval is pending for this call", "it was already answered")
             self._wanted = None
             self._answers.put(Answer(answer))
 
     def stop(self) -> None:
-        """Stop the turn at its next word; what it asks is answered with no."""
+        """Stop the turn at its next event; a pending approval is refused."""
         self._stop.set()
         with self._answering:
             if self._wanted is not None:
@@ -140,7 +140,7 @@ class PageChat:
                 self._answers.put(Answer.NO)
 
     def close(self) -> None:
-        """Stop the turn, and wait for its end: it writes its last words to a store that is closed next."""
+        """Stop the turn and wait for its end, because the store is closed next."""
         self.stop()
         if self._turn.acquire(timeout=self.patience_seconds):
             self._turn.release()
@@ -148,11 +148,11 @@ class PageChat:
 
 @dataclass(slots=True)
 class PageChats:
-    """The chats of a pool's sessions, each begun when somebody first speaks."""
+    """The chats of a pool's sessions, each created at its first message."""
 
     pool: SessionPool
     model_factory: ModelFactory | None = None
-    """Without one the offline model answers."""
+    """Without it, the offline model is used."""
     _begun: dict[str, PageChat] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -164,16 +164,16 @@ class PageChats:
             return self._begun[name]
 
     def close(self) -> None:
-        """End all turns."""
+        """Stop all turns."""
         with self._lock:
             for talk in self._begun.values():
                 talk.close()
 
     def _new(self, name: str) -> Chat:
         pool = self.pool
-        with pool.open(name):  # says if there is none
+        with pool.open(name):  # raises NotFound if it does not exist
             pass
-        # A session of its own: a turn may take minutes, and the other pages go on meanwhile.
+        # A separate session: a turn may take minutes, and must not block the other pages.
         session = Session.open(
             name,
             pool.store,
@@ -203,7 +203,7 @@ _NAMES: Mapping[type[ChatEvent], str] = {
 
 
 def event_to_json(event: ChatEvent) -> JsonObject:
-    """Return what happened, for the page."""
+    """Return an event as JSON."""
     return {"is": _NAMES[type(event)], **_fields(event)}
 
 

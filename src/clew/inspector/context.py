@@ -1,4 +1,4 @@
-"""What the model sees, block by block, now or at any time, and what a compaction changed of it."""
+"""The context map (what the model sees, now or after any event) and the effect of one compaction."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from clew.session.history import read_compaction
 from clew.session.replay import region_of
 
 MOST_BLOCKS = 4_000
-"""Messages of a view that are drawn; of a larger one the last."""
+"""Most messages of a view that are drawn; of a larger view the last ones."""
 MOST_REMEMBERED = 50_000
 RECENT = 200
-"""Events before a place in which its budget stands: there is one for each request."""
+"""Events before a position that are searched for its budget event; every request records one."""
 DIGEST = "digest"
-"""A region of our own: what digests take is worth seeing apart from the history they stand for."""
+"""The region of digests in the map, shown separately from the history."""
 _COVERS = re.compile(r'<clew-digest [^>]*covers="([^"]*)"')
 _SEEN = (Region.SYSTEM, Region.HISTORY, Region.TOOL_OUTPUTS)
 _RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
 
 
 def region(name: str, message: Message) -> str:
-    """Return the region of the map that a message of a view lies in."""
+    """Return the region of a message in the map."""
     return DIGEST if not name.startswith("m") else region_of(message).value
 
 
 def says(item: Item) -> str:
-    """Return what a message says, in a line; of a digest, what it stands for."""
+    """Return the start of a message as one line; for a digest, the messages it replaces."""
     covers = None if item.id.startswith("m") else _COVERS.search(item.message.text)
-    return f"stands for {covers[1]}" if covers else first_words(item.message)
+    return f"replaces {covers[1]}" if covers else first_words(item.message)
 
 
 def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
-    """Return what the model saw after an event, and how that filled its window."""
+    """Return what the model saw after an event, and how full its window was."""
     places = handle.places
     at = places.upto if seq is None else max(0, min(seq, places.upto))
     entries = places.view(at).entries
@@ -72,7 +72,7 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
 
 
 def marks(levels: Levels) -> JsonObject:
-    """Return the marks of a window."""
+    """Return the thresholds of a window."""
     return {"warn": levels.warn_at, "compact": levels.compact_at, "target": levels.target, "why": levels.why}
 
 
@@ -82,7 +82,7 @@ def _time(handle: OpenSession, seq: int) -> str | None:
 
 
 def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:
-    """Return the blocks of a view; those that were drawn before are not read again."""
+    """Return the blocks of a view; known blocks are not read again."""
     drawn = handle.drawn
     if len(drawn) > MOST_REMEMBERED:
         drawn.clear()
@@ -100,7 +100,7 @@ def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:
 
 
 def _by_region(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Add up the tokens of each region, in the order in which they are shown."""
+    """Return the tokens of each region, in display order."""
     sums = dict.fromkeys((Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value), 0)
     for name, tokens in sizes:
         sums[name] += tokens
@@ -108,7 +108,7 @@ def _by_region(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _besides(handle: OpenSession, seq: int) -> dict[str, int]:
-    """Return what else was sent, as the last budget shortly before tells: tools, instructions, notes."""
+    """Return the tokens sent in addition to messages (tools, instructions, notes), from the last budget."""
     sent: dict[str, int] = {}
     for stored in handle.store.read(handle.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
         sent = dict(sent_besides(stored.event.body))
@@ -116,7 +116,7 @@ def _besides(handle: OpenSession, seq: int) -> dict[str, int]:
 
 
 def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield what a budget says was sent and is no message of the log."""
+    """Yield the regions of a budget that are not messages of the log."""
     for _, slice_ in objects(body.get("slices")):
         name, given = as_text(slice_.get("region")), whole(slice_.get("given"))
         if given > 0 and name not in (*_SEEN, *_RESERVES):
@@ -127,10 +127,10 @@ def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def diff(handle: OpenSession, seq: int) -> JsonObject:
-    """Return what a compaction changed, block by block."""
+    """Return what a compaction changed, block by block; raise ``NotFound`` for another event."""
     stored = next(handle.store.read(handle.ctx, seq - 1, seq), None) if seq > 0 else None
     if stored is None or stored.event.kind != COMPACTION.name:
-        raise NotFound(f"event {seq} is no compaction", "the digests page lists them")
+        raise NotFound(f"event {seq} is not a compaction", "the digests page lists them")
     plan = read_compaction(COMPACTION.current(stored)).plan
     before = handle.shown(handle.places.view(seq - 1).entries)
     after = {one[0].id: one for one in handle.shown(handle.places.view(seq).entries)}
@@ -151,7 +151,7 @@ def _side(shown: Sequence[Shown]) -> JsonObject:
 
 
 def _fates(operations: Sequence[Operation]) -> dict[str, tuple[str, str]]:
-    """Return what becomes of each message that a plan touches, and why."""
+    """Return what a plan does to each message it changes, and why."""
     fates: dict[str, tuple[str, str]] = {}
     for operation in operations:
         match operation:
@@ -167,7 +167,7 @@ def _fates(operations: Sequence[Operation]) -> dict[str, tuple[str, str]]:
 def _rows(
     before: Sequence[Shown], after: Mapping[str, Shown], fates: Mapping[str, tuple[str, str]]
 ) -> Iterator[JsonObject]:
-    """Yield one row for each block of either side, in the order of the conversation."""
+    """Yield one row for each block of either side, in conversation order."""
     told: set[str] = set()
     for item, _, tokens in before:
         does, why = fates.get(item.id, ("kept", ""))

@@ -22,7 +22,7 @@ LEFT, TOP, BOTTOM = 52, 18, 24
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where values stand in the picture."""
+    """The scales of the picture: from messages and tokens to coordinates."""
 
     first: int
     last: int
@@ -39,7 +39,7 @@ class _Frame:
 
 
 def growth(line: dict[str, Any]) -> str:
-    """Return the tokens by region, stacked, with the mark and the compactions; of one point, nothing."""
+    """Return the growth of the context as SVG: tokens by region, threshold and compactions."""
     xs, regions, mark = line["x"], line["regions"], line["marks"]["compact"]
     if len(xs) < 2:
         return ""
@@ -59,7 +59,7 @@ def _css(region: dict[str, Any]) -> str:
 
 
 def _layers(frame: _Frame, xs: Sequence[int], regions: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Draw each region on top of those before it."""
+    """Yield one area per region, stacked."""
     below = [0] * len(xs)
     for one in regions:
         above = [low + tokens for low, tokens in zip(below, one["tokens"], strict=True)]
@@ -86,12 +86,12 @@ def _labels(frame: _Frame, peak: int) -> Iterator[str]:
 
 PAGE = 100
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""The file's own style, and nothing else: no script runs in it, nothing is fetched."""
+"""Only inline style is allowed: no script runs and nothing is loaded."""
 KEY = secrets.token_bytes(32)
-"""For masks: new in each process, so that those of two files cannot be compared."""
+"""The key of masks: new in each process, so that masks of two files cannot be compared."""
 PRIVATE = 0o600
 LISTED = 40
-"""Things that left with a compaction which are written out."""
+"""Most dropped items that are listed for a compaction."""
 SIGNS = {
     "system": "▣",
     "developer": "◆",
@@ -103,11 +103,11 @@ SIGNS = {
 
 
 def export_session(pool: SessionPool, name: str, path: Path) -> int:
-    """Write a session's story; return its bytes. A file that is there is never overwritten."""
+    """Write a session as one HTML file and return its size; an existing file is an ``InputError``."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     except FileExistsError:
-        raise InputError(f"{path} is there already", "choose another name") from None
+        raise InputError(f"{path} already exists", "choose another name") from None
     with (
         pool.open(name) as handle,
         os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as out,
@@ -118,7 +118,7 @@ def export_session(pool: SessionPool, name: str, path: Path) -> int:
 
 
 def story(handle: OpenSession) -> Iterator[str]:
-    """Yield the page, piece by piece: a session of any length is written with the memory of one page."""
+    """Yield the HTML in pieces, so that memory does not grow with the session."""
     style = files("clew.inspector").joinpath("static/story.css").read_text(encoding="utf-8")
     name = _safe(handle.ctx.session)
     past = history.compactions_of(handle)
@@ -139,7 +139,7 @@ def story(handle: OpenSession) -> Iterator[str]:
 
 
 def _safe(text: object) -> str:
-    """Return a text of the session as it may stand in the file."""
+    """Return a text of the session, masked and escaped for HTML."""
     return escape(mask(str(text), KEY).text)
 
 
@@ -191,8 +191,8 @@ def _report(report: dict[str, Any]) -> str:
         for one in report["lost"][:LISTED]
     )
     verdict = "✓ every check passed" if report["accepted"] else "! the checks had objections"
-    head = "<tr><th></th><th>stands</th><th>one step away</th><th>only in the log</th></tr>"
-    left = f"<details><summary>What left</summary><ul>{lost}</ul></details>" if lost else ""
+    head = "<tr><th></th><th>in view</th><th>one step away</th><th>only in the log</th></tr>"
+    left = f"<details><summary>What left the view</summary><ul>{lost}</ul></details>" if lost else ""
     return f"<p>{verdict}</p><table>{head}{kept}</table>{left}"
 
 

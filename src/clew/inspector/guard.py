@@ -1,10 +1,9 @@
-"""Who may speak to the server: the person at this computer, through a page that the server itself sent.
+"""Access control: only pages that this server sent to the person at this computer may make requests.
 
-A page of another site can make a browser send requests to this computer, and a name that such a site controls
-can be made to point here. So every request must name this host and must come from this origin, and whatever
-asks for more than the pages' own files must carry the token. It travels in a header that only our own page
-sets, never in a cookie: browsers show the cookies of a computer to the servers of all its ports. What changes
-something is a POST that the browser itself says was made by our own page.
+Another site can make a browser send requests to this computer, or point its own host name here. So every
+request must name this host and come from this origin, and everything except static files needs the token. The
+token is sent in a header that only our own page sets, not in a cookie, because browsers send cookies to all
+ports of a computer. Changes must be POSTs that, according to the browser, our own page made.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 READS = ("GET", "HEAD")
 TOKEN = "x-clew-token"
-"""The header that holds the token. Another site cannot set it: its browser would have to ask here first."""
+"""The header with the token. Another site cannot set it without a CORS preflight, which is refused."""
 HEADERS: Mapping[str, str] = {
-    # Only our own files run; no text can become a script, whatever a page does with it.
+    # Only our own files are executed; no text can become a script.
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -37,33 +36,33 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a request must show."""
+    """The conditions that a request must meet."""
 
     token: str
-    """Random, new at every start."""
+    """A random token, new at every start."""
     host: str
-    """The only name that this server goes by: ``127.0.0.1:8710``."""
+    """The only accepted host name, for example ``127.0.0.1:8710``."""
 
     @property
     def origin(self) -> str:
-        """Return where our own pages come from."""
+        """Return the origin of our own pages."""
         return f"http://{self.host}"
 
     def refusal(self, scope: Scope) -> str | None:
-        """Return why a request may not pass; None where it may."""
+        """Return why a request is refused; None if it is allowed."""
         headers = Headers(scope=scope)
         if headers.getlist("host") != [self.host]:
-            return "this server goes by another name"
+            return "this server has another host name"
         if headers.get("origin", self.origin) != self.origin:
             return "this request comes from another site"
         if not self._from_here(scope, headers):
             return "this request was made by another site"
         if not _is_public(scope) and not self._is_token(headers.getlist(TOKEN)):
-            return "open the address that clew printed: it holds the token that lets you in"
+            return "open the address that clew printed: it contains the access token"
         return None
 
     def _from_here(self, scope: Scope, headers: Headers) -> bool:
-        """Tell whether our own page made the request; one that is only opened may come from a link."""
+        """Return whether our own page made the request; the start page may also be opened by a link."""
         site = headers.get("sec-fetch-site")
         if scope["method"] not in READS:
             return headers.get("origin") == self.origin if site is None else site == "same-origin"
@@ -74,21 +73,21 @@ class Gate:
 
 
 def _is_public(scope: Scope) -> bool:
-    """Tell whether only a file of clew's own is asked for, which says nothing of any session."""
+    """Return whether a request is for a static file, which reveals nothing about sessions."""
     return scope["method"] in READS and (scope["path"] == "/" or scope["path"].startswith("/static/"))
 
 
 class Guard:
-    """Passes on what may pass, and puts on every answer what keeps a browser strict."""
+    """Middleware that refuses requests and adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Check and answer a request."""
         if scope["type"] != "http":
-            return  # there are no web sockets here, and nothing to do at start and end
+            return  # no web sockets, and no lifespan events
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -20,16 +20,16 @@ from clew.rules.codec import to_json
 from clew.session.history import PastCompaction, compaction_history
 
 MOST_WEIGHED = 20_000
-"""Messages of a view that are weighed to say what an undo costs."""
+"""Most messages of a view for which the cost of an undo is computed."""
 
 
 def compactions_of(handle: OpenSession) -> list[PastCompaction]:
-    """Return every compaction there ever was, oldest first."""
+    """Return all compactions, undone ones too, oldest first."""
     return compaction_history(handle.places.of_kinds(COMPACTION.name, UNDO.name))
 
 
 def compactions(handle: OpenSession) -> JsonObject:
-    """Return all of them in short, with what undoing the last would cost, and what was refused."""
+    """Return the list of compactions, the cost of undoing the last one, and refused compactions."""
     past = compactions_of(handle)
     refused: list[Json] = [
         {"seq": one.seq, "time": one.event.time, "reason": one.event.body.get("reason")}
@@ -75,7 +75,7 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
 
 
 def _undo_price(handle: OpenSession) -> Json:
-    """Say what taking the last compaction back would cost."""
+    """Return the cost of undoing the last compaction; None if there is none, or the view is too long."""
     view = handle.places.view(handle.places.upto)
     if not view.steps or view.off:
         return None
@@ -91,11 +91,11 @@ def _undo_price(handle: OpenSession) -> Json:
     return {"tokens": tokens, "restored": restored, "sent_anew": restored - stable, "price": str(price)}
 
 
-# One of them -----------------------------------------------------------------------------------------
+# One compaction --------------------------------------------------------------------------------------
 
 
 def find(handle: OpenSession, name: str) -> PastCompaction:
-    """Return a compaction by its number, or raise ``NotFound``."""
+    """Return a compaction by its name, or raise ``NotFound``."""
     for one in compactions_of(handle):
         if one.name == name:
             return one
@@ -103,7 +103,7 @@ def find(handle: OpenSession, name: str) -> PastCompaction:
 
 
 def whole(handle: OpenSession, name: str) -> JsonObject:
-    """Return a compaction with every claim of its digest, and what the checks said."""
+    """Return a compaction with all claims of its digest and the result of the checks."""
     past = find(handle, name)
     one = past.compaction
     digest = one.digest
@@ -135,7 +135,7 @@ def _claim(claim: Claim, report: Report) -> JsonObject:
 
 
 def report_to_json(report: Report) -> JsonObject:
-    """Return what the checks said, each check with what it found, and what left."""
+    """Return a verification report: each check with its findings, and what left the view."""
     return {
         "accepted": report.accepted,
         "refused": report.refused,
@@ -166,7 +166,7 @@ def report_to_json(report: Report) -> JsonObject:
 
 
 def lost_to_json(report: Report) -> list[Json]:
-    """Return what the model would no longer see."""
+    """Return the items that the model no longer sees."""
     return [
         {
             "matter": one.matter.value,
@@ -180,11 +180,11 @@ def lost_to_json(report: Report) -> list[Json]:
 
 
 MOST_SOURCES = 40
-"""Messages that are sent; a digest may stand for thousands."""
+"""Most source messages that are sent; a digest may have thousands."""
 
 
 def expanded(handle: OpenSession, ref: str) -> JsonObject:
-    """Return what stands behind a reference."""
+    """Return the source messages of a reference, with the quoted text marked."""
     found = handle.session.expand(ref)
     messages: list[Json] = []
     for item in handle.session.originals(found.ids[:MOST_SOURCES]):
@@ -207,5 +207,5 @@ def expanded(handle: OpenSession, ref: str) -> JsonObject:
 
 
 def explained(handle: OpenSession, ref: str) -> JsonObject:
-    """Return why something is shown as it is, or why it left."""
+    """Return why an item is shown as it is, or why it left the view."""
     return {"ref": ref, "lines": list[Json](handle.session.explain(ref).lines)}

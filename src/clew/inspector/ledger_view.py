@@ -1,4 +1,4 @@
-"""What code and people keep besides the view: the ledger, and the notes of the memory."""
+"""The ledger, the notes and recall as JSON."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from clew.message import Json, JsonObject
 from clew.rules.rule import Pin
 
 MOST_LISTED = 200
-"""Of each sort, the latest; how many there are is told."""
+"""Most items listed of each sort, the latest ones; the total is sent too."""
 HITS = 12
 EXCERPT = 400
 
 
 def ledger(handle: OpenSession) -> JsonObject:
-    """Return what must survive, as code keeps it."""
-    handle.session.view()  # takes in what others appended
+    """Return the ledger: rules, facts, open work, decisions, files, errors, approvals."""
+    handle.session.view()  # reads events appended by other processes
     kept = handle.session.ledger
     files = sorted(kept.artifacts.files, key=lambda one: not one.changed)
     return {
@@ -124,7 +124,7 @@ def _failure(one: Failure) -> JsonObject:
 
 
 def notes(pool: SessionPool, session: str) -> JsonObject:
-    """Return the notes that concern a session, whatever became of them."""
+    """Return all notes of a session, retired ones too, and their conflicts."""
     notebook = pool.notebook(session)
     found = notebook.notes()
     held = active_notes(found, notebook.now)
@@ -135,9 +135,9 @@ def notes(pool: SessionPool, session: str) -> JsonObject:
 
 
 def recall(pool: SessionPool, handle: OpenSession, text: str, everywhere: bool) -> JsonObject:
-    """Search what was ever said; each hit with its score and what speaks for it."""
+    """Search all messages; return each hit with its score and the matching words."""
     if pool.index is None:
-        raise InputError("nothing is indexed here", "this store has no search index")
+        raise InputError("this store has no search index", "open it with `clew inspect`")
     catch_up(pool.store, handle.ctx, pool.index)
     name = handle.ctx.session
     filters = Filters(sessions=() if everywhere else (name,))
@@ -162,7 +162,7 @@ def _hit(hit: Hit) -> JsonObject:
 
 
 def _start(hit: Hit) -> int:
-    """Return where an excerpt begins: a little before the first thing that was looked for."""
+    """Return the start of an excerpt: a little before the first match."""
     low = hit.entry.text.lower()
     wanted = (*(value.lower() for value in hit.why.exact), *hit.why.terms)
     return max(0, min((place for one in wanted if (place := low.find(one)) >= 0), default=0) - EXCERPT // 4)

@@ -1,4 +1,4 @@
-"""Messages as the page shows them: every word as text, long ones cut, each part with its label."""
+"""Messages as JSON for the pages: text only, long parts cut, each part with its trust label."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from clew.message import (
 from clew.session import Quote
 
 SHOWN = 4_000
-"""Characters of a part that are sent at first; the rest is sent when somebody asks for it."""
+"""Most characters of a part that are sent at first; the rest is sent on request."""
 AROUND = 700
-"""Characters on both sides of a quote."""
+"""Characters shown on both sides of a quote."""
 
 
 def speaker(message: Message) -> str:
-    """Return who made the words of a message, whatever its role says."""
+    """Return the author of a message: its role, or its origin if it was injected or summarised."""
     return message.role.value if message.origin is Origin.SPOKEN else message.origin.value
 
 
 def message_view(message: Message, *, whole: bool = False) -> JsonObject:
-    """Return a message for the page."""
+    """Return a message as JSON; long parts are cut unless ``whole``."""
     return {
         "role": speaker(message),
         "trust": lowest(part.trust for part in message.parts).label,
@@ -48,7 +48,7 @@ def message_view(message: Message, *, whole: bool = False) -> JsonObject:
 
 
 def part_to_json(part: Part, *, whole: bool = False) -> JsonObject:
-    """Return a part: what kind, a heading where it is folded, and its words."""
+    """Return a part as JSON: its kind, a heading if it is collapsed, and its text."""
     kind, heading = _kind(part)
     text = _text(part)
     shown = text if whole else text[:SHOWN]
@@ -63,7 +63,7 @@ def part_to_json(part: Part, *, whole: bool = False) -> JsonObject:
 
 
 def _kind(part: Part) -> tuple[str, str]:
-    """Return the kind of a part, and what to call it; plain words need no heading."""
+    """Return the kind of a part and its heading; plain text has none."""
     match part:
         case Text():
             return "text", ""
@@ -88,7 +88,7 @@ def _kind(part: Part) -> tuple[str, str]:
 
 
 def _text(part: Part) -> str:
-    """Return what to show of a part; the arguments of a call one by one, as people read them."""
+    """Return the text of a part; the arguments of a call one per line."""
     match part:
         case ToolCall() if part.input:
             return "\n".join(f"{name}: {_plain_value(value)}" for name, value in part.input.items())
@@ -107,13 +107,13 @@ def _plain_value(value: Json) -> str:
 
 
 def excerpt(text: str, width: int = 160) -> str:
-    """Return the first words on one line."""
+    """Return the start of a text on one line."""
     flat = " ".join(text[: width * 4].split())
     return flat if len(flat) <= width and len(text) <= width * 4 else f"{flat[: width - 1]}…"
 
 
 def first_words(message: Message, width: int = 160) -> str:
-    """Return what a message says, in a line: its words, else its first call or result."""
+    """Return the start of a message as one line: its text, else its first call or result."""
     if message.text.strip():
         return excerpt(message.text, width)
     for part in message.parts:
@@ -123,11 +123,11 @@ def first_words(message: Message, width: int = 160) -> str:
     return ""
 
 
-# With what is cited marked ---------------------------------------------------------------------------
+# Quotes marked ---------------------------------------------------------------------------------------
 
 
 def marked_to_json(message: Message, quotes: Iterable[Quote]) -> list[Json]:
-    """Return the parts of a message as pieces of text, those that are quoted marked as such.
+    """Return the parts of a message as pieces of text, with the quoted pieces marked.
 
     Python and browsers count characters differently, so the text is sent in pieces, not with offsets.
     """
@@ -144,7 +144,7 @@ def marked_to_json(message: Message, quotes: Iterable[Quote]) -> list[Json]:
 
 
 def _pieces(text: str, spans: list[tuple[int, int]]) -> list[Json]:
-    """Cut a text at its quotes; of what stands around them, leave what is near."""
+    """Split a text at its quotes; keep only the text near them."""
     if not spans:
         return _plain(text[:AROUND], cut_end=len(text) > AROUND)
     pieces: list[Json] = []
@@ -171,5 +171,5 @@ def _plain(text: str, *, cut_end: bool) -> list[Json]:
 
 
 def cite_to_json(cite: Cite | None) -> Json:
-    """Return the message that something comes from."""
+    """Return the message of a cite; None if there is no cite."""
     return cite.message if cite else None

@@ -1,4 +1,4 @@
-"""Starting the server: on this computer only, behind a token that is new each time."""
+"""The inspector's server: on a loopback port by default, with a new access token at each start."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ WILDCARDS = ("", "0.0.0.0", "::")
 
 
 REQUEST_SECONDS = 10.0
-"""How long a request may take to arrive whole; a page sends its own at once."""
+"""How long a complete request may take to arrive; our own pages send theirs at once. Chosen by hand."""
 
 
 class TimeoutProtocol(H11Protocol):
-    """Closes a connection on which no whole request arrives in time."""
+    """Closes a connection on which no complete request arrives in time."""
 
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin to wait for a request."""
+        """Start the timer."""
         super().connection_made(transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Take in what arrived; once a request is whole, its answer may take as long as it takes."""
+        """Process received data; stop the timer once a request is complete."""
         super().handle_events()
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Start the timer for the next request."""
         self._wait()
         super().on_response_complete()
 
@@ -72,45 +72,45 @@ class TimeoutProtocol(H11Protocol):
 
 @dataclass(slots=True)
 class Server:
-    """A server that was begun."""
+    """A bound server; ``run`` serves requests."""
 
     pool: SessionPool
     socket: socket.socket
     model_factory: ModelFactory | None = None
-    """Gives the models that chats talk to; without one the offline model answers."""
+    """Returns the model of a chat; without it, the offline model is used."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     @classmethod
     def bind(
         cls, pool: SessionPool, port: int = 0, host: str = LOOPBACK, model_factory: ModelFactory | None = None
     ) -> Server:
-        """Take a port, or any that is free; one that is taken is an ``InputError``."""
+        """Bind a port, 0 for any free one; raise ``InputError`` if it is not available."""
         if host in WILDCARDS:
             raise InputError(
-                f"{host!r} is no address that a browser can name", "name one of this computer's own"
+                f"{host!r} is not an address that a browser can use", "name an address of this computer"
             )
         taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             taken.bind((host, port))
-            taken.listen()  # whoever comes before the first answer waits
+            taken.listen()  # connections wait until the server runs
         except OSError as cause:
             taken.close()
             raise InputError(
-                f"port {port} of {host} cannot be had ({cause.strerror})", "give another --port"
+                f"port {port} of {host} is not available ({cause.strerror})", "choose another --port"
             ) from cause
         return cls(pool, taken, model_factory)
 
     @property
     def host(self) -> str:
-        """Return the name that the server goes by."""
+        """Return the host name and port of the server."""
         name, port = self.socket.getsockname()[:2]
         return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
     def address(self, session: str = "") -> str:
-        """Return the address that lets a person in, at a session where one is named.
+        """Return the address with the token, optionally of one session.
 
-        The token stands behind the ``#``, which browsers send to nobody.
+        The token follows the ``#``, which browsers never send.
         """
         place = f"/s/{quote(session, safe='')}" if session else ""
         return f"http://{self.host}/#token={self.token}{place}"
@@ -119,8 +119,8 @@ class Server:
     def _uvicorn(self) -> Iterator[uvicorn.Server]:
         chats = PageChats(self.pool, self.model_factory)
         app = inspector(self.pool, Gate(self.token, self.host), chats)
-        # No access log: addresses hold what people look for. Pages that follow a session never end of
-        # themselves.
+        # No access log: addresses contain search terms. Pages that follow a session keep a connection open,
+        # so the shutdown does not wait for them.
         config = uvicorn.Config(
             app,
             http=TimeoutProtocol,
@@ -136,13 +136,13 @@ class Server:
             chats.close()
 
     def run(self) -> None:
-        """Answer until somebody stops it."""
+        """Serve until stopped."""
         with self._uvicorn() as server:
             server.run(sockets=[self.socket])
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Answer from a thread while the caller does something else."""
+        """Serve from a thread while the block runs."""
         with self._uvicorn() as server:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [self.socket]}, daemon=True)
             thread.start()

@@ -1,4 +1,4 @@
-"""The list of sessions: how large each is, how often it was compacted, and whether all is well."""
+"""The list of sessions as JSON: size, number of compactions, and health."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from clew.message import Json, JsonObject, Origin, Role
 from clew.providers.shapes import as_object
 
 MOST_READ = 20_000
-"""Messages that are read to count turns; of longer sessions that is not told."""
+"""Most messages that are read to count turns; longer sessions have no count."""
 RECENT = 64
-"""Events at the end of a log that tell how a session is."""
+"""Events at the end of a log that determine a session's health."""
 
 
 LEVELS = {"warn": "warning", "compact": "warning", "stop": "trouble"}
-"""What the verdict of a budget says of a session's health; any other is good."""
+"""The health of a session by the verdict of its last budget; any other verdict is good."""
 
 
 def listed(pool: SessionPool) -> JsonObject:
-    """Return the sessions, the one that was used last first."""
+    """Return the sessions, the most recently used first."""
     infos = sorted(pool.store.sessions(pool.workspace), key=lambda info: info.last_time, reverse=True)
     rows: list[Json] = [_row(pool, info) for info in infos if not info.session.startswith(OWN)]
     return {"sessions": rows}
 
 
 def _row(pool: SessionPool, info: SessionInfo) -> JsonObject:
-    """Return a session's row; one that cannot be read is listed as such, beside all others."""
+    """Return the row of a session; an unreadable session is listed as damaged."""
     try:
         return _whole_row(pool, info)
     except (ClewError, *BAD_LOG_ERRORS) as cause:
@@ -62,8 +62,8 @@ def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
 
 
 def health(pool: SessionPool, ctx: Ctx, head: int) -> JsonObject:
-    """Say whether all is well, from what happened last."""
-    told: JsonObject = {"is": "good", "why": "nothing stands against it"}
+    """Return a session's health, by its last events."""
+    told: JsonObject = {"is": "good", "why": "no problem is recorded"}
     kinds = [COMPACTION.name, REFUSAL.name, TOKEN_BUDGET.name]
     for stored in pool.store.read(ctx, max(0, head - RECENT), head, kinds):
         body: dict[str, Any] = stored.event.body
@@ -79,7 +79,7 @@ def health(pool: SessionPool, ctx: Ctx, head: int) -> JsonObject:
 
 
 def size(handle: OpenSession) -> JsonObject:
-    """Return how many messages and turns a session has; turns only where that is quickly counted."""
+    """Return the number of messages, and of turns if that can be counted quickly."""
     messages = handle.places.messages
     turns: int | None = None
     if messages <= MOST_READ:

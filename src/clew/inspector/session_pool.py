@@ -34,32 +34,32 @@ from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
 AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name})
-"""Kinds whose events are few and asked for again and again; of all others only the place is remembered."""
+"""Kinds with few events that are needed often; of all other events only the position is kept."""
 
 
 @dataclass(slots=True)
 class MessageIndex:
-    """The order of a session's log, kept up to date. Use it from one thread at a time."""
+    """Positions of messages and views in a session's log, without reading the messages. Not thread-safe."""
 
     store: Store
     ctx: Ctx
     upto: int = 0
-    """The last event that is taken into account."""
+    """The last event that was read."""
     at_hand: list[StoredEvent] = field(default_factory=list)
-    """The events of the kinds that are kept at hand, oldest first."""
+    """The events of the kinds in ``AT_HAND``, oldest first."""
     _seqs: list[int] = field(default_factory=list)
-    """Every event that is no message."""
+    """The events that are not messages."""
     _before: list[int] = field(default_factory=list)
-    """How many messages stand before each of them."""
+    """The number of messages before each of them."""
     _views: list[View] = field(default_factory=lambda: [View()])
-    """The view right after each event that shapes it."""
+    """The view after each event that changes it other than by adding a message."""
     _latest: View = field(default_factory=View)
-    """The one that was asked for last: the next question is often about the same, or a little later."""
+    """The view requested last; the next request is often for the same or a later one."""
 
     _kinds: tuple[str, ...] | None = OTHERS
 
     def catch_up(self) -> int:
-        """Take in what was appended since; return the last event."""
+        """Read the events appended since; return the last event."""
         head = self.store.head(self.ctx).seq
         if head > self.upto:
             for stored in self.store.read(self.ctx, self.upto, head, self._kinds):
@@ -72,7 +72,7 @@ class MessageIndex:
         return head
 
     def read_all(self) -> None:
-        """Begin anew, reading every event: the log holds kinds that only a later clew knows by name."""
+        """Start again and read every event, because the log has kinds unknown to this version."""
         self._kinds = None
         self.upto = 0
         for known in (self.at_hand, self._seqs, self._before):
@@ -82,23 +82,23 @@ class MessageIndex:
 
     @property
     def messages(self) -> int:
-        """Return how many messages there are."""
+        """Return the number of messages."""
         return self.upto - len(self._seqs)
 
     def seq(self, number: int) -> int:
-        """Return the event that holds a message, by its number."""
+        """Return the event of a message, by its number."""
         return number + bisect_left(self._before, number)
 
     def number(self, seq: int) -> int:
-        """Return how many messages there were at a place of the log."""
+        """Return the number of messages up to an event."""
         return seq - bisect_right(self._seqs, seq)
 
     def is_message(self, seq: int) -> bool:
-        """Tell whether an event is a message."""
+        """Return whether an event is a message."""
         return self.number(seq) > self.number(seq - 1)
 
     def of_kinds(self, *kinds: str, after: int = 0) -> Iterator[StoredEvent]:
-        """Yield the events of kinds that are at hand, oldest first, as they would be written today."""
+        """Yield the events of some kinds in ``AT_HAND``, oldest first, in the current schema."""
         first = bisect_right(self.at_hand, after, key=lambda stored: stored.seq)
         for stored in self.at_hand[first:]:
             if stored.event.kind in kinds:
@@ -108,11 +108,11 @@ class MessageIndex:
 
     @property
     def is_shaped(self) -> bool:
-        """Tell whether anything but messages ever changed what the model sees."""
+        """Return whether any event other than a message changed the view."""
         return any(stored.event.kind in RESHAPING for stored in self.at_hand)
 
     def view(self, seq: int) -> View:
-        """Return the view as it was right after an event."""
+        """Return the view after an event."""
         self._shape(seq)
         known = self._views[bisect_right(self._views, seq, key=lambda view: view.seq) - 1]
         if known.seq <= self._latest.seq <= seq:
@@ -121,7 +121,7 @@ class MessageIndex:
         return self._latest
 
     def _shape(self, seq: int) -> None:
-        """Work out the views after each shaping event up to a place, as far as that was not done."""
+        """Compute the missing views after each event that changes the view, up to an event."""
         view = self._views[-1]
         for stored in self.of_kinds(*RESHAPING, after=view.seq):
             if stored.seq > seq:
@@ -131,7 +131,7 @@ class MessageIndex:
             self._views.append(view)
 
     def _grown(self, view: View, until: int) -> View:
-        """Return a view with the messages up to an event at its end."""
+        """Return a view with the messages up to an event added."""
         whole, compacted = view.whole, view.compacted
         between = self._seqs[bisect_right(self._seqs, view.seq) : bisect_right(self._seqs, until)]
         skipped = frozenset(between)
@@ -148,30 +148,30 @@ MOST_COUNTED = 200_000
 
 
 BAD_LOG_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading an event may raise whose body is not of the shape that clew writes: logs are also imported."""
+"""Errors raised by event bodies that clew did not write, for example in imported logs."""
 
 Shown = tuple[Item, Ref, int]
-"""A message of a view, its place in the log, and its tokens."""
+"""A message of a view, its position in the log, and its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How sessions are opened."""
+    """Options with which sessions are opened."""
 
     model: str = UNKNOWN.id
     window: int | None = None
     summariser: Model | None = None
     auto: bool = False
-    """Whether a chat compacts by itself until its page says otherwise."""
+    """Whether a chat compacts automatically, unless its page says otherwise."""
     note: str = ""
-    """What a person should know of all of them: that they are a copy, for instance."""
+    """A note shown for all sessions, for example that they are temporary copies."""
 
 
 PLAIN = Options()
 
 
 class OpenSession:
-    """One session, as the pages look at it."""
+    """One session of the pool, shared by all requests of the pages."""
 
     def __init__(self, store: Store, ctx: Ctx, options: Options) -> None:
         self.store = store
@@ -183,11 +183,11 @@ class OpenSession:
         self._session: Session | None = None
         self._counter: TokenCounter | None = None
         self.drawn: dict[Ref, dict[str, Any]] = {}
-        """Blocks of the map that were drawn before."""
+        """Cached blocks of the context map."""
         self._tokens: dict[Ref, int] = {}
 
     def open(self) -> Session:
-        """Open the session, once: that takes as long as its log is, unless somebody did it before."""
+        """Open the session once; the first time takes as long as its log is."""
         with self._opening:
             if self._session is None:
                 self._session = Session.open(
@@ -202,12 +202,12 @@ class OpenSession:
 
     @property
     def session(self) -> Session:
-        """Return the session."""
+        """Return the session, opened if needed."""
         return self._session or self.open()
 
     @property
     def gauge(self) -> Gauge:
-        """Return what measures the window: for the model that was named, else for the one on record."""
+        """Return the gauge of the window for the given model, else for the recorded one."""
         told = [one.event.body.get("model") for one in self.places.of_kinds(ABOUT.name)]
         recorded = next((name for name in reversed(told) if isinstance(name, str)), UNKNOWN.id)
         name = self.options.model if self.options.model != UNKNOWN.id else recorded
@@ -215,12 +215,12 @@ class OpenSession:
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens; the session need not be opened for it."""
+        """Return the token counter; the session need not be opened for it."""
         self._counter = self._counter or counter_for(self.gauge.model)
         return self._counter
 
     def tokens(self, visible: VisibleMessage) -> int:
-        """Return the tokens of a message; counted once."""
+        """Return the tokens of a message; cached."""
         if visible.ref not in self._tokens:
             if len(self._tokens) >= MOST_COUNTED:
                 self._tokens.clear()
@@ -228,7 +228,7 @@ class OpenSession:
         return self._tokens[visible.ref]
 
     def shown(self, refs: Iterable[Ref]) -> list[Shown]:
-        """Return the messages that references of a view point at."""
+        """Return the messages of some references of a view."""
         return [
             (
                 Item(one.own_name or f"m{self.places.number(one.ref.seq)}", one.message),
@@ -252,9 +252,9 @@ class SessionPool:
 
     @contextmanager
     def open(self, name: str, *, opened: bool = False) -> Iterator[OpenSession]:
-        """Give one request the session to itself, up to date; what is not there is ``NotFound``.
+        """Lock a session for one request and bring it up to date; raise ``NotFound`` if it does not exist.
 
-        With ``opened``, the session itself is opened first, while others go on looking.
+        With ``opened``, the session itself is opened first, without blocking other requests.
         """
         with self._lock:
             handle = self._open.get(name) or self._new(name)
@@ -267,10 +267,10 @@ class SessionPool:
     def _new(self, name: str) -> OpenSession:
         ctx = Ctx(workspace=self.workspace, session=name)
         if not self.store.head(ctx).seq:
-            raise NotFound(f"there is no session {name!r}", "the list of sessions shows what there is")
+            raise NotFound(f"there is no session {name!r}", "choose one from the list of sessions")
         self._open[name] = OpenSession(self.store, ctx, self.options)
         return self._open[name]
 
     def notebook(self, session: str) -> Notebook:
-        """Return the notes that concern a session."""
+        """Return the notebook of a session."""
         return Notebook(self.store, self.workspace, session)

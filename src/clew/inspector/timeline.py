@@ -1,4 +1,4 @@
-"""How a session's context grew and shrank: tokens by region after each message, compactions, calls."""
+"""The timeline of a session as JSON: tokens by region after each message, compactions, model calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clew.tokens import Model, model_named
 
 MOST_POINTS = 1_200
 MOST_MESSAGES = 50_000
-"""Messages that are counted one by one; of longer sessions the budgets on record are drawn."""
+"""Most messages that are counted one by one; for longer sessions the recorded budgets are used."""
 REGIONS = (Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
 
 Event = dict[str, Any]
@@ -30,7 +30,7 @@ Point = tuple[int, dict[str, int]]
 
 
 def timeline(handle: OpenSession) -> JsonObject:
-    """Return all there is to draw."""
+    """Return the points, regions, thresholds, events and calls to draw."""
     counted = handle.places.messages <= MOST_MESSAGES
     summaries: list[Event] = []
     points = _thinned(list(_counted(handle, summaries) if counted else _on_record(handle)))
@@ -60,7 +60,7 @@ def timeline(handle: OpenSession) -> JsonObject:
 
 
 def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
-    """Yield the tokens of the view after each message, and after whatever reshaped it; note summaries."""
+    """Yield the tokens of the view after each message and compaction; collect imported summaries."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
     for stored in handle.store.read(handle.ctx, 0, handle.places.upto):
@@ -90,7 +90,7 @@ def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:
 
 
 def _on_record(handle: OpenSession) -> Iterator[Point]:
-    """Yield what the budgets tell."""
+    """Yield the points of the recorded budgets."""
     for stored in handle.store.read(handle.ctx, kinds=[TOKEN_BUDGET.name]):
         body: Mapping[str, Any] = stored.event.body
         slices = [one for _, one in objects(body.get("slices"))]
@@ -100,7 +100,7 @@ def _on_record(handle: OpenSession) -> Iterator[Point]:
 
 
 def _thinned(points: list[Point]) -> list[Point]:
-    """Return few enough points to draw: of each stretch the fullest and the last, so that no peak is lost."""
+    """Reduce the points for drawing: of each stretch keep the largest and the last, so peaks survive."""
     if len(points) <= MOST_POINTS:
         return points
     step = 2 * len(points) / MOST_POINTS
@@ -112,11 +112,11 @@ def _thinned(points: list[Point]) -> list[Point]:
     return kept
 
 
-# What happened ---------------------------------------------------------------------------------------
+# Events ----------------------------------------------------------------------------------------------
 
 
 def _reshaped(handle: OpenSession) -> Iterator[Event]:
-    """Yield what reshaped the view, with its reason."""
+    """Yield the events that changed the view, with their reasons."""
     past = {one.compaction.seq: one for one in compactions_of(handle)}
     for stored in handle.places.of_kinds(*RESHAPING):
         known = past.get(stored.seq)
@@ -135,16 +135,16 @@ def _reshaped(handle: OpenSession) -> Iterator[Event]:
 
 
 def _told(stored: StoredEvent, past: Mapping[int, PastCompaction]) -> str:
-    """Say in words what an event did that gives no reason itself: a person wanted it."""
+    """Describe an undo or a switch, which have no reason of their own."""
     if stored.event.kind == SWITCH.name:
         off = "compaction was switched off: the whole history is shown"
         return off if stored.event.body.get("off") else "compaction was switched on again"
     names = [one.name for one in past.values() if one.undone == stored.event.time]
-    return f"taken back: {', '.join(names) or 'a compaction'}"
+    return f"undone: {', '.join(names) or 'a compaction'}"
 
 
 def _summary(handle: OpenSession, stored: StoredEvent) -> Event:
-    """Return a compaction that the tool made which wrote this session, before it was imported."""
+    """Return a compaction made by the tool that wrote this session, before it was imported."""
     recorded = as_object(stored.event.body.get(TOOL_COMPACTION))
     return {
         "kind": "summary",
@@ -160,7 +160,7 @@ def _summary(handle: OpenSession, stored: StoredEvent) -> Event:
 
 
 def _calls(handle: OpenSession) -> Iterator[Json]:
-    """Yield the requests to models on record: what each read, wrote and missed in the cache, and why."""
+    """Yield the recorded model calls: tokens, cache reads and writes, and the cause of a cache miss."""
     for stored in handle.store.read(handle.ctx, kinds=[CALL.name]):
         yield {
             "x": handle.places.number(stored.seq),
@@ -171,7 +171,7 @@ def _calls(handle: OpenSession) -> Iterator[Json]:
 
 
 def _usage(stored: StoredEvent) -> JsonObject:
-    """Return what a call used, what its cache did, and what it cost where the price is known."""
+    """Return the usage and cache statistics of a call, and its cost if the price is known."""
     body: Mapping[str, Any] = stored.event.body
     usage, cache = as_object(body.get("usage")), as_object(body.get("cache"))
     used = {name: whole(usage.get(name)) for name in ("input_tokens", "output_tokens")}

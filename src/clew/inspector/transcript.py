@@ -1,4 +1,4 @@
-"""The transcript, a page at a time: any stretch of messages costs what is in it, not what the session is."""
+"""The transcript as JSON, one page at a time; the cost of a page does not depend on the session's length."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from clew.message import Json, JsonObject, Message, words
 
 MOST_MESSAGES = 100
 SEARCH_SECONDS = 0.4
-"""How long a search goes on before it says how far it came."""
+"""How long a search may take before it returns how far it got. Chosen by hand."""
 LEAST_SEARCHED = 200
-"""Messages that a search looks at, however slow the computer."""
+"""Least messages that a search covers, even on a slow computer."""
 MOST_FOUND = 50
 BESIDE = 60
 
 
 def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) -> JsonObject:
-    """Return messages by their numbers, with what happened between them."""
+    """Return messages by their numbers, with the events between them."""
     places = handle.places
     first = max(1, min(first, places.messages))
     last = min(first + min(count, MOST_MESSAGES) - 1, places.messages)
@@ -40,7 +40,7 @@ def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) ->
 
 
 def one(handle: OpenSession, number: int) -> JsonObject | None:
-    """Return one message, whole."""
+    """Return one message, not cut; None if it does not exist."""
     if not 0 < number <= handle.places.messages:
         return None
     seq = handle.places.seq(number)
@@ -49,7 +49,7 @@ def one(handle: OpenSession, number: int) -> JsonObject | None:
 
 
 def message_at(handle: OpenSession, number: int) -> Message | None:
-    """Return the message of this number."""
+    """Return the message with a number; None if it does not exist."""
     if not 0 < number <= handle.places.messages:
         return None
     seq = handle.places.seq(number)
@@ -57,7 +57,7 @@ def message_at(handle: OpenSession, number: int) -> Message | None:
 
 
 def message_of(stored: StoredEvent) -> Message:
-    """Return the message that an event holds."""
+    """Return the message of an event."""
     (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
     return message
 
@@ -75,17 +75,17 @@ def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> Js
 
 
 def said_at(stored: StoredEvent) -> str:
-    """Return when a message was said: what was imported knows that of its source."""
+    """Return the time of a message; for an imported one, the time in its source."""
     source: Any = stored.event.body.get("source")
     told = source.get("time") if isinstance(source, dict) else None
     return told if isinstance(told, str) else stored.event.time
 
 
-# What happened between messages ----------------------------------------------------------------------
+# Events between messages -----------------------------------------------------------------------------
 
 
 def _marker(stored: StoredEvent) -> list[Json]:
-    """Return the line that tells of an event, for those that people look for."""
+    """Return the line for an event between messages; empty for events that are not shown."""
     body: dict[str, Any] = stored.event.body
     match stored.event.kind:
         case COMPACTION.name:
@@ -94,7 +94,7 @@ def _marker(stored: StoredEvent) -> list[Json]:
             names = [str(name) for name in body.get("names", ()) if str(name).startswith("d")]
             told: Json = {"names": list[Json](names), "why": str(plan.get("reason", ""))}
         case UNDO.name:
-            text, told = "a compaction was taken back", None
+            text, told = "a compaction was undone", None
         case SWITCH.name:
             text, told = f"compaction was switched {'off' if body.get('off') else 'on'}", None
         case PIN.name:
@@ -115,11 +115,11 @@ def _marker(stored: StoredEvent) -> list[Json]:
     ]
 
 
-# What the model sees of them now ---------------------------------------------------------------------
+# Visibility ------------------------------------------------------------------------------------------
 
 
 def standing(handle: OpenSession, first: int, last: int) -> JsonObject:
-    """Say of messages what the model sees of them now: all, a smaller form, or nothing."""
+    """Return for each message whether the model sees it whole, shortened, or not at all."""
     numbers = range(max(1, first), min(last, handle.places.messages, first + MOST_MESSAGES) + 1)
     if not handle.places.is_shaped:
         return {f"m{number}": "shown" for number in numbers}
@@ -148,7 +148,7 @@ def _names(stored: StoredEvent) -> Iterator[tuple[str, int]]:
 
 
 def search(handle: OpenSession, wanted: str, after: int) -> JsonObject:
-    """ViewFunction for words from a message on, for a moment; say where they stand and how far it came."""
+    """Search messages after a number for a limited time; return the matches and how far it got."""
     needle = wanted.casefold()
     places = handle.places
     found: list[Json] = []
@@ -165,7 +165,7 @@ def search(handle: OpenSession, wanted: str, after: int) -> JsonObject:
 
 
 def _hits(number: int, message: Message, needle: str) -> list[Json]:
-    """Return the first place in a message where the words stand, with what stands around it."""
+    """Return the first match in a message, with the text around it."""
     for part in message.parts:
         said = words(part)
         place = said.casefold().find(needle)

@@ -1,4 +1,4 @@
-"""What a person can type besides words for the model: one table, one function each. See ``table.py``."""
+"""The commands of a chat (``/compact``, ``/undo``, …): one table, one function each. See ``table.py``."""
 
 from clew.chat.commands.table import COMMANDS, Command, command_named, is_command, run_command
 

@@ -16,23 +16,23 @@ from clew.session import Compaction
 
 
 def compact(chat: Chat, words: str) -> Turn:
-    """Make the view smaller."""
+    """Compact the view."""
     try:
         told = list(chat.compact(words or None))
     except BudgetExceeded:
         if not _is_calm(chat):
             raise
-        told = []  # what must stay is all there is
-    yield from told or [CommandOutput("nothing to gain: it is left as it is")]
+        told = []  # only mandatory content is left
+    yield from told or [CommandOutput("nothing to gain: the view is unchanged")]
 
 
 def _is_calm(chat: Chat) -> bool:
-    """Tell whether there is room, so that a compaction which frees nothing is no trouble."""
+    """Return whether the window has room, so that a compaction that frees nothing is not an error."""
     return isinstance(chat.budget().verdict, Calm)
 
 
 def preview(chat: Chat, words: str) -> Turn:
-    """Say what a compaction would do and lose."""
+    """Show what a compaction would do and drop."""
     try:
         outcome = chat.session.preview(focus=words or None)
     except BudgetExceeded:
@@ -40,7 +40,7 @@ def preview(chat: Chat, words: str) -> Turn:
             raise
         outcome = None
     if outcome is None or not outcome.plan.operations:
-        yield CommandOutput("nothing to gain: it would be left as it is")
+        yield CommandOutput("nothing to gain: the view would not change")
         return
     lines = [*compaction_notice(outcome).lines()]
     lost = [f"    {one.matter}: {one.text} [{one.source}]" for one in outcome.report.lost]
@@ -48,27 +48,27 @@ def preview(chat: Chat, words: str) -> Turn:
 
 
 def undo(chat: Chat, words: str) -> Turn:
-    """Take compactions back."""
+    """Undo compactions."""
     before = chat.session.tokens
     undone = chat.session.undo(number(words, 1))
     names = ", ".join(one.name for one in undone)
     back = f"{before:,} → {chat.session.tokens:,} tokens"
     left = [one.name for one in chat.session.trace()]
-    now = f"still in force: {', '.join(left)}" if left else "every message is in view as it was"
+    now = f"still in force: {', '.join(left)}" if left else "every message is in view again"
     yield CommandOutput(f"undone: {names}; {back}, {now}")
 
 
 def number(words: str, default: int) -> int:
-    """Read a number above zero; nothing is the default."""
+    """Parse a number above zero; empty text is the default."""
     if not words:
         return default
     if not words.isdecimal() or not int(words):
-        raise InputError(f"{words!r} is no number", "type a number above zero")
+        raise InputError(f"{words!r} is not a number", "type a number above zero")
     return int(words)
 
 
 def auto(chat: Chat, words: str) -> Turn:
-    """Let clew compact on its own, or not."""
+    """Switch automatic compaction on or off, or show its state."""
     match words.lower():
         case "on" | "off":
             chat.choose(Choices(auto=words.lower() == "on"))
@@ -76,7 +76,7 @@ def auto(chat: Chat, words: str) -> Turn:
             pass
         case _:
             raise InputError(f"{words!r} is neither on nor off", "type /auto on or /auto off")
-    now = "on: clew compacts when it is time, and tells you" if chat.auto else "off: only /compact compacts"
+    now = "on: clew compacts when needed and shows a notice" if chat.auto else "off: only /compact compacts"
     yield CommandOutput(f"automatic compaction is {now}")
     if chat.auto and chat.session.is_off:
         yield ChatWarning("everything is switched off; /on first")
@@ -86,7 +86,7 @@ def off(chat: Chat, _words: str) -> Turn:
     """Switch everything off."""
     chat.session.switch_off()
     yield CommandOutput(
-        "off: all is sent as a plain client would, without tools, notes or compaction; /on ends that"
+        "off: requests are those of a plain client, without tools, notes or compaction; /on ends that"
     )
 
 
@@ -97,38 +97,38 @@ def on(chat: Chat, _words: str) -> Turn:
 
 
 def context(chat: Chat, _words: str) -> Turn:
-    """Draw the request by region and by contributor."""
+    """Show the next request by region and source."""
     assembled = chat.requests.assembled()
     yield CommandOutput("\n".join(context_lines(assembled, chat.session.gauge.measure(assembled.asks))))
 
 
 def budget(chat: Chat, _words: str) -> Turn:
-    """Tell how the window is split, in one line and then region by region."""
+    """Show the split of the window, in one line and then by region."""
     yield CommandOutput("\n".join([context_budget(chat.scene()).text, *budget_lines(chat.budget())]))
 
 
 def snapshot(chat: Chat, _words: str) -> Turn:
-    """Tell the tokens of every region and section."""
+    """Show the tokens of every region and section."""
     yield CommandOutput(context_snapshot(chat.scene()).text)
 
 
 def contributors(chat: Chat, words: str) -> Turn:
-    """List what is in the next request, and what was left out."""
+    """List what is in the next request, and what was omitted."""
     yield CommandOutput(list_contributors(chat.scene(), words or None).text)
 
 
 def summaries(chat: Chat, words: str) -> Turn:
-    """Tell where each summary in force comes from."""
+    """List the sources of each summary in force."""
     yield CommandOutput(trace_summaries(chat.scene(), words or None).text)
 
 
 def trace(chat: Chat, words: str) -> Turn:
-    """Tell the compactions in force, or why one thing is shown as it is."""
+    """List the compactions in force, or explain why one item is shown as it is."""
     if words:
         yield CommandOutput(str(chat.session.explain(words.split(maxsplit=1)[0])))
         return
     rows = "\n".join(map(_row, chat.session.trace()))
-    yield CommandOutput(rows or "no compaction is in force: every message is in view as it was said")
+    yield CommandOutput(rows or "no compaction is in force: every message is in view unchanged")
 
 
 def _row(made: Compaction) -> str:
@@ -139,7 +139,7 @@ def _row(made: Compaction) -> str:
 
 
 def stats(chat: Chat, _words: str) -> Turn:
-    """Count what compactions did in this session."""
+    """Show the counters of this session."""
     yield CommandOutput("\n".join(stats_lines(stats_of(chat.session.events()))))
 
 
@@ -150,51 +150,51 @@ LONGEST = 600
 def pin(chat: Chat, words: str) -> Turn:
     """Set a rule by hand."""
     made = chat.session.pin(needed(words, "the rule", "/pin never touch legacy/"))
-    yield CommandOutput(f'{made.id} stands word for word from now on: "{made.quote}"')
+    yield CommandOutput(f'{made.id} is pinned: "{made.quote}"')
 
 
 def unpin(chat: Chat, words: str) -> Turn:
-    """Take a rule off."""
+    """Remove a rule."""
     id_, _, why = needed(words, "a rule's id", "/unpin p2").partition(" ")
     ended = chat.session.unpin(id_, why.strip() or "revoked by hand")
-    yield CommandOutput(f'{ended.id} no longer stands: "{ended.quote}"')
+    yield CommandOutput(f'{ended.id} is no longer in force: "{ended.quote}"')
 
 
 def pins(chat: Chat, _words: str) -> Turn:
-    """List the rules that stand."""
+    """List the rules in force."""
     rows = [
         f'{one.id:<4} "{one.quote}"{f" [{one.source.message}]" if one.source else " (by hand)"}'
         + (f" {one.certainty}: {one.found_because}" if one.source else "")
         for one in chat.session.pins
     ]
     yield CommandOutput(
-        "\n".join(rows) or "no rules stand; /pin sets one, and clew finds those that you lay down"
+        "\n".join(rows) or "no rules are in force; /pin sets one, and clew finds those in your messages"
     )
 
 
 def remember(chat: Chat, words: str) -> Turn:
-    """Keep a note that outlives the session."""
+    """Save a note for later sessions."""
     text = needed(words, "what to keep", "/remember Use uv, never pip.")
     note = chat.memory.notebook.add(Draft(key=key_of(text), text=text))
     yield CommandOutput(f"{note.id} is {note.status}: {note.text}")
 
 
 def forget(chat: Chat, words: str) -> Turn:
-    """Let a note hold no more."""
+    """Retire a note."""
     wanted, _, why = needed(words, "a note's id or key", "/forget w3").partition(" ")
     note = chat.memory.notebook.forget(chat.memory.notebook.meant(wanted).id, why=why.strip())
     yield CommandOutput(f"{note.id} is forgotten: {note.text}")
 
 
 def notes(chat: Chat, _words: str) -> Turn:
-    """List the notes that hold or wait."""
+    """List the approved and pending notes."""
     live = [note for note in chat.memory.notebook.notes() if note.status in LIVE]
     rows = [f"{note.id:<4} {note.status:<11} {note.text}" for note in live]
-    yield CommandOutput("\n".join(rows) or "no notes; /remember keeps one")
+    yield CommandOutput("\n".join(rows) or "no notes; /remember saves one")
 
 
 def recall(chat: Chat, words: str) -> Turn:
-    """Search all that was ever said."""
+    """Search all messages."""
     query = needed(words, "what to look for", "/recall deploy token")
     yield CommandOutput(
         chat.toolset.run("recall_search", {"query": query, "limit": MOST_QUOTED, "where": None}).text
@@ -202,7 +202,7 @@ def recall(chat: Chat, words: str) -> Turn:
 
 
 def expand(chat: Chat, words: str) -> Turn:
-    """Show what stands behind a reference."""
+    """Show the sources of a reference."""
     ref = needed(words, "a reference", "/expand d1").split()[0]
     found = chat.session.expand(ref)
     lines = [f"{ref} is a {found.what}{f': {found.text}' if found.text else ''}"]
@@ -216,7 +216,7 @@ def expand(chat: Chat, words: str) -> Turn:
 
 
 def _digest_lines(chat: Chat, ref: str) -> list[str]:
-    """Return the lines of a digest, each with what to expand to see its turns."""
+    """Return the lines of a digest, each with its id for ``/expand``."""
     made = next((one for one in chat.session.trace() if one.digest and one.digest.id == ref), None)
     if made is None or made.digest is None:
         return [str(chat.session.explain(ref))]
@@ -246,14 +246,14 @@ def _short(text: str, most: int = 200) -> str:
 
 
 def trust(chat: Chat, words: str) -> Turn:
-    """Let an instruction file count that this session wrote."""
+    """Trust an instruction file that this session wrote."""
     path = needed(words, "a file", "/trust AGENTS.md")
     chat.trust(path)
-    yield CommandOutput(f"{path} counts as instructions from now on, with the words that it has now")
+    yield CommandOutput(f"{path} is trusted as instructions from now on, with its current content")
 
 
 def needed(words: str, what: str, example: str) -> str:
-    """Return what was typed behind a command; nothing is an ``InputError`` that shows how."""
+    """Return the argument of a command; raise ``InputError`` with an example if it is missing."""
     if not words:
-        raise InputError(f"it wants {what}", f"for example: {example}")
+        raise InputError(f"this command needs {what}", f"for example: {example}")
     return words

@@ -40,18 +40,18 @@ from clew.log import export_session, export_session_zstd
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One word after ``/``."""
+    """A chat command: its name, arguments, help, an example and its function."""
 
     name: str
     takes: str
-    """What stands behind it, as help shows it."""
+    """Its arguments, as help shows them."""
     about: str
     example: str
     does: Callable[[Chat, str], Turn]
 
     @property
     def usage(self) -> str:
-        """Return how it is typed."""
+        """Return the command with its arguments."""
         return f"/{self.name} {self.takes}".rstrip()
 
 
@@ -59,18 +59,18 @@ PRIVATE = 0o600
 
 
 def is_command(line: str) -> bool:
-    """Tell whether a line is a command and no words for the model."""
+    """Return whether a line is a command and not a message for the model."""
     return line.startswith("/") or line.split(maxsplit=1)[:1] in [[name] for name in ALIASES]
 
 
 def run_command(chat: Chat, line: str) -> Turn:
-    """Do what a line asks for; what is wrong with it is an ``InputError`` that says what to type."""
+    """Run the command of a line; raise ``InputError`` with advice if it is wrong."""
     name, _, words = line.strip().partition(" ")
     return command_named(name).does(chat, words.strip())
 
 
 def command_named(name: str) -> Command:
-    """Return a command by its name, with or without its slash, or by the beginning of one only."""
+    """Return a command by its name, with or without slash, or by a unique prefix."""
     plain = ALIASES.get(name, name.removeprefix("/"))
     for command in COMMANDS:
         if command.name == plain:
@@ -78,8 +78,8 @@ def command_named(name: str) -> Command:
     near = [command.name for command in COMMANDS if plain and command.name.startswith(plain)]
     if len(near) == 1:
         return command_named(near[0])
-    advice = f"did you mean /{' or /'.join(near)}?" if near else "/help lists what there is"
-    raise InputError(f"there is no command {name!r}", advice)
+    advice = f"did you mean /{' or /'.join(near)}?" if near else "/help lists the commands"
+    raise InputError(f"unknown command {name!r}", advice)
 
 
 ALIASES = {
@@ -88,28 +88,26 @@ ALIASES = {
     "!listContributors": "contributors",
     "!traceSummaries": "summaries",
 }
-"""Names that agents know the diagnostics by."""
+"""The names of the diagnostics as agents call them."""
 
 
-# About the chat itself -------------------------------------------------------------------------------
+# Commands about the chat itself ----------------------------------------------------------------------
 
 
 def _model(chat: Chat, words: str) -> Turn:
     if words:
         chat.set_model(named_model(words, chat.session))
-    yield CommandOutput(
-        f"talking to {chat.model.name}, a window of {chat.session.gauge.window.tokens:,} tokens"
-    )
+    yield CommandOutput(f"model {chat.model.name}, a window of {chat.session.gauge.window.tokens:,} tokens")
 
 
 def _export(chat: Chat, words: str) -> Turn:
     path = Path(words or f"{chat.session.name.replace('/', '-')}.clew.jsonl").expanduser()
     write = export_session_zstd if path.suffix == ".zst" else export_session
-    # Opened so that a file of that name is never overwritten, and read by nobody else.
+    # An existing file is never overwritten, and only the owner can read the new one.
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     except FileExistsError:
-        raise InputError(f"{path} is there already", "choose another name") from None
+        raise InputError(f"{path} already exists", "choose another name") from None
     with os.fdopen(handle, "wb") as out:
         head = write(chat.session.store, chat.session.ctx, out)
     yield CommandOutput(f"{path}: {head.seq:,} events; `clew import {path}` reads it back")
@@ -131,7 +129,9 @@ def _help(_chat: Chat, words: str) -> Turn:
     wide = max(len(command.usage) for command in COMMANDS)
     rows = [f"  {command.usage:<{wide}}  {command.about}" for command in COMMANDS]
     yield CommandOutput(
-        "\n".join(["What you type goes to the model, except:", *rows, "/help COMMAND shows an example."])
+        "\n".join(
+            ["Everything you type is sent to the model, except:", *rows, "/help COMMAND shows an example."]
+        )
     )
 
 
@@ -143,25 +143,25 @@ COMMANDS = (
     Command(
         "compact",
         "[focus]",
-        "make the view smaller now; say what matters",
+        "compact now; name what to keep",
         "/compact the parser",
         compact,
     ),
-    Command("preview", "[focus]", "say what /compact would do and lose", "/preview", preview),
-    Command("undo", "[n]", "take the last compaction back, or the last n", "/undo 2", undo),
-    Command("expand", "REF", "show what stands behind m12, d1, d1.4 or p2", "/expand d1.4", expand),
-    Command("pin", "RULE", "set a rule that no compaction touches", "/pin never touch legacy/", pin),
-    Command("unpin", "ID [why]", "take a rule off", "/unpin p2 done with that", unpin),
-    Command("pins", "", "list the rules that stand", "/pins", pins),
-    Command("remember", "TEXT", "keep a note that outlives the session", "/remember Use uv.", remember),
-    Command("forget", "NOTE [why]", "let a note hold no more", "/forget w3", forget),
+    Command("preview", "[focus]", "show what /compact would do and drop", "/preview", preview),
+    Command("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
+    Command("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
+    Command("pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", pin),
+    Command("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", unpin),
+    Command("pins", "", "list the rules in force", "/pins", pins),
+    Command("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", remember),
+    Command("forget", "NOTE [why]", "retire a note", "/forget w3", forget),
     Command("notes", "", "list the notes", "/notes", notes),
-    Command("trust", "FILE", "follow instructions that this session wrote", "/trust AGENTS.md", trust),
-    Command("recall", "WORDS", "search all that was ever said", "/recall deploy token", recall),
-    Command("context", "", "draw what is sent, by region and contributor", "/context", context),
-    Command("trace", "[REF]", "tell the compactions, or why REF is shown so", "/trace m12", trace),
-    Command("budget", "", "tell how the window is split (!contextBudget)", "/budget", budget),
-    Command("snapshot", "", "tell every region and section (!contextSnapshot)", "/snapshot", snapshot),
+    Command("trust", "FILE", "trust an instruction file that this session wrote", "/trust AGENTS.md", trust),
+    Command("recall", "WORDS", "search all messages", "/recall deploy token", recall),
+    Command("context", "", "show the next request by region and source", "/context", context),
+    Command("trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", trace),
+    Command("budget", "", "show the split of the window (!contextBudget)", "/budget", budget),
+    Command("snapshot", "", "show every region and section (!contextSnapshot)", "/snapshot", snapshot),
     Command(
         "contributors",
         "[SECTION]",
@@ -172,21 +172,25 @@ COMMANDS = (
     Command(
         "summaries",
         "[DIGEST]",
-        "tell where summaries come from (!traceSummaries)",
+        "list the sources of summaries (!traceSummaries)",
         "/summaries d1",
         summaries,
     ),
-    Command("stats", "", "count compactions, what they freed, recalls", "/stats", stats),
-    Command("auto", "on|off", "let clew compact on its own, or not", "/auto on", auto),
+    Command("stats", "", "count compactions, freed tokens and recalls", "/stats", stats),
+    Command("auto", "on|off", "switch automatic compaction on or off", "/auto on", auto),
     Command("off", "", "switch everything off: a plain client", "/off", off),
     Command("on", "", "switch everything on again", "/on", on),
-    Command("progress", "", "tell what got done, what is open and what is next", "/progress", _progress),
+    Command("progress", "", "show what is done, open and next", "/progress", _progress),
     Command(
-        "model", "[NAME]", "show the model, or talk to another", "/model anthropic/claude-sonnet-4-5", _model
+        "model",
+        "[NAME]",
+        "show the model, or switch to another",
+        "/model anthropic/claude-sonnet-4-5",
+        _model,
     ),
     Command("export", "[FILE]", "write the session as one file", "/export chat.clew.zst", _export),
-    Command("retry", "", "ask the model again for what was said last", "/retry", _retry),
-    Command("help", "[COMMAND]", "this list, or one of them", "/help compact", _help),
-    Command("quit", "", "end the chat; the session stays", "/quit", _quit),
+    Command("retry", "", "call the model again for the last message", "/retry", _retry),
+    Command("help", "[COMMAND]", "show this list, or help for one command", "/help compact", _help),
+    Command("quit", "", "end the chat; the session is kept", "/quit", _quit),
 )
-"""All of them, in the order that help lists them."""
+"""All commands, in the order of ``/help``."""

@@ -1,8 +1,7 @@
-"""A model without a network: it quotes and cites what it is shown, and declines what a rule forbids.
+"""The offline model: quotes and cites the view, and declines what a rule forbids.
 
-It is no language model and says so. It exists so that everything about a chat can be tried and tested
-without a key: it answers from the view and from memory, calls tools in a small fixed way, and says that it
-does not know where nothing answers.
+It is not a language model and says so. It makes a chat testable without an API key: it answers from the view
+and from memory, calls tools for a few fixed phrasings, and says that it does not know otherwise.
 """
 
 from clew.chat.offline.model import OFFLINE, OfflineModel, answer

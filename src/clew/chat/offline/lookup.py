@@ -19,28 +19,28 @@ from clew.rules.find import find_candidates
 from clew.rules.rule import Kind, Pin, Scope
 
 ENOUGH = 0.6
-"""Of the weight of a question's words, found in a sentence that is taken for its answer."""
+"""Least share of a question's weighted words that an answering sentence must have. Chosen by hand."""
 PAIR = 0.1
-"""What it counts that two words stand next to each other as they do in the question."""
+"""Bonus for each pair of adjacent words shared with the question. Chosen by hand."""
 LONGEST = 400
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*", re.M)
 _QUOTED_BLOCK = re.compile(
     r"^\[(?P<ref>[^\s,\]]+), (?P<role>\w+), [^\]]*\]\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
     re.M | re.S,
 )
-# How this model itself speaks: what it said before is no source.
+# The offline model's own phrases: its earlier replies are not sources.
 OWN = re.compile(
     r"(?:\[\S+\] |I don't know\b|Noted\b|I won't\b|I have no tool\b|Done\b|It was not done\b|Let me\b)"
 )
 
 
 _EXACT = re.compile(r"(?<![\w./-])(?=[\w./-]*[A-Za-z])(?=[\w./-]*[\d_])[A-Za-z\d_](?:[\w./-]*\w)?")
-"""A name that has figures or underscores in it, such as ``E4711``, ``max_size`` or ``src/part5.py``."""
+"""A name with digits or underscores, such as ``E4711``, ``max_size`` or ``src/part5.py``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence, and who said it where."""
+    """A sentence with its speaker and its reference."""
 
     ref: str
     who: str
@@ -48,7 +48,7 @@ class Passage:
 
 
 def passages(items: Iterable[Item]) -> Iterator[Passage]:
-    """Yield the sentences of a view; those of a digest under the turns that they come from."""
+    """Yield the sentences of a view; those of a digest with the references of their source turns."""
     for item in items:
         message = item.message
         if message.origin is Origin.SUMMARY:
@@ -63,7 +63,7 @@ def passages(items: Iterable[Item]) -> Iterator[Passage]:
 
 
 def of_result(ref: str, name: str, text: str) -> Iterator[Passage]:
-    """Yield the lines of a tool's answer; what it quotes of earlier turns, under those."""
+    """Yield the lines of a tool result; quoted earlier turns keep their own references."""
     blocks = list(_QUOTED_BLOCK.finditer(text))
     for block in blocks:
         if block["role"] == Role.ASSISTANT and OWN.match(block["text"]):
@@ -97,10 +97,10 @@ def _sentences(ref: str, who: str, text: str) -> Iterator[Passage]:
 
 
 def best(question: str, among: Sequence[Passage]) -> Passage | None:
-    """Return the sentence that has most of a question's words, the latest of equals; None if none does."""
+    """Return the sentence with most of a question's words, the latest on a tie; None if none has enough."""
     wanted = understand(question, date.today()).terms
     names = _EXACT.findall(question)
-    # A name that is nearly the same is another: KEY_3_40 answers nothing about KEY_2_40.
+    # Names must match exactly: KEY_3_40 does not answer a question about KEY_2_40.
     among = [one for one in among if all(_has(name, one.text) for name in names)]
     if not wanted or not among:
         return None
@@ -122,12 +122,12 @@ def best(question: str, among: Sequence[Passage]) -> Passage | None:
 
 
 def _has(name: str, text: str) -> bool:
-    """Tell whether a text has a name as it is, and not as a piece of another."""
+    """Return whether a text has a name as a whole word."""
     return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", text, re.I) is not None
 
 
 MOST_TOPICS = 0.75
-"""Of the words that a rule is about, named by a request that it forbids, where it names nothing firmer."""
+"""Least share of a rule's topic words in a request it forbids, if it names no path or tool. By hand."""
 _CHANGING = frozenset(
     map(
         stem,
@@ -143,7 +143,7 @@ _UNTIL = re.compile(r"\b(?:without|unless|until|before|except)\b", re.I)
 
 
 def forbidding(request: str, pins: Iterable[Pin], now: str = "") -> Pin | None:
-    """Return the first rule that forbids a request, made in the message ``now``: its own rules do not."""
+    """Return the first rule that forbids a request; rules from the message ``now`` itself are ignored."""
     for pin in pins:
         if pin.source is not None and pin.source.message == now:
             continue
@@ -154,7 +154,7 @@ def forbidding(request: str, pins: Iterable[Pin], now: str = "") -> Pin | None:
 
 
 def _read(pin: Pin) -> tuple[Kind, Scope]:
-    """Return what a rule does and is about; one that was set by hand is read from its words."""
+    """Return the kind and scope of a rule; for one set by hand, found in its text."""
     if pin.source is not None:
         return pin.kind, pin.scope
     found = next(iter(find_candidates(said(Role.USER, pin.quote))), None)
@@ -174,12 +174,12 @@ def _touches(request: str, rule: str, scope: Scope) -> bool:
 
 
 def _changes(rule: str) -> bool:
-    """Tell whether a rule is about changing something, so that looking at it is no matter."""
+    """Return whether a rule is about changing something, so that reading is allowed."""
     return not _CHANGING.isdisjoint(terms(rule))
 
 
 def _topics(rule: str, scope: Scope) -> Iterator[str]:
-    """Yield what a rule is about, without its conditions: ``without asking`` is not what it forbids."""
+    """Yield the topic words of a rule, without its conditions such as ``without asking``."""
     told = set(terms(_UNTIL.split(rule, maxsplit=1)[0]))
     for topic in scope.topics:
         for word in terms(topic):

@@ -55,18 +55,18 @@ CHANGING = re.compile(
     r"|update)\b",
     re.I,
 )
-"""What there is no tool for."""
+"""Requests that no tool of the offline model can do."""
 
 
 class Deed(NamedTuple):
-    """A tool to call."""
+    """A tool call that a request asks for."""
 
     tool: str
     arguments: JsonObject
 
 
 def parse_tool_request(request: str, tools: Collection[str]) -> Deed | None:
-    """Return the call that a request asks for; None where it asks for none that there is a tool for."""
+    """Return the tool call that a request asks for; None if no available tool matches."""
     for tool, pattern in _DEEDS:
         found = pattern.match(request.strip())
         if found and tool in tools:
@@ -105,13 +105,13 @@ _MEMORY = ("recall_search", "recall_open", "notes_search")
 
 
 class OfflineModel:
-    """Answers from the session's view, and from memory through the tools that it is offered."""
+    """Answers from the session's view, and from memory through tools."""
 
     name = OFFLINE
     wire = "anthropic"
 
     def __init__(self, session: Session, window_tokens: int = WINDOW_TOKENS) -> None:
-        """Take the session: requests do not tell the turns' ids, and this model cites by them."""
+        """Keep the session: requests lack the message ids that this model cites."""
         self.window_tokens = window_tokens
         self._session = session
 
@@ -120,7 +120,7 @@ class OfflineModel:
         return {"model": OFFLINE, "max_tokens": max_output_tokens}
 
     def stream(self, body: JsonObject) -> Streamed:
-        """Answer, word by word."""
+        """Stream the answer."""
         tools = body.get("tools")
         names = (
             {str(tool.get("name")) for tool in tools if isinstance(tool, dict)}
@@ -136,27 +136,27 @@ class OfflineModel:
 
 
 def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = ()) -> Message:
-    """Return what the offline model says to a view, the same for the same."""
+    """Return the offline model's reply to a view; it is deterministic."""
     if not view:
-        return _says("Nothing was said yet.")
+        return _says("There are no messages yet.")
     last = view[-1]
     if any(last.message.results):
         return _after_tools(view)
     request = last.message.text.strip()
     deed = parse_tool_request(request, tools)
     changes = bool(CHANGING.match(request))
-    # "Can you delete it?" asks for a deed, however politely.
+    # "Can you delete it?" is a request, not a question.
     asks = _ASKS.search(request) and not deed and not changes
     rule = None if asks else forbidding(request, pins, last.id)
     if rule:
-        return _says(f"I won't: {_cited(rule)} forbids it. /unpin {rule.id} takes the rule off.")
+        return _says(f"I won't: {_cited(rule)} forbids it. /unpin {rule.id} removes the rule.")
     if deed:
         return _calls(deed, last.id)
     if asks:
         return _from_view(view, request, tools)
     if changes:
         return _says(
-            "I have no tool that does this: I read, list, search and write files, and quote what was said."
+            "I have no tool that does this: I read, list, search and write files, and quote messages."
         )
     return _says(_noted(last.id, pins))
 
@@ -168,7 +168,7 @@ def _cited(rule: Pin) -> str:
 
 def _noted(id_: str, pins: Sequence[Pin]) -> str:
     rules = [pin for pin in pins if pin.source and pin.source.message == id_]
-    told = "; ".join(f'rule [{pin.id}] stands: "{pin.quote}"' for pin in rules)
+    told = "; ".join(f'rule [{pin.id}] is in force: "{pin.quote}"' for pin in rules)
     return f"Noted [{id_}]; {told}" if told else f"Noted [{id_}]."
 
 
@@ -192,7 +192,7 @@ def _quote(found: Passage) -> str:
 
 
 def _after_tools(view: Sequence[Item]) -> Message:
-    """Answer from what the tools said."""
+    """Answer from the tool results."""
     last = view[-1]
     request = _request(view)
     told = "\n\n".join(_told(last.id, result, request) for result in last.message.results)
@@ -227,7 +227,7 @@ def _told(id_: str, result: ToolResult, request: str) -> str:
     return "\n".join([f"[{id_}] {name} answered:", "", shown, *more])
 
 
-# Words and calls -------------------------------------------------------------------------------------
+# Replies and calls -----------------------------------------------------------------------------------
 
 
 def _says(text: str) -> Message:

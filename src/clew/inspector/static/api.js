@@ -1,14 +1,14 @@
-// Talking to the server: everything is JSON, and what goes wrong is an Error that says so in words.
+// Requests to the server: everything is JSON; a failure is an Error with the server's message.
 
 import { request } from "./token.js";
 
-const AGAIN = 2000; // milliseconds until a server that went away is asked again
+const AGAIN = 2000; // milliseconds before reconnecting to a server that went away
 
 async function answer(response) {
   const text = await response.text();
-  const told = read(text) ?? { error: text.trim() || response.statusText || "the server gave no answer" };
-  if (!response.ok) throw new Error(told.error || response.statusText);
-  return told;
+  const result = read(text) ?? { error: text.trim() || response.statusText || "the server did not answer" };
+  if (!response.ok) throw new Error(result.error || response.statusText);
+  return result;
 }
 
 function read(text) {
@@ -30,8 +30,8 @@ export async function act(session, does, more = {}) {
   return answer(await request("/api/act", { method: "POST", headers, body }));
 }
 
-// Calls back with each line of an answer that comes in pieces.
-async function lines(response, told) {
+// Calls back with each line of a streamed response.
+async function lines(response, onLine) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let left = "";
   for (;;) {
@@ -39,11 +39,11 @@ async function lines(response, told) {
     if (done) return;
     const whole = (left + value).split("\n");
     left = whole.pop();
-    for (const line of whole) if (line) told(line);
+    for (const line of whole) if (line) onLine(line);
   }
 }
 
-// Calls back each time the session has grown, whoever appends to it; returns how to stop.
+// Calls back each time the session has grown, by any process; returns a function that stops it.
 export function follow(session, grown) {
   const stop = new AbortController();
   const listen = async () => {
@@ -52,7 +52,7 @@ export function follow(session, grown) {
       if (!response.ok) return;
       await lines(response, (line) => grown(Number(line.replace(/^data: /, ""))));
     } catch {
-      // The server went away, or this page did: which of the two, the signal tells.
+      // The server or this page went away; the signal shows which.
     }
     if (!stop.signal.aborted) setTimeout(listen, AGAIN);
   };
@@ -60,10 +60,10 @@ export function follow(session, grown) {
   return () => stop.abort();
 }
 
-// Says something to the model; calls back with each thing that happens until it is done.
-export async function say(session, text, auto, happened) {
+// Sends a message to the model; calls back with each event of the turn.
+export async function say(session, text, auto, onEvent) {
   const body = JSON.stringify({ session, text, auto });
   const response = await request("/api/say", { method: "POST", headers: { "content-type": "application/json" }, body });
   if (!response.ok) return answer(response);
-  return lines(response, (line) => happened(JSON.parse(line)));
+  return lines(response, (line) => onEvent(JSON.parse(line)));
 }

@@ -1,4 +1,4 @@
-// The frame of all views: where the reader is, and how to go elsewhere.
+// The frame of all views: navigation, keys and routing by the address.
 
 import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { follow, get } from "./api.js";
@@ -43,9 +43,9 @@ function usePlace() {
 }
 
 function useHead(session) {
-  const [told, tell] = useState({ head: 0 });
-  useEffect(() => (session ? follow(session, (head) => tell({ session, head })) : undefined), [session]);
-  return told.session === session ? told.head : 0; // not that of the session the reader came from
+  const [result, setResult] = useState({ head: 0 });
+  useEffect(() => (session ? follow(session, (head) => setResult({ session, head })) : undefined), [session]);
+  return result.session === session ? result.head : 0; // ignore the head of the previous session
 }
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
@@ -112,13 +112,13 @@ function Side({ now, help }) {
 }
 
 const KEYS = [
-  ["1 … 7", "a view of the session"],
+  ["1 … 7", "open a view of the session"],
   ["0", "the list of sessions"],
   ["j  k", "next, previous message"],
   ["g  G", "first, last message"],
   ["/", "search the transcript"],
-  ["Enter", "open or fold what has the focus"],
-  ["?", "this list"],
+  ["Enter", "open or collapse the focused element"],
+  ["?", "show this list"],
 ];
 
 function Help({ close }) {

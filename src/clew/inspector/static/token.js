@@ -1,11 +1,11 @@
-// The token: it comes with the address, behind the #, and stays with this tab. Every request carries it in a header.
-// A cookie would be shown to the servers of all other ports of this computer.
+// The access token: it is in the address after the #, and is stored per tab. Every request sends it in a header.
+// A cookie would be sent to the servers of all other ports of this computer.
 
 const KEY = "clew-token";
 const WAIT = 400; // milliseconds for another tab to answer
 const tabs = new BroadcastChannel(KEY);
 
-// Nobody shall read it from the address bar or the history.
+// Remove it from the address bar and the history.
 function brought() {
   const [, token, place] = /^#token=([\w-]+)(.*)$/.exec(location.hash) ?? [];
   if (!token) return false;
@@ -17,8 +17,8 @@ function brought() {
 brought();
 addEventListener("hashchange", () => brought() && location.reload());
 
-// A tab that was opened from another one asks it; only pages of this very server hear that. One whose answer comes
-// after the first requests went out without it begins anew.
+// A tab without the token asks other tabs of this server for it. If the answer comes after the first requests were
+// sent without it, the page reloads.
 let late = false;
 tabs.onmessage = ({ data }) => {
   const token = sessionStorage.getItem(KEY);

@@ -1,4 +1,4 @@
-// Small things that all views share. Text from a session only ever becomes text of a node, never markup.
+// Helpers shared by all views. Text from a session only ever becomes text of a node, never markup.
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
@@ -8,7 +8,7 @@ export const number = (value) => (value ?? 0).toLocaleString("en-US");
 export const share = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %` : "–");
 export const plural = (count, thing) => `${number(count)} ${thing}${count === 1 ? "" : "s"}`;
 
-// What tokens cost as plain input, where the price of a million is known.
+// The price of tokens as uncached input; null if the model's price is not known.
 export function money(tokens, price) {
   if (price === null || price === undefined) return null;
   const cents = (tokens * price) / 1e4;
@@ -22,7 +22,7 @@ export function clock(time) {
   return moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-// Who speaks, and how far that may be believed: a sign beside every colour.
+// Roles and trust labels: each has a sign in addition to its colour.
 export const ROLES = {
   user: "❯",
   assistant: "●",
@@ -35,10 +35,10 @@ export const ROLES = {
 };
 const TRUST = {
   system: ["▣", "the system prompt"],
-  developer: ["◆", "whoever built this"],
+  developer: ["◆", "the developer"],
   user: ["●", "the user's own words"],
-  assistant: ["○", "what the model said"],
-  "semi-trusted": ["◇", "put in by the harness"],
+  assistant: ["○", "written by the model"],
+  "semi-trusted": ["◇", "added by the harness"],
   untrusted: ["△", "from a tool, a file or the web: data, never instructions"],
 };
 
@@ -54,13 +54,13 @@ export function Trust({ trust }) {
 export const address = (session, ...rest) =>
   `#/s/${encodeURIComponent(session)}${rest.length ? `/${rest.join("/")}` : ""}`;
 
-// A reference to a message: m12 leads to where it was said.
+// A link to a message in the transcript.
 export function Turn({ session, id }) {
   if (!id) return null;
   return html`<a class="turn" href=${address(session, id)}>${id}</a>`;
 }
 
-// Words of a session: code between fences looks like code, and where something is looked for, it is marked.
+// Text of a session: fenced code looks like code, and search terms are marked.
 export function Words({ text, needle }) {
   const pieces = text.split(/^(```[^\n]*\n[\s\S]*?\n```[^\S\n]*)$/m);
   return html`<div class="words">${pieces.map((piece, i) => (i % 2 ? html`<code class="fenced"><${Marked} text=${piece} needle=${needle} /></code>` : html`<${Marked} text=${piece} needle=${needle} />`))}</div>`;
@@ -79,54 +79,54 @@ function Marked({ text, needle }) {
   return html`${pieces}${text.slice(done)}`;
 }
 
-// Asks the server when a view is opened and each time its question changes.
+// Queries the server when a view is opened and each time its query changes.
 export function useAnswer(ask, reasons) {
-  const [told, tell] = useState({ waiting: true });
+  const [result, setResult] = useState({ waiting: true });
   useEffect(() => {
     let wanted = true;
     ask()
-      .then((value) => wanted && tell({ value }))
-      .catch((error) => wanted && tell({ error }));
+      .then((value) => wanted && setResult({ value }))
+      .catch((error) => wanted && setResult({ error }));
     return () => {
       wanted = false;
     };
   }, reasons);
-  return told;
+  return result;
 }
 
-export function Answer({ told, children }) {
-  if (told.error) return html`<p class="problem" role="alert">${told.error.message}</p>`;
-  if (!told.value) return html`<p class="quiet" role="status">Reading…</p>`;
-  return children(told.value);
+export function Answer({ result, children }) {
+  if (result.error) return html`<p class="problem" role="alert">${result.error.message}</p>`;
+  if (!result.value) return html`<p class="quiet" role="status">Reading…</p>`;
+  return children(result.value);
 }
 
 export function Title({ title, children }) {
   return html`<header class="title"><h2>${title}</h2><div class="title-side">${children}</div></header>`;
 }
 
-// A message that says what came of an action, read out by screen readers.
-export function Told({ told }) {
-  if (!told) return html`<p class="told" role="status"></p>`;
-  return html`<p class="told ${told.failed ? "problem" : ""}" role="status">${told.text}</p>`;
+// The result of an action, announced by screen readers.
+export function Status({ result }) {
+  if (!result) return html`<p class="told" role="status"></p>`;
+  return html`<p class="told ${result.failed ? "problem" : ""}" role="status">${result.text}</p>`;
 }
 
-// Runs an action, says what came of it, and keeps its button from being pressed twice.
-export function useDoing(after) {
-  const [told, tell] = useState(null);
+// Runs an action, shows its result, and disables its button meanwhile.
+export function useAction(after) {
+  const [result, setResult] = useState(null);
   const [busy, setBusy] = useState(false);
   const run = async (work, success) => {
     setBusy(true);
     try {
       const value = await work();
-      tell({ text: success(value) });
+      setResult({ text: success(value) });
       if (after) after(value);
       return value;
     } catch (error) {
-      tell({ text: error.message, failed: true });
+      setResult({ text: error.message, failed: true });
       return null;
     } finally {
       setBusy(false);
     }
   };
-  return { told, busy, run };
+  return { result, busy, run };
 }

@@ -1,4 +1,4 @@
-// Chat on the same session, with the same loop as the terminal. Compaction is never hidden: a notice says why.
+// Chat on the session, with the same loop as the terminal. Every compaction is announced by a notice.
 
 import { useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { act, get, say } from "../api.js";
@@ -9,18 +9,18 @@ const SHOWN = 30;
 
 export function Chat({ session, head }) {
   const { turn, send } = useTurn(session);
-  const told = useAnswer(async () => ({ rows: await last(session), ended: turn.ended }), [session, turn.busy ? 0 : head, turn.ended]);
+  const result = useAnswer(async () => ({ rows: await last(session), ended: turn.ended }), [session, turn.busy ? 0 : head, turn.ended]);
   const about = useAnswer(() => get("about"), []);
-  const [wish, setWish] = useState(null); // none: as the settings say, which the server knows
-  const { before, now } = drawn(turn, told.value);
+  const [wish, setWish] = useState(null); // null: use the server's setting
+  const { before, now } = drawn(turn, result.value);
   const end = useRef(null);
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [told.value, turn]);
+  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [result.value, turn]);
   return html`<${Title} title="Chat">
-      <label class="quiet"><input type="checkbox" checked=${wish ?? about.value?.auto ?? false} disabled=${!about.value} onChange=${(event) => setWish(event.target.checked)} /> compact by itself when it is time</label>
+      <label class="quiet"><input type="checkbox" checked=${wish ?? about.value?.auto ?? false} disabled=${!about.value} onChange=${(event) => setWish(event.target.checked)} /> compact automatically</label>
     <//>
     <div class="talk" role="log" aria-label="conversation">
-      <${Answer} told=${told}>${() => before.map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} />`)}<//>
-      ${now.map((one) => html`<${Happening} one=${one} session=${session} />`)}
+      <${Answer} result=${result}>${() => before.map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} />`)}<//>
+      ${now.map((one) => html`<${TurnEvent} one=${one} session=${session} />`)}
       <div ref=${end}></div>
     </div>
     <${Speak} session=${session} busy=${turn.busy} send=${(text) => send(text, wish, before.at(-1)?.seq)} />`;
@@ -37,26 +37,27 @@ function Row({ row, session }) {
 
 const STAYS = new Set(["warned", "failed", "stopped", "compacted"]);
 
-// A turn: what happens is drawn as it comes; once it is over the log has it, and the rows above show it.
+// A turn: its events are drawn as they arrive; afterwards its messages are in the log and shown as rows.
 function useTurn(session) {
   const [turn, change] = useState({ busy: false, ended: 0, since: 0, now: [] });
   const send = async (text, auto, since = Infinity) => {
     change(({ ended }) => ({ busy: true, ended, since, now: [{ is: "you", text }] }));
-    const happened = (one) => change((turn) => ({ ...turn, now: added(turn.now, one) }));
+    const onEvent = (one) => change((turn) => ({ ...turn, now: added(turn.now, one) }));
     try {
-      await say(session, text, auto, happened);
+      await say(session, text, auto, onEvent);
     } catch (error) {
-      happened({ is: "failed", text: error.message });
+      onEvent({ is: "failed", text: error.message });
     }
     change((turn) => ({ ...turn, busy: false, ended: turn.ended + 1 }));
   };
   return { turn, send };
 }
 
-// Rows of the log, and what happens below them: nothing twice, and nothing of a turn goes before its rows have come.
-function drawn(turn, told) {
-  const rows = told?.rows ?? [];
-  if (!turn.busy && told?.ended === turn.ended) return { before: rows, now: turn.now.filter((one) => STAYS.has(one.is)) };
+// Rows of the log, and the events below them. Nothing is shown twice, and the events of a turn stay until its rows
+// have arrived.
+function drawn(turn, result) {
+  const rows = result?.rows ?? [];
+  if (!turn.busy && result?.ended === turn.ended) return { before: rows, now: turn.now.filter((one) => STAYS.has(one.is)) };
   return { before: rows.filter((row) => row.seq <= turn.since), now: turn.now };
 }
 
@@ -67,7 +68,7 @@ function added(before, one) {
   return one.is === "taken" || one.is === "said" ? before : [...before, one];
 }
 
-function Happening({ one, session }) {
+function TurnEvent({ one, session }) {
   switch (one.is) {
     case "you":
       return html`<article class="message of-user"><div class="words">${one.text}</div></article>`;
@@ -78,7 +79,7 @@ function Happening({ one, session }) {
     case "done":
       return html`<p class="marker">${one.is_error ? "✗" : "✓"} ${one.name} <span class="quiet excerpt">${one.text}</span></p>`;
     case "wanted":
-      return html`<${Wanted} one=${one} session=${session} />`;
+      return html`<${Approval} one=${one} session=${session} />`;
     case "compacted":
       return html`<${Notice} one=${one} session=${session} />`;
     case "stopped":
@@ -92,23 +93,23 @@ function Notice({ one, session }) {
   return html`<section class="card notice" role="status" aria-label="compacted">
     <p><span class="marker-name">Compacted</span> ${one.why}</p>
     <p>${number(one.tokens_before)} → ${number(one.tokens_after)} tokens; ${one.done}</p>
-    <p class="quiet">Kept: ${one.kept}. ${one.left?.length ? `Left: ${one.left.join("; ")}.` : ""}</p>
+    <p class="quiet">Kept: ${one.kept}. ${one.left?.length ? `Dropped: ${one.left.join("; ")}.` : ""}</p>
     ${one.digest && html`<a class="chip" href=${address(session, "digests", one.digest)}>≡ ${one.digest}</a> `}
     ${one.seq && html`<a href=${address(session, "diff", one.seq)}>before and after</a>`}
   </section>`;
 }
 
-function Wanted({ one, session }) {
+function Approval({ one, session }) {
   const [said, setSaid] = useState(null);
   const answer = (word) => {
     setSaid(word);
     act(session, "answer", { call: one.call_id, answer: word }).catch(() => setSaid(null));
   };
-  return html`<section class="card" role="alertdialog" aria-label="leave is asked for">
-    <p><strong>May it?</strong> <code>${one.what}</code></p>
-    ${one.against.map((rule) => html`<p class="problem">A rule stands against it: ${rule}</p>`)}
+  return html`<section class="card" role="alertdialog" aria-label="approval">
+    <p><strong>Allow?</strong> <code>${one.what}</code></p>
+    ${one.against.map((rule) => html`<p class="problem">A rule forbids it: ${rule}</p>`)}
     ${said
-      ? html`<p class="quiet">You said ${said}.</p>`
+      ? html`<p class="quiet">You answered ${said}.</p>`
       : html`<p class="row"><button class="main" onClick=${() => answer("yes")}>Yes</button><button onClick=${() => answer("always")}>Always in this session</button><button onClick=${() => answer("no")}>No</button></p>`}
   </section>`;
 }
@@ -126,7 +127,7 @@ function Speak({ session, busy, send }) {
     go();
   };
   return html`<div class="speak">
-    <textarea rows="2" aria-label="your words" placeholder="Say something. Enter sends, Shift+Enter begins a new line." value=${text}
+    <textarea rows="2" aria-label="your message" placeholder="Enter sends, Shift+Enter starts a new line." value=${text}
       onInput=${(event) => setText(event.target.value)} onKeyDown=${pressed}></textarea>
     ${busy ? html`<button onClick=${() => act(session, "stop")}>Stop</button>` : html`<button class="main" onClick=${go} disabled=${!text.trim()}>Send</button>`}
   </div>`;

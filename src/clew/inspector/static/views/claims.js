@@ -1,4 +1,4 @@
-// The lines of a digest, and beside them the very turns that one of them comes from.
+// The lines of a digest, and the source turns of the selected line.
 
 import { get } from "../api.js";
 import { Answer, Trust, html, number, plural, useAnswer } from "../ui.js";
@@ -6,13 +6,15 @@ import { Source } from "./message.js";
 
 const KINDS = {
   goal: "Goal",
-  user: "The user said",
-  decision: "Decided",
-  open: "Open",
-  artifact: "Files, commands, addresses",
-  error: "Errors",
-  fact: "Facts",
   next: "Next",
+  open: "Open",
+  user: "The user said",
+  report: "Reported",
+  decision: "Decided",
+  finding: "Findings",
+  error: "Errors",
+  artifact: "Files, commands, addresses",
+  fact: "Facts",
 };
 
 export function Claims({ one, chosen, choose }) {
@@ -37,24 +39,24 @@ function Line({ id, text, trust, quoted, sources, findings, chosen, choose }) {
     <span class="claim-about">
       <span class="ref">${id}</span><${Trust} trust=${trust} />
       <span class="quiet">${sources.slice(0, 4).join(", ")}${sources.length > 4 ? ` and ${sources.length - 4} more` : ""}</span>
-      <span class="checked" title="every line was held against its sources before it took effect">${notes ? `! ${plural(notes, "finding")}` : "✓ checked"}</span>
+      <span class="checked" title="every line was checked against its sources before it took effect">${notes ? `! ${plural(notes, "finding")}` : "✓ checked"}</span>
     </span>
   </button>`;
 }
 
 export function Sources({ session, reference }) {
   if (!reference)
-    return html`<section class="card sources" aria-label="sources"><p class="quiet">Choose a line: the turns it comes from stand here, with the very words marked.</p></section>`;
+    return html`<section class="card sources" aria-label="sources"><p class="quiet">Choose a line to see its source turns, with the quoted words marked.</p></section>`;
   return html`<${Found} key=${reference} session=${session} reference=${reference} />`;
 }
 
 function Found({ session, reference }) {
-  const told = useAnswer(() => get("expand", { session, ref: reference }), [session, reference]);
+  const result = useAnswer(() => get("expand", { session, ref: reference }), [session, reference]);
   const why = useAnswer(() => get("explain", { session, ref: reference }), [session, reference]);
   return html`<section class="card sources" aria-label="sources of ${reference}" aria-live="polite">
-    <${Answer} told=${told}>${(found) => html`<h4>${reference} comes from ${plural(found.messages.length + found.more, "turn")}</h4>
+    <${Answer} result=${result}>${(found) => html`<h4>${reference} comes from ${plural(found.messages.length + found.more, "turn")}</h4>
       ${found.messages.map((message) => html`<${Source} session=${session} message=${message} />`)}
       ${found.more > 0 && html`<p class="quiet">and ${number(found.more)} more</p>`}`}<//>
-    ${why.value && html`<details class="why-told"><summary>Why it stands here</summary>${why.value.lines.map((line) => html`<p>${line}</p>`)}</details>`}
+    ${why.value && html`<details class="why-told"><summary>Why it is here</summary>${why.value.lines.map((line) => html`<p>${line}</p>`)}</details>`}
   </section>`;
 }

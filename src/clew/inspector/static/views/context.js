@@ -1,17 +1,17 @@
-// The context map: what the model sees, block by block, at any time.
+// The context map: what the model sees, block by block, at any point in time.
 
 import { useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import { Answer, Role, Title, Trust, Turn, address, clock, html, money, number, plural, share, useAnswer } from "../ui.js";
 
 export function ContextMap({ session, head, seq }) {
-  const told = useAnswer(() => get("map", { session, seq }), [session, seq, seq ? 0 : head]);
+  const result = useAnswer(() => get("map", { session, seq }), [session, seq, seq ? 0 : head]);
   const past = useAnswer(() => get("compactions", { session }), [session, head]);
   return html`<${Title} title="What the model sees" />
-    <${Answer} told=${told}>${(map) => html`<${Map} session=${session} map=${map} steps=${past.value?.compactions ?? []} />`}<//>`;
+    <${Answer} result=${result}>${(map) => html`<${WindowMap} session=${session} map=${map} steps=${past.value?.compactions ?? []} />`}<//>`;
 }
 
-function Map({ session, map, steps }) {
+function WindowMap({ session, map, steps }) {
   const [chosen, choose] = useState(null);
   const block = map.blocks.find((one) => one.id === chosen);
   return html`<${Time} session=${session} map=${map} steps=${steps} />
@@ -19,17 +19,17 @@ function Map({ session, map, steps }) {
     <section class="card thread" aria-label="the blocks, oldest first">
       <h3>The thread <span class="quiet">each block as wide as its tokens, oldest first</span></h3>
       <${Thread} map=${map} chosen=${chosen} choose=${choose} />
-      ${block ? html`<${Block} session=${session} block=${block} price=${map.price} />` : html`<p class="quiet">Point at a block, or go through them with Tab, to see what it is.</p>`}
+      ${block ? html`<${Block} session=${session} block=${block} price=${map.price} />` : html`<p class="quiet">Point at a block, or use Tab, to see its content.</p>`}
     </section>
     <${Blocks} session=${session} map=${map} />`;
 }
 
 // Through time ----------------------------------------------------------------------------------------
 
-// What is being dragged stands until the map of that time is there, not one that was asked for on the way.
+// The dragged position is kept until its map has arrived; maps requested on the way are ignored.
 function Time({ session, map, steps }) {
   const [dragged, drag] = useState(null);
-  const moving = useRef(false); // whether the place it is dragged to was not asked for yet
+  const moving = useRef(false); // whether the dragged position has not been requested yet
   useEffect(() => {
     if (dragged === null) return undefined;
     moving.current = true;
@@ -73,7 +73,7 @@ function Fill({ map }) {
     <p class="big"><strong>${number(map.tokens)}</strong> tokens${" "}
       <span class="quiet">${share(map.tokens, map.usable)} of ${number(map.usable)} usable${map.model ? `, ${map.model}` : ""}</span>
       ${map.not_drawn > 0 && html`<span class="quiet">in the last ${plural(map.blocks.length, "message")}; ${number(map.not_drawn)} earlier ones are not counted</span>`}
-      ${money(map.tokens, map.price) && html`<span class="price" title="as plain input, nothing cached">${money(map.tokens, map.price)} a request</span>`}
+      ${money(map.tokens, map.price) && html`<span class="price" title="as uncached input">${money(map.tokens, map.price)} a request</span>`}
     </p>
     <div class="bar">
       ${map.regions.map((one) => html`<span class=${css(one.region)} style=${width(one.tokens)} title=${`${one.region}: ${number(one.tokens)} tokens`}></span>`)}
@@ -115,7 +115,7 @@ function Block({ session, block, price }) {
   return html`<div class="block-told">
     <${Name} session=${session} block=${block} /> <${Role} role=${block.role} /> <${Trust} trust=${block.trust} />
     <span class="tokens">${number(block.tokens)} tokens${price === null ? "" : `, ${money(block.tokens, price)}`}</span>
-    ${block.smaller && html`<span class="standing standing-smaller">◐ smaller than it was said</span>`}
+    ${block.smaller && html`<span class="standing standing-smaller">◐ shortened</span>`}
     <p class="excerpt">${block.text}</p>
   </div>`;
 }
@@ -124,7 +124,7 @@ function Blocks({ session, map }) {
   const [sorted, sort] = useState(false);
   const rows = sorted ? [...map.blocks].sort((a, b) => b.tokens - a.tokens) : map.blocks;
   return html`<section class="card" aria-label="every block">
-    <h3>${plural(map.blocks.length, "block")} <button class="plain" onClick=${() => sort(!sorted)}>${sorted ? "in their order" : "heaviest first"}</button></h3>
+    <h3>${plural(map.blocks.length, "block")} <button class="plain" onClick=${() => sort(!sorted)}>${sorted ? "in order" : "heaviest first"}</button></h3>
     <div class="table-box"><table class="list">
       <thead><tr><th>block</th><th>who</th><th>says</th><th class="num">tokens</th><th class="num">cost</th></tr></thead>
       <tbody>

@@ -6,18 +6,18 @@ import { css } from "./context.js";
 
 const SIGNS = {
   kept: ["=", () => "unchanged"],
-  smaller: ["◐", () => "shown smaller"],
+  smaller: ["◐", () => "shortened"],
   condensed: ["→", (digest) => `condensed into ${digest}`],
   dropped: ["×", () => "left the view"],
   new: ["+", () => "new"],
 };
 
 export function Diff({ session, seq }) {
-  const told = useAnswer(() => get("diff", { session, seq }), [session, seq]);
+  const result = useAnswer(() => get("diff", { session, seq }), [session, seq]);
   return html`<${Title} title="Before and after">
       <a href=${address(session, "context", Number(seq) - 1)}>the map before</a> <a href=${address(session, "context", seq)}>the map after</a>
     <//>
-    <${Answer} told=${told}>${(diff) => html`<${Sides} diff=${diff} /><${Rows} session=${session} rows=${diff.rows} />`}<//>`;
+    <${Answer} result=${result}>${(diff) => html`<${Sides} diff=${diff} /><${Rows} session=${session} rows=${diff.rows} />`}<//>`;
 }
 
 function Sides({ diff }) {
@@ -37,7 +37,7 @@ function Sides({ diff }) {
   </section>`;
 }
 
-// Rows of one fate that follow one another are one group; what changed is open, what stayed is folded.
+// Consecutive rows with the same change are one group; changed groups are open, unchanged ones collapsed.
 function groups(rows) {
   const found = [];
   for (const row of rows) {

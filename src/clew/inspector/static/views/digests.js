@@ -1,18 +1,18 @@
-// The digests: what each compaction wrote, where every line of it comes from, what left, and what the checks said.
+// The digests: their lines with sources, what left the view, and the result of the checks.
 
 import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
-import { Answer, Title, Told, address, clock, html, number, plural, share, useAnswer, useDoing } from "../ui.js";
+import { Answer, Title, Status, address, clock, html, number, plural, share, useAnswer, useAction } from "../ui.js";
 import { Claims, Sources } from "./claims.js";
 import { Compacting } from "./compacting.js";
 import { Left, Report } from "./report.js";
 
 export function Digests({ session, head, name, claim }) {
   const [version, renew] = useState(0);
-  const told = useAnswer(() => get("compactions", { session }), [session, head, version]);
+  const result = useAnswer(() => get("compactions", { session }), [session, head, version]);
   const done = () => renew((now) => now + 1);
   return html`<${Title} title="Digests" />
-    <${Answer} told=${told}>${(past) => html`<${Page} session=${session} past=${past} name=${name} claim=${claim} done=${done} />`}<//>`;
+    <${Answer} result=${result}>${(past) => html`<${Page} session=${session} past=${past} name=${name} claim=${claim} done=${done} />`}<//>`;
 }
 
 function Page({ session, past, name, claim, done }) {
@@ -23,7 +23,7 @@ function Page({ session, past, name, claim, done }) {
   return html`<div class="digests">
     <section class="tree" aria-label="compactions">
       <${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />
-      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">Nothing was compacted yet. Try a preview: nothing happens until you say so.</p>`}
+      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">Nothing was compacted yet. A preview changes nothing.</p>`}
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
     <div class="digest">
@@ -33,26 +33,26 @@ function Page({ session, past, name, claim, done }) {
   </div>`;
 }
 
-// What can be done ------------------------------------------------------------------------------------
+// Controls -------------------------------------------------------------------------------------------
 
 function Controls({ session, past, done, open, show }) {
-  const { told, busy, run } = useDoing(done);
+  const { result, busy, run } = useAction(done);
   const last = past.compactions.findLast((one) => !one.undone);
-  const undo = () => run(() => act(session, "undo", { newest: last.name }), (value) => `Taken back: ${number(value.before)} → ${number(value.after)} tokens.`);
+  const undo = () => run(() => act(session, "undo", { newest: last.name }), (value) => `Undone: ${number(value.before)} → ${number(value.after)} tokens.`);
   const turn = () => run(() => act(session, "switch", { off: !past.off }), (value) => (value.off ? "Switched off: the whole history is shown." : "Switched on again."));
   return html`<div class="controls">
     <button class="main" aria-expanded=${open} onClick=${() => show(!open)}>Compact…</button>
     <button disabled=${busy || !last || past.off} onClick=${undo}>Undo ${last?.name ?? ""}</button>
     <button disabled=${busy} class="plain" onClick=${turn}>${past.off ? "Switch compaction on" : "Show the whole history"}</button>
-    ${past.undo && html`<p class="quiet small">Undo brings back ${number(past.undo.restored - past.undo.tokens)} tokens; ${past.undo.price}.</p>`}
+    ${past.undo && html`<p class="quiet small">Undo restores ${number(past.undo.restored - past.undo.tokens)} tokens; ${past.undo.price}.</p>`}
     ${past.off && html`<p class="note">Compaction is switched off: the model sees the whole history.</p>`}
-    <${Told} told=${told} />
+    <${Status} result=${result} />
   </div>`;
 }
 
 // The tree --------------------------------------------------------------------------------------------
 
-// A digest that took in one other stands above it; only where it took in several does the tree branch.
+// A digest is listed above the one it replaced; the tree branches only if it replaced several.
 function* rows(all, one, depth) {
   yield { one, depth };
   const inside = all.filter((other) => other.taken_in === one.name).reverse();
@@ -62,41 +62,41 @@ function* rows(all, one, depth) {
 function Tree({ session, all, chosen, done }) {
   const roots = all.filter((one) => !one.taken_in).reverse();
   const nodes = roots.flatMap((one) => [...rows(all, one, 0)]);
-  return html`<ul class="nodes" aria-label="digests, each above those it took in">
+  return html`<ul class="nodes" aria-label="digests, each above those it replaced">
     ${nodes.map(({ one, depth }) => html`<li key=${one.name} style=${{ marginLeft: `${0.9 * depth}rem` }} class=${depth ? "inner" : ""}><${Node} session=${session} one=${one} chosen=${chosen} done=${done} /></li>`)}
   </ul>`;
 }
 
 function Node({ session, one, chosen, done }) {
-  const { told, busy, run } = useDoing(done);
-  const again = () => run(() => act(session, "redo", { name: one.name }), (value) => (value.compaction ? "Compacted again." : "There is nothing to gain."));
+  const { result, busy, run } = useAction(done);
+  const again = () => run(() => act(session, "redo", { name: one.name }), (value) => (value.compaction ? "Compacted again." : "The view would not become smaller."));
   const state = one.undone ? "✗ undone" : one.taken_in ? `in ${one.taken_in}` : "✓ in force";
   return html`<a class="node ${chosen === one.name ? "chosen" : ""} ${one.undone ? "undone" : ""}" aria-current=${chosen === one.name ? "true" : null} href=${address(session, "digests", one.name)}>
       <strong>${one.name}</strong> <span class="state">${state}</span>
       <span class="sizes">${number(one.before)} → ${number(one.after)} <span class="quiet">(${share(one.before - one.after, one.before)} less)</span></span>
       <span class="quiet small" title=${clock(one.time)}>${one.trigger}, at m${one.at}</span>
     </a>
-    ${one.undone && html`<button class="plain small" disabled=${busy} onClick=${again}>Redo ${one.name}</button><${Told} told=${told} />`}`;
+    ${one.undone && html`<button class="plain small" disabled=${busy} onClick=${again}>Redo ${one.name}</button><${Status} result=${result} />`}`;
 }
 
 // One digest ------------------------------------------------------------------------------------------
 
 function Digest({ session, name, claim }) {
-  const told = useAnswer(() => get("compaction", { session, name }), [session, name]);
-  return html`<${Answer} told=${told}>${(one) => html`<${Whole} session=${session} one=${one} claim=${claim} />`}<//>`;
+  const result = useAnswer(() => get("compaction", { session, name }), [session, name]);
+  return html`<${Answer} result=${result}>${(one) => html`<${Whole} session=${session} one=${one} claim=${claim} />`}<//>`;
 }
 
-// A line that is looked at has an address of its own, so it also stands when a newer digest arrives.
+// A selected line has its own address, so it stays selected when a newer digest arrives.
 function Whole({ session, one, claim }) {
   const choose = (id) => location.replace(address(session, "digests", one.name, id));
   return html`<section class="card about-digest" aria-label="about ${one.name}">
       <h3>${one.digest ? `Digest ${one.digest}` : `Compaction ${one.name}`} <span class="quiet">${one.reason}</span></h3>
       <p class="facts">
-        ${one.digest && html`<span>stands for ${plural(one.covered, "message")} (${one.covers})</span>`}
+        ${one.digest && html`<span>replaces ${plural(one.covered, "message")} (${one.covers})</span>`}
         <span>${number(one.before)} → ${number(one.after)} tokens, target ${number(one.target)}</span>
         <span>written by ${one.author === "clew" ? "code, no model" : one.author}</span>
         ${one.focus && html`<span>focus: ${one.focus}</span>`}
-        ${one.folds.length > 0 && html`<span>took in ${one.folds.join(", ")}</span>`}
+        ${one.folds.length > 0 && html`<span>replaced ${one.folds.join(", ")}</span>`}
         <a href=${address(session, "diff", one.seq)}>Before and after</a>
       </p>
     </section>

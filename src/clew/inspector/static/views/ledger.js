@@ -1,14 +1,14 @@
-// The ledger: what code keeps so that no summary can lose it.
+// The ledger: what code records, so that no summary can lose it.
 
 import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
-import { Answer, Title, Told, Trust, Turn, html, number, plural, useAnswer, useDoing } from "../ui.js";
+import { Answer, Title, Status, Trust, Turn, html, number, plural, useAnswer, useAction } from "../ui.js";
 
 export function Ledger({ session, head }) {
   const [version, renew] = useState(0);
-  const told = useAnswer(() => get("ledger", { session }), [session, head, version]);
-  return html`<${Title} title="Ledger"><span class="quiet">kept by code, word for word; no summary decides about it</span><//>
-    <${Answer} told=${told}>${(kept) => html`<${Kept} session=${session} kept=${kept} done=${() => renew((now) => now + 1)} />`}<//>`;
+  const result = useAnswer(() => get("ledger", { session }), [session, head, version]);
+  return html`<${Title} title="Ledger"><span class="quiet">recorded by code, word for word; no summary can change it</span><//>
+    <${Answer} result=${result}>${(kept) => html`<${Kept} session=${session} kept=${kept} done=${() => renew((now) => now + 1)} />`}<//>`;
 }
 
 function Kept({ session, kept, done }) {
@@ -26,12 +26,12 @@ function Kept({ session, kept, done }) {
 }
 
 function Facts({ session, facts, done }) {
-  const { told, busy, run } = useDoing(done);
-  const drop = (one) => run(() => act(session, "unkeep", { fact: one.id }), () => `${one.id} is kept no longer.`);
+  const { result, busy, run } = useAction(done);
+  const drop = (one) => run(() => act(session, "unkeep", { fact: one.id }), () => `${one.id} is no longer kept.`);
   return html`<section class="card listed" aria-label="kept facts">
     <h3>Kept word for word <span class="quiet">${number(facts.length)}</span></h3>
     <ul>${facts.map((one) => html`<li key=${one.id}><span class="ref">${one.id}</span> <q>${one.quote}</q> <${Trust} trust=${one.trust} /> <${Turn} session=${session} id=${one.source} /> <button class="small" disabled=${busy} onClick=${() => drop(one)} aria-label=${`keep ${one.id} no longer`}>Remove</button></li>`)}</ul>
-    <${Told} told=${told} />
+    <${Status} result=${result} />
   </section>`;
 }
 
@@ -56,7 +56,7 @@ function Listed({ title, count, rows, none, children }) {
 // Rules -----------------------------------------------------------------------------------------------
 
 function Pins({ session, pins, done }) {
-  const { told, busy, run } = useDoing(done);
+  const { result, busy, run } = useAction(done);
   const [words, setWords] = useState("");
   const add = async (event) => {
     event.preventDefault();
@@ -67,18 +67,18 @@ function Pins({ session, pins, done }) {
   const ended = pins.filter((pin) => !pin.active && pin.status !== "waiting");
   const confirm = () => run(() => act(session, "confirm_rules", {}), (value) => `${plural(value.confirmed.length, "rule")} confirmed.`);
   return html`<section class="card pins" aria-label="rules">
-    <h3>Rules that hold <span class="quiet">${number(active.length)}</span></h3>
-    ${active.length === 0 && html`<p class="quiet">None was said or set.</p>`}
+    <h3>Rules in force <span class="quiet">${number(active.length)}</span></h3>
+    ${active.length === 0 && html`<p class="quiet">No rules.</p>`}
     <ul>${active.map((pin) => html`<li key=${pin.id}><${Pin} session=${session} pin=${pin} run=${run} busy=${busy} /></li>`)}</ul>
-    ${waiting.length > 0 && html`<div role="group" aria-label="imported rules"><p>Set by hand in the file that was imported; not in force until you confirm:</p>
+    ${waiting.length > 0 && html`<div role="group" aria-label="imported rules"><p>Set by hand in the imported file; not in force until you confirm them:</p>
       <ul>${waiting.map((pin) => html`<li key=${pin.id}><span class="ref">${pin.id}</span> <q>${pin.quote}</q> <span class="quiet">imported</span></li>`)}</ul>
       <button type="button" disabled=${busy} onClick=${confirm}>Confirm ${plural(waiting.length, "rule")}</button></div>`}
     <form class="row" onSubmit=${add}>
       <input type="text" aria-label="a new rule" placeholder="A rule that must survive, in your words" value=${words} onInput=${(event) => setWords(event.target.value)} />
       <button class="main" disabled=${busy || !words.trim()}>Pin</button>
     </form>
-    <${Told} told=${told} />
-    ${ended.length > 0 && html`<details><summary>${plural(ended.length, "rule")} no longer ${ended.length === 1 ? "stands" : "stand"}</summary>
+    <${Status} result=${result} />
+    ${ended.length > 0 && html`<details><summary>${plural(ended.length, "rule")} no longer in force</summary>
       <ul>${ended.map((pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.quote}</s> <span class="quiet">${pin.status}${pin.why ? `: ${pin.why}` : ""}${pin.replaced_by ? `, by ${pin.replaced_by}` : ""}</span> <${Turn} session=${session} id=${pin.source} /></li>`)}</ul></details>`}
   </section>`;
 }
@@ -95,5 +95,5 @@ function Pin({ session, pin, run, busy }) {
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
     <span class="quiet">${pin.certainty}: ${pin.because}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
-    <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id }), () => `${pin.id} no longer stands.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
+    <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id }), () => `${pin.id} is no longer in force.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
 }

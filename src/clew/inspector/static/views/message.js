@@ -1,16 +1,16 @@
-// One message: who, when, how large, how far to be believed, whether the model still sees it, and its words.
+// One message: author, time, size, trust label, whether the model still sees it, and its text.
 
 import { useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import { Role, Trust, Turn, Words, address, clock, html, number } from "../ui.js";
 
 const STANDING = {
-  shown: ["●", "in view", "the model sees it as it was said"],
-  smaller: ["◐", "smaller", "the model sees a smaller form of it"],
-  left: ["○", "left", "the model no longer sees it; a digest may tell of it"],
+  shown: ["●", "in view", "the model sees it unchanged"],
+  smaller: ["◐", "shortened", "the model sees a shortened form of it"],
+  left: ["○", "left", "the model no longer sees it; a digest may mention it"],
 };
 const FOLDED = { thinking: "✻", call: "▸", result: "◂", compacted: "≡", unknown: "·", media: "▦", asked: "?", answered: "✓" };
-const SHORT = 280; // characters of a folded part that need no folding
+const SHORT = 280; // parts up to this many characters are not collapsed
 
 export function Message({ row, session, standing, here, needle }) {
   const [whole, setWhole] = useState(null);
@@ -52,7 +52,7 @@ function Part({ part, needle, all }) {
   </details>`;
 }
 
-// What happened between two messages.
+// An event between two messages.
 export function Marker({ row, session }) {
   const names = row.about?.names ?? [];
   return html`<p class="marker marker-${row.event}">
@@ -64,7 +64,7 @@ export function Marker({ row, session }) {
   </p>`;
 }
 
-// The sources of a claim: pieces of text, those that are cited marked.
+// The sources of a claim: pieces of text, with the cited ones marked.
 export function Source({ message, session }) {
   return html`<article class="message source of-${message.role}" aria-label=${`source ${message.id}`}>
     <header><${Turn} session=${session} id=${message.id} /><${Role} role=${message.role} /><${Trust} trust=${message.trust} /></header>

@@ -1,4 +1,4 @@
-// What left with a compaction, and what the checks said of it.
+// What left the view at a compaction, and the result of the checks.
 
 import { useState } from "../vendor/htm-preact.js";
 import { Turn, html, number, plural, share } from "../ui.js";
@@ -8,7 +8,7 @@ const FIRST = 8;
 
 export function Kept({ kept }) {
   return html`<div class="table-box"><table class="kept">
-    <thead><tr><th>of what the model saw</th><th class="num">stands</th><th class="num">one step away</th><th class="num">only in the log</th></tr></thead>
+    <thead><tr><th>of what the model saw</th><th class="num">in view</th><th class="num">one step away</th><th class="num">only in the log</th></tr></thead>
     <tbody>${kept.map(
       (one) => html`<tr><td>${MATTERS[one.matter]}</td><td class="num">${number(one.stand)} of ${number(one.before)} <span class="quiet">${share(one.stand, one.before)}</span></td>
         <td class="num">${number(one.reachable)}</td><td class="num">${number(one.gone)}</td></tr>`,
@@ -18,7 +18,7 @@ export function Kept({ kept }) {
 
 export function Left({ session, report }) {
   return html`<section class="card left" aria-label="what left">
-    <h3>What left <span class="quiet">the model no longer sees it; the log has all of it</span></h3>
+    <h3>What left the view <span class="quiet">the model no longer sees it; the log has all of it</span></h3>
     <${Kept} kept=${report.kept} />
     <${Lost} session=${session} lost=${report.lost} />
   </section>`;
@@ -30,8 +30,8 @@ export function Lost({ session, lost, beside }) {
   return html`<ul class="lost">
       ${shown.map(
         (one) => html`<li><span class="matter">${one.matter}</span> <span class="excerpt">${one.text}</span>
-          <${Turn} session=${session} id=${one.source} />${one.reachable ? html`<span class="quiet small">named by a line that stays</span>` : ""}
-          ${beside && beside(one)}</li>`,
+          <${Turn} session=${session} id=${one.source} />${one.reachable ? html`<span class="quiet small">named by a line that was kept</span>` : ""}
+          ${beside?.(one)}</li>`,
       )}
     </ul>
     ${lost.length > FIRST && html`<button class="plain" onClick=${() => showAll(!all)}>${all ? "Show fewer" : `Show all ${number(lost.length)}`}</button>`}`;
@@ -40,10 +40,10 @@ export function Lost({ session, lost, beside }) {
 export function Report({ one }) {
   const { report, attempts, usage } = one;
   const verdict = report.accepted ? "✓ accepted" : report.refused ? "✗ refused" : "! to be repaired";
-  return html`<section class="card report" aria-label="what the checks said">
+  return html`<section class="card report" aria-label="checks">
     <h3>Checks <span class="quiet">${verdict}, by code that did not write it</span></h3>
     <ul class="checks">${report.checks.map((check) => html`<li><${Check} check=${check} /></li>`)}</ul>
-    ${attempts.length > 0 && html`<h4>How it came about</h4>
+    ${attempts.length > 0 && html`<h4>Attempts</h4>
       <ul class="attempts">${attempts.map((attempt) => html`<li>${attempt.author}: ${attempt.outcome}${(attempt.misses ?? []).map((miss) => html`<span class="quiet small block">${miss}</span>`)}</li>`)}</ul>`}
     ${usage.calls > 0 && html`<p class="quiet">${plural(usage.calls, "call")}, ${number(usage.input_tokens)} tokens read, ${number(usage.output_tokens)} written.</p>`}
   </section>`;

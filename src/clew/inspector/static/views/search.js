@@ -1,4 +1,4 @@
-// Searching the transcript: the server looks for a moment and says how far it came, so a long session never blocks.
+// Search in the transcript: the server searches for a limited time and returns how far it got.
 
 import { useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
@@ -6,13 +6,13 @@ import { html, number, plural } from "../ui.js";
 
 export function Search({ session, total, go, found }) {
   const [words, setWords] = useState("");
-  const [told, tell] = useState(null);
-  const asked = useRef(0); // how often something was asked: an answer that comes after the next question is none
+  const [result, setResult] = useState(null);
+  const asked = useRef(0); // the number of the last request: answers to earlier ones are ignored
   const box = useRef(null);
   useSlash(box);
   const show = (what) => {
     asked.current += 1;
-    tell(what);
+    setResult(what);
   };
   const jump = (to) => {
     const there = to >= 1 && to <= total;
@@ -26,7 +26,7 @@ export function Search({ session, total, go, found }) {
       (more) => ({ ...more, found: [...before, ...more.found], words: q }),
       (error) => ({ problem: error.message }),
     );
-    if (own === asked.current) tell(answer);
+    if (own === asked.current) setResult(answer);
   };
   const submitted = (event) => {
     event.preventDefault();
@@ -44,8 +44,8 @@ export function Search({ session, total, go, found }) {
     <input ref=${box} type="search" value=${words} placeholder="Search, or m12" aria-label="search the transcript"
       onInput=${(event) => setWords(event.target.value)} />
     <button>Search</button>
-    ${told?.problem && html`<section class="found card"><p class="problem" role="alert">${told.problem} <button type="button" class="plain" onClick=${close}>Close</button></p></section>`}
-    ${told?.found && html`<${Found} told=${told} go=${go} more=${() => look(told.words, told.upto, told.found)} close=${close} />`}
+    ${result?.problem && html`<section class="found card"><p class="problem" role="alert">${result.problem} <button type="button" class="plain" onClick=${close}>Close</button></p></section>`}
+    ${result?.found && html`<${Found} result=${result} go=${go} more=${() => look(result.words, result.upto, result.found)} close=${close} />`}
   </form>`;
 }
 
@@ -61,16 +61,16 @@ function useSlash(box) {
   }, []);
 }
 
-function Found({ told, go, more, close }) {
-  const done = told.upto >= told.messages;
+function Found({ result, go, more, close }) {
+  const done = result.upto >= result.messages;
   return html`<section class="found card" aria-label="what was found">
-    <p role="status">${plural(told.found.length, "message")} with “${told.words}”${done ? "" : `, looked at ${number(told.upto)} of ${number(told.messages)}`}
+    <p role="status">${plural(result.found.length, "message")} with “${result.words}”${done ? "" : `, searched ${number(result.upto)} of ${number(result.messages)}`}
       <button type="button" class="plain" onClick=${close}>Close</button></p>
     <ol>
-      ${told.found.map(
+      ${result.found.map(
         (one) => html`<li><button type="button" class="plain" onClick=${() => go(one.number)}><strong>m${one.number}</strong> ${one.around}</button></li>`,
       )}
     </ol>
-    ${!done && html`<button type="button" onClick=${more}>Go on</button>`}
+    ${!done && html`<button type="button" onClick=${more}>Continue</button>`}
   </section>`;
 }

@@ -6,13 +6,13 @@ import { Answer, Title, address, clock, html, number, plural, useAnswer } from "
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 
 export function Sessions() {
-  const told = useAnswer(() => get("sessions"), []);
-  return html`<${Title} title="Sessions" /><${Answer} told=${told}>${(value) => html`<${List} ...${value} />`}<//>`;
+  const result = useAnswer(() => get("sessions"), []);
+  return html`<${Title} title="Sessions" /><${Answer} result=${result}>${(value) => html`<${List} ...${value} />`}<//>`;
 }
 
 function List({ sessions }) {
   if (!sessions.length)
-    return html`<p class="quiet">No sessions yet. <code>clew import FILE</code> takes one in, <code>clew chat</code> begins one.</p>`;
+    return html`<p class="quiet">No sessions yet. <code>clew import FILE</code> imports one, <code>clew chat</code> starts one.</p>`;
   return html`<ul class="sessions">
     ${sessions.map((one) => html`<li key=${one.name}><${Session} one=${one} /></li>`)}
   </ul>`;

@@ -1,4 +1,4 @@
-// How the context grew and shrank: tokens by region, where it compacts, what did, and what calls cost.
+// The timeline: tokens by region, the compaction threshold, compactions, and the cost of calls.
 
 import { useEffect, useRef } from "../vendor/htm-preact.js";
 import uPlot from "../vendor/uplot.js";
@@ -6,9 +6,9 @@ import { get } from "../api.js";
 import { Answer, Title, Turn, address, clock, html, money, number, plural, share, useAnswer } from "../ui.js";
 
 export function Timeline({ session, head }) {
-  const told = useAnswer(() => get("timeline", { session }), [session, head]);
+  const result = useAnswer(() => get("timeline", { session }), [session, head]);
   return html`<${Title} title="Timeline" />
-    <${Answer} told=${told}>${(line) => html`<${Drawn} session=${session} line=${line} />`}<//>`;
+    <${Answer} result=${result}>${(line) => html`<${Drawn} session=${session} line=${line} />`}<//>`;
 }
 
 function Drawn({ session, line }) {
@@ -20,10 +20,10 @@ function Drawn({ session, line }) {
         ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replace(" ", "-")}"></i>${one.region}</li>`)}
         <li><i class="line compact"></i>compacts at ${number(line.marks.compact)}</li>
         <li><i class="line warn"></i>warns at ${number(line.marks.warn)}</li>
-        ${line.events.length > 0 && html`<li><i class="line cut"></i>reshaped, see below</li>`}
+        ${line.events.length > 0 && html`<li><i class="line cut"></i>compaction or undo, see below</li>`}
         ${line.price !== null && html`<li class="quiet">${money(1e6, line.price)} for a million tokens, so ${money(peak(line), line.price)} for the fullest request</li>`}
       </ul>
-      ${!line.counted && html`<p class="quiet">This session is long: what is drawn are the budgets on record.</p>`}
+      ${!line.counted && html`<p class="quiet">This session is long: the plot shows the recorded budgets.</p>`}
     </section>
     <${Events} session=${session} events=${line.events} />
     <${Calls} session=${session} calls=${line.calls} />`;
@@ -71,7 +71,7 @@ function limits(plot, line) {
   }
 }
 
-// Every cut is a line; its name stands in the first of a few rows where nothing else does, else it is left out.
+// Every cut is a line; its name goes into the first row with room, or is omitted.
 function cuts(plot, line) {
   const { ctx, bbox } = plot;
   const rows = [[], [], []];
@@ -126,11 +126,11 @@ function Plot({ options, data, again, label, height = 320 }) {
   return html`<div class="plot" ref=${box} role="img" aria-label=${label}></div>`;
 }
 
-// The same in words: what a picture shows must also be there to be read.
+// The same as a table, for screen readers.
 function Events({ session, events }) {
   if (!events.length) return html`<p class="quiet">Nothing was compacted.</p>`;
-  return html`<section class="card" aria-label="what reshaped the context">
-    <h3>What reshaped it</h3>
+  return html`<section class="card" aria-label="changes of the context">
+    <h3>Changes</h3>
     <div class="table-box"><table class="list events">
       <thead><tr><th>what</th><th>at</th><th>why</th><th class="num">tokens</th><th>when</th></tr></thead>
       <tbody>${events.map(
@@ -146,7 +146,7 @@ function Events({ session, events }) {
   </section>`;
 }
 
-// What calls read from the cache, wrote into it, and paid for in full.
+// Tokens of a call: read from the cache, written to it, and uncached.
 const LAYERS = [
   ["--cache-plain", (call) => Math.max(call.input_tokens, call.read + call.written)],
   ["--cache-write", (call) => call.read + call.written],
@@ -162,7 +162,7 @@ function bars(count) {
 }
 
 function Calls({ session, calls }) {
-  if (!calls.length) return html`<p class="quiet">No calls to a model are on record, so there is no cache to tell of.</p>`;
+  if (!calls.length) return html`<p class="quiet">No model calls are recorded.</p>`;
   const sum = (field) => calls.reduce((total, call) => total + call[field], 0);
   const data = [calls.map((_, i) => i + 1), ...LAYERS.map(([, height]) => calls.map(height))];
   const dollars = calls.some((call) => call.dollars === null) ? null : sum("dollars");
@@ -170,7 +170,7 @@ function Calls({ session, calls }) {
   return html`<section class="card" aria-label="calls">
     <h3>Calls <span class="quiet">${plural(calls.length, "call")}, ${number(sum("input_tokens"))} tokens read, ${share(sum("read"), sum("input_tokens"))} of them from the cache${dollars === null ? "" : `, $${dollars.toFixed(dollars < 1 ? 4 : 2)} in all`}</span></h3>
     <${Plot} options=${() => bars(calls.length)} data=${data} again=${calls} height=${200} label="what each call read, from the cache or not" />
-    <ul class="legend"><li><i class="swatch cache-read"></i>read from the cache</li><li><i class="swatch cache-write"></i>written into it</li><li><i class="swatch cache-plain"></i>paid in full</li></ul>
+    <ul class="legend"><li><i class="swatch cache-read"></i>read from the cache</li><li><i class="swatch cache-write"></i>written to it</li><li><i class="swatch cache-plain"></i>uncached</li></ul>
     ${missed.length > 0 && html`<h4>Misses</h4><ul class="lost">${missed.map((call) => html`<li><span class="matter">${call.cause}</span><span class="excerpt">${call.why}</span><span>${number(call.missed)} tokens</span><${Turn} session=${session} id=${`m${Math.max(1, call.x)}`} /></li>`)}</ul>`}
   </section>`;
 }

@@ -1,6 +1,5 @@
-// The transcript. Only the pages around what is on the screen are in the document, whatever the session's length:
-// pages come and go at both ends, and what the reader looks at stays where it is. The slider beside the text is
-// the scroll bar of the whole session.
+// The transcript. Only the pages around the visible part are in the document: pages are added and removed at both
+// ends while the visible part keeps its position. The slider is the scroll bar of the whole session.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
@@ -35,8 +34,8 @@ function Row({ row, session, list, needle }) {
   return html`<${Message} row=${row} session=${session} standing=${list.standing[name]} here=${list.at === name} needle=${needle} />`;
 }
 
-// Where the reader is in the whole session, and how to be anywhere else at once. What is being dragged or typed
-// stands until it is let go of: pages that arrive meanwhile draw this anew.
+// The position in the whole session, and jumping to another one. A dragged or typed value is kept until it is
+// released, because arriving pages redraw this.
 function Position({ list }) {
   const [dragged, drag] = useState(null);
   const [typed, type] = useState(null);
@@ -48,7 +47,7 @@ function Position({ list }) {
   };
   return html`<div class="position">
     <input type="range" class="scrubber" min="1" max=${Math.max(1, list.total)} value=${shown}
-      aria-label="place in the session" aria-valuetext=${`message ${shown} of ${list.total}`}
+      aria-label="position in the session" aria-valuetext=${`message ${shown} of ${list.total}`}
       onInput=${(event) => drag(Number(event.target.value))} onChange=${jump} />
     <label class="jump">message
       <input type="number" min="1" max=${Math.max(1, list.total)} value=${typed ?? shown} aria-label="go to message"
@@ -62,10 +61,10 @@ function Position({ list }) {
 
 function useList(session, at, visit) {
   const box = useRef(null);
-  const wanted = useRef(null); // what to bring into sight once it is drawn
-  const held = useRef(null); // what to leave where it is while pages come and go
+  const wanted = useRef(null); // the message to scroll to once it is drawn
+  const held = useRef(null); // the message that keeps its position while pages change
   const fetching = useRef(false);
-  const trips = useRef(0); // how often the reader went somewhere: the last place asked for is the one shown
+  const trips = useRef(0); // counts jumps: only the result of the last one is shown
   const [pages, setPages] = useState([]);
   const [total, setTotal] = useState(0);
   const [top, setTop] = useState(1);
@@ -111,7 +110,7 @@ function useList(session, at, visit) {
       page.rows = page.rows.filter((row) => row.seq < pages[0].rows[0].seq);
     }
     setPages((now) => {
-      if (!(down ? now.at(-1).last + 1 === page.first : page.last + 1 === now[0].first)) return now; // gone elsewhere meanwhile
+      if (!(down ? now.at(-1).last + 1 === page.first : page.last + 1 === now[0].first)) return now; // the reader has jumped meanwhile
       held.current = anchor(box.current);
       return down ? [...now, page].slice(-MOST_PAGES) : [page, ...now].slice(0, MOST_PAGES);
     });
@@ -152,13 +151,13 @@ function useList(session, at, visit) {
   return { at, box, pages, total, setTotal, top, standing, problem, go, extend, scrolled, setPages, fetchPage, busy: fetching.current };
 }
 
-// Whether the address still is this transcript's: a reader who just left must not be called back.
+// Whether the address is still this transcript's: do not change it after the reader has left.
 function here(session) {
   const own = address(session);
   return location.hash.startsWith(own) && /^(|\/transcript|\/m\d+)$/.test(location.hash.slice(own.length));
 }
 
-// The first message in sight, and how far below the upper edge it begins.
+// The first visible message, and its distance from the upper edge.
 function anchor(box) {
   const edge = box.getBoundingClientRect().top;
   for (const article of box.querySelectorAll("article")) {
@@ -177,7 +176,7 @@ function restore(box, { number, offset }) {
 
 const bring = (box, number) => restore(box, { number, offset: 12 });
 
-// What was appended since: a reader who is at the end sees it arrive, also what came while the page was on its way.
+// New messages: a reader at the end sees them arrive, including those appended while a page was loading.
 function useGrown(list, head) {
   useEffect(() => {
     const last = list.pages.at(-1);
