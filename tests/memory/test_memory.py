@@ -11,7 +11,7 @@ from clew.memory import Memory, StaticEmbedder
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, Source
-from clew.memory.selection import EXCERPT, Passage, recalled, render_passages
+from clew.memory.selection import EXCERPT, Passage, render_passages, select_injections
 from clew.memory.tiers import Tier
 from clew.message import Message, Role, Text, ToolResult, Trust, said
 from clew.session import Session
@@ -200,7 +200,9 @@ def passage(text, n=1, trust=Trust.USER):
 
 
 def test_passages_stand_in_the_order_they_were_said_and_say_whose_word_they_are():
-    shown = recalled((), [passage("two", 2, Trust.UNTRUSTED), passage("one", 1)], Situation(at="2026"))
+    shown = select_injections(
+        (), [passage("two", 2, Trust.UNTRUSTED), passage("one", 1)], Situation(at="2026")
+    )
     assert shown.text.splitlines()[2:4] == [
         "- [m1, user, 2026-01-01] one",
         "~ [m2, untrusted, 2026-01-01] two",
@@ -210,7 +212,7 @@ def test_passages_stand_in_the_order_they_were_said_and_say_whose_word_they_are(
 
 def test_what_does_not_fit_is_left_out_with_the_reason():
     long = [passage("word " * 90, n) for n in range(1, 9)]
-    shown = recalled((), long, Situation(at="2026"), 400)
+    shown = select_injections((), long, Situation(at="2026"), 400)
     assert shown.tokens == COUNT(shown.text) <= 400
     assert [ref for ref, _ in shown.left_out] == [f"m{n}" for n in range(len(shown.passages) + 1, 9)]
     assert re.fullmatch(r"with it memory would take \d+ tokens", shown.left_out[0][1])

@@ -10,7 +10,7 @@ from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking,
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import PIECE
-from clew.memory.search import stands_in
+from clew.memory.question import occurs_in
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew_evals.retrieval.benchmark import ask_all, fill, summary
 from clew_evals.retrieval.datasets import datasets
@@ -184,4 +184,4 @@ def test_turns_of_a_conversation_that_was_not_tuned_on_are_found_without_a_model
     ],
 )
 def test_a_value_stands_as_a_word_also_behind_an_escape_of_jsons(text, stands):
-    assert stands_in("E12", text) is stands
+    assert occurs_in("E12", text) is stands

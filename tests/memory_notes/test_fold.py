@@ -11,7 +11,7 @@ from clew.log import KINDS, fold, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import NO_NOTES, NOTE, NOTES_SESSION, Scope, Situation, Status, fold_notes, select
-from clew.memory.notes.log import Journal, added
+from clew.memory.notes.log import Journal, add_body
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import Ruling
 from clew.message import Trust
@@ -152,7 +152,7 @@ def test_who_appends_second_decides_again_on_what_the_first_did():
         counts.append(len(notes))
         if len(counts) == 1:
             notebook(store).add(draft(key="somebody else's"))
-        return added(draft(), Ruling(Status.APPROVED, ""))
+        return add_body(draft(), Ruling(Status.APPROVED, ""))
 
     notes, seq = journal.append(decide)
     assert (counts, seq, list(notes.by_id)) == ([0, 1], 2, ["w1", "w2"])
