@@ -121,7 +121,7 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
         if not looks_like_id(args.session):
             return str(args.session)  # a name for a new session
     given = opened(argparse.Namespace(file=args.session, format=None, session=None))
-    transcript = given.the_session(term)
+    transcript = given.single_session(term)
     messages = [entry.message for entry in transcript.full_entries()]
     name = Path(args.session).name if Path(args.session).exists() else f"{transcript.format}:{transcript.id}"
     return import_messages(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)

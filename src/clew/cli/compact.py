@@ -8,12 +8,12 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from clew.cli.convert import tell_losses
+from clew.cli.convert import report_losses
 from clew.cli.inputs import Input
-from clew.cli.jobs import Done, Order, compact_listed, compact_stored, no_digest
 from clew.cli.log import PRIVATE
-from clew.cli.progress import Wait, Watched, waiting
-from clew.cli.stored import log_or_input
+from clew.cli.progress import ProgressDisplay, WatchedModel, progress_display
+from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored, no_digest
+from clew.cli.stored import open_log_or_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     if args.output and args.output.exists() and not args.force:
         raise InputError(f"{args.output} already exists", "choose another name, or use --force")
     try:
-        with waiting(term) as wait:
-            done = _done(args, wait)
+        with progress_display(term) as display:
+            done = _done(args, display)
     except CompactionRefused as refusal:
         term.note(printable(f"clew: {refusal}"))
         return 1
@@ -43,27 +43,27 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _done(args: argparse.Namespace, wait: Wait) -> Done:
-    order = Order(
+def _done(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
+    order = CompactRequest(
         target_tokens=args.target_tokens,
         window=args.window,
         focus=args.focus,
         keep=args.keep,
         wire=args.to,
-        summariser=Watched(open_model(args.model), wait.tell) if args.model else None,
+        summariser=WatchedModel(open_model(args.model), display.report) if args.model else None,
         dry_run=args.dry_run,
     )
-    wait.tell(f"reading {args.file}")
-    with log_or_input(args) as found:
+    display.report(f"reading {args.file}")
+    with open_log_or_input(args) as found:
         if not isinstance(found, Input):
-            wait.tell("compacting")
+            display.report("compacting")
             return compact_stored(found, order)
-        transcript = found.the_session(wait.term)
-        wait.tell(f"compacting {count(len(transcript.entries), 'message')}")
+        transcript = found.single_session(display.term)
+        display.report(f"compacting {count(len(transcript.entries), 'message')}")
         return compact_listed(args.file, transcript, order)
 
 
-def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
+def _write(args: argparse.Namespace, term: Terminal, done: CompactReport) -> None:
     """Write the result in the requested form; without one, the report for people."""
     if args.digest:
         if done.digest:
@@ -78,14 +78,14 @@ def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
         return
     if args.to or args.output:
         converted = done.converted()
-        tell_losses(converted, term)
+        report_losses(converted, term)
         if converted.system is not None:
             term.note(f"note: {done.wire.title} keeps the system prompt apart; --json prints it too")
         _put(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
         if not args.output:
             term.note(f"note: {done.tokens(done.before):,} → {done.tokens(done.after):,} tokens")
-            if done.fewer_kept:
-                term.note(f"note: {done.fewer_kept}")
+            if done.kept_notice:
+                term.note(f"note: {done.kept_notice}")
             return
     from clew.cli.report import picture  # imports rich, which output for programs does not need
 
@@ -107,7 +107,7 @@ def _put(text: str, path: Path | None, term: Terminal) -> None:
     part.replace(path)
 
 
-def _object(done: Done) -> JsonObject:
+def _object(done: CompactReport) -> JsonObject:
     """Return the result as one JSON object."""
     converted, outcome, digest = done.converted(), done.outcome, done.digest
     system = done.system_tokens

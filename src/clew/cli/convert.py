@@ -35,7 +35,7 @@ from clew.transcripts.json_document import is_lines
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Convert and print."""
-    session = opened(args).the_session(term)
+    session = opened(args).single_session(term)
     if session.problems and args.strict:
         raise CannotCarry(
             f"{count(len(session.problems), 'line')} of {args.file} could not be read whole",
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         lost = count(len(converted.losses), "part")
         raise CannotCarry(f"{lost} cannot go to {wire.title}, the first: {converted.losses[0]}")
     if not args.quiet:
-        tell_losses(converted, term)
+        report_losses(converted, term)
     if not args.body:
         if converted.system is not None:
             term.note(f"note: {wire.title} keeps the system prompt apart; --body prints it too")
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def tell_losses(converted: Converted, term: Terminal) -> None:
+def report_losses(converted: Converted, term: Terminal) -> None:
     """Report what was lost: each kind once, with its count and first place."""
     times = Counter((loss.kind.value, loss.why) for loss in converted.losses)
     firsts = {(loss.kind.value, loss.why): loss.message for loss in reversed(converted.losses)}
@@ -109,7 +109,7 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
         if isinstance(value, dict):
             return _Subject(body.wire, value, Scope.BODY, body.note)
         return _Subject(body.wire, {body.wire.list_key: value}, Scope.MESSAGES, body.note)
-    session = given.the_session(term)
+    session = given.single_session(term)
     wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
     if kind in WIRES:
         return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)

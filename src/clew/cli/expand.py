@@ -11,9 +11,9 @@ from typing import NamedTuple
 from rich.text import Text as Styled
 
 from clew.cli.inputs import Input
-from clew.cli.jobs import read_list
+from clew.cli.run_compaction import read_list
 from clew.cli.show import SIGNS, part_words, speaker
-from clew.cli.stored import Log, history, log_or_input
+from clew.cli.stored import Log, history, open_log_or_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.compaction.plan import Claim, Digest
@@ -132,9 +132,9 @@ class Found:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Resolve the reference and print it."""
-    with log_or_input(args) as where:
+    with open_log_or_input(args) as where:
         if isinstance(where, Input):
-            session = where.the_session(term)
+            session = where.single_session(term)
             found = _in_list(read_list(session.full(), session.model or "unknown"), args.ref, args.around)
         else:
             found = _in_log(where, args.ref, args.around)

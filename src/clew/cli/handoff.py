@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, opened, own_store
 from clew.cli.sessions import list_sessions
-from clew.cli.stored import ADVICE, a_log
+from clew.cli.stored import ADVICE, open_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line, printable
 from clew.compaction.plan.handoff import render_handoff
@@ -27,7 +27,7 @@ from clew.transcripts import FORMATS, Transcript
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Write the page."""
     args.file = args.file or _newest()
-    session = opened(args).the_session(term)
+    session = opened(args).single_session(term)
     own = session.format == OWN_FORMAT
     entries = conversation(session)
     items = [Item(one.id if own else f"m{n}", one.message) for n, one in enumerate(entries, start=1)]
@@ -101,7 +101,7 @@ def _body(sections: Sections) -> Iterator[str]:
 def run_progress(args: argparse.Namespace, term: Terminal) -> int:
     """Print the progress log."""
     args.file = args.file or newest_session()
-    with a_log(args) as log, log.open() as session:
+    with open_log(args) as log, log.open() as session:
         past = checkpoints(session.events())
         time = datetime.now(UTC).isoformat(timespec="seconds")
         now = next_checkpoint(session.ledger, past, time=time, why="now")

@@ -79,12 +79,12 @@ class Input:
         if self.session is not None:
             found = [_named(found, self.session, self.name)]
         for session in found:
-            tell_problems(session.problems, term)
+            report_problems(session.problems, term)
         if not any(session.entries for session in found):
             raise NotFound(f"no messages in {self.name}", "check --format, and whether the file is complete")
         return found
 
-    def the_session(self, term: Terminal) -> Transcript:
+    def single_session(self, term: Terminal) -> Transcript:
         """Read the one session that the arguments name."""
         found = self.sessions(term)
         if len(found) == 1:
@@ -105,7 +105,7 @@ def opened(args: argparse.Namespace) -> Input:
     return Input(args.file, args.format or found.format, args.session, found.open())
 
 
-def tell_problems(problems: Sequence[Problem], term: Terminal) -> None:
+def report_problems(problems: Sequence[Problem], term: Terminal) -> None:
     """Report what could not be read, a line each."""
     for problem in problems[:SHOWN]:
         term.note(printable(problem_line(problem)))

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         counter = counter_for(name or "")
         model = model_named(name or "")
         weighed = anatomy(conversation(session), session.entries, counter)
-        sight = _Sight(
+        sight = _WindowUse(
             window=args.window or model.window_tokens,
             model=name if model.known or name is None else f"{name}, guessed",
             now=sum(map(counter.count, session.current())) if session.boundaries else weighed.tokens,
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _WindowUse:
     """How much of the context window is used now."""
 
     window: int
@@ -82,7 +82,7 @@ def _last_reported(session: Transcript) -> int | None:
 
 
 def _picture(
-    session: Transcript, found: Anatomy, sight: _Sight, counter: TokenCounter, width: int
+    session: Transcript, found: Anatomy, sight: _WindowUse, counter: TokenCounter, width: int
 ) -> list[Styled | str]:
     about = f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}"
     return [
@@ -102,7 +102,7 @@ def _picture(
     ]
 
 
-def _sizes(session: Transcript, found: Anatomy, sight: _Sight, counter: TokenCounter) -> list[Styled]:
+def _sizes(session: Transcript, found: Anatomy, sight: _WindowUse, counter: TokenCounter) -> list[Styled]:
     """Return how full the window is now, and the size of the whole session."""
     kind = "" if sight.exact else " (estimated)"
     model = one_line(sight.model or "an unknown model", 60)

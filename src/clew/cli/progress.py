@@ -13,7 +13,7 @@ from clew.cli.text import one_line
 from clew.compaction.bill import Bill
 from clew.providers.model import Ask, Model, Reply
 
-Tell: TypeAlias = Callable[[str], None]
+ReportStep: TypeAlias = Callable[[str], None]
 """Reports which step begins."""
 STEPS = 4
 """Steps of a compaction: read, compact, perhaps ask a model, print."""
@@ -21,30 +21,30 @@ WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class ProgressDisplay:
     """A progress display in use."""
 
-    tell: Tell
+    report: ReportStep
     term: Terminal
     """Collects notes, which are printed when the bar is removed."""
 
 
 @contextmanager
-def waiting(term: Terminal, steps: int = STEPS) -> Iterator[Wait]:
+def progress_display(term: Terminal, steps: int = STEPS) -> Iterator[ProgressDisplay]:
     """Draw a progress bar and remove it at the end; draw nothing if standard error is not a terminal."""
     if not term.err.isatty():
-        yield Wait(lambda _step: None, term)
+        yield ProgressDisplay(lambda _step: None, term)
         return
     notes = StringIO()
     try:
-        with _bar(term, steps) as tell:
-            yield Wait(tell, Terminal(term.out, notes))
+        with _bar(term, steps) as report:
+            yield ProgressDisplay(report, Terminal(term.out, notes))
     finally:
         term.err.write(notes.getvalue())
 
 
 @contextmanager
-def _bar(term: Terminal, steps: int) -> Iterator[Tell]:
+def _bar(term: Terminal, steps: int) -> Iterator[ReportStep]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -57,29 +57,29 @@ def _bar(term: Terminal, steps: int) -> Iterator[Tell]:
     with Progress(*columns, console=Console(file=term.err), transient=True) as bar:
         task = bar.add_task("", total=steps)
 
-        def tell(step: str) -> None:
+        def report(step: str) -> None:
             done = bar.tasks[task].completed
             bar.update(task, description=one_line(step, WIDTH), completed=min(done + 1, steps - 1))
 
-        yield tell
+        yield report
 
 
-class Watched:
+class WatchedModel:
     """A model that reports each call to the progress display, and adds up the usage."""
 
-    def __init__(self, model: Model, tell: Tell) -> None:
+    def __init__(self, model: Model, report: ReportStep) -> None:
         """Wrap a model."""
         self.name = model.name
         self.window_tokens = model.window_tokens
         self.bill = Bill()
         self._model = model
-        self._tell = tell
+        self._report = report
 
     def ask(self, ask: Ask) -> Reply:
         """Report the call and pass it on."""
         self.bill.calls += 1
         again = f", question {self.bill.calls}" if self.bill.calls > 1 else ""
-        self._tell(f"asking {self.name} to {ask.purpose}{again}")
+        self._report(f"asking {self.name} to {ask.purpose}{again}")
         reply = self._model.ask(ask)
         self.bill.add(reply.usage)
         return reply

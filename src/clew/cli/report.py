@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import Kind
-from clew.cli.jobs import Done, no_digest
+from clew.cli.run_compaction import CompactReport, no_digest
 from clew.cli.text import count, named, one_line, printable
 from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
@@ -82,7 +82,9 @@ _PLURAL = {
 }
 
 
-def picture(done: Done, width: int, wrote: Path | None = None, *, every_figure: bool = False) -> list[Styled]:
+def picture(
+    done: CompactReport, width: int, wrote: Path | None = None, *, every_figure: bool = False
+) -> list[Styled]:
     """Return the report: the digest, and below it a summary or all statistics."""
     if done.outcome is None:
         size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
@@ -140,7 +142,7 @@ def _listed(
 # Before and after ------------------------------------------------------------------------------------
 
 
-def _head(done: Done) -> list[Styled]:
+def _head(done: CompactReport) -> list[Styled]:
     before, after = done.tokens(done.before), done.tokens(done.after)
     exact = "" if done.counter.exact else ", estimated"
     messages = f" · {len(done.before):,} → {count(len(done.after), 'message')}"
@@ -155,7 +157,7 @@ def _head(done: Done) -> list[Styled]:
     return [title, size, BLANK]
 
 
-def _bars(done: Done, width: int) -> list[Styled]:
+def _bars(done: CompactReport, width: int) -> list[Styled]:
     before, after = _weights(done, done.before), _weights(done, done.after)
     room = max(10, width - LABEL)
     most = max(1, sum(before.values()), sum(after.values()))
@@ -167,7 +169,7 @@ def _bars(done: Done, width: int) -> list[Styled]:
     return rows
 
 
-def _weights(done: Done, items: Iterable[Item]) -> dict[Kind, int]:
+def _weights(done: CompactReport, items: Iterable[Item]) -> dict[Kind, int]:
     weights = dict.fromkeys(SORTS, 0)
     named = {kind.name: kind for kind in SORTS}
     for item in items:
@@ -227,7 +229,7 @@ def _did(operations: Sequence[Operation]) -> Iterator[str]:
         yield f"{count(dropped, 'message')} dropped"
 
 
-def _held(done: Done) -> list[Styled]:
+def _held(done: CompactReport) -> list[Styled]:
     """Count the lines of the digest, by kind."""
     if done.digest is None:
         return []
@@ -236,9 +238,9 @@ def _held(done: Done) -> list[Styled]:
     return [_row(done.digest.id, told)]
 
 
-def _unkept(done: Done) -> list[Styled]:
+def _unkept(done: CompactReport) -> list[Styled]:
     """Return the notice that fewer of the last messages were kept than asked for, if so."""
-    return [_row("keep", done.fewer_kept, "yellow")] if done.fewer_kept else []
+    return [_row("keep", done.kept_notice, "yellow")] if done.kept_notice else []
 
 
 def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
@@ -255,7 +257,7 @@ def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
 # What is kept and dropped ------------------------------------------------------------------------------
 
 
-def _standing(done: Done, width: int) -> list[Styled]:
+def _standing(done: CompactReport, width: int) -> list[Styled]:
     rules = [Entry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in done.ledger.pins.active]
     loops = [Entry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in done.ledger.loops.open]
     files = [
@@ -329,7 +331,7 @@ def _reason(attempt: Attempt) -> str:
     return f" ({one_line(attempt.misses[0], 80)})" if attempt.outcome == "failed" and attempt.misses else ""
 
 
-def _what_next(done: Done, wrote: Path | None, width: int) -> list[Styled]:
+def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styled]:
     name = shlex.quote(done.name)
     rows = [_row("list", f"in {wrote}, ready for {done.wire.title}")] if wrote else []
     if done.undoable:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from clew.cli.handoff import newest_session
 from clew.cli.inputs import Input
-from clew.cli.stored import Log, log_or_input, own_log
+from clew.cli.stored import Log, open_log_or_input, own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     if action:
         with own_log(args.file) as log, log.open() as session:
             changed = _change(session, *action).id
-    with log_or_input(args) as found:
+    with open_log_or_input(args) as found:
         ledger = _ledger(found, term)
     pins, waiting = ledger.pins, ledger.pins.waiting
     shown = pins.all if args.all else pins.active
@@ -108,7 +108,7 @@ def _ledger(found: Log | Input, term: Terminal) -> Ledger:
         with found.open() as session:
             return session.ledger
     ledger = Ledger(exact_values=False)
-    entries = found.the_session(term).entries
+    entries = found.single_session(term).entries
     ledger.extend(Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1))
     return ledger
 

@@ -40,7 +40,7 @@ class Log:
 
 
 @contextmanager
-def log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
+def open_log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
     """Open the session that the arguments name: of a log, or any other input."""
     with _own(args.file) as log:
         if log:
@@ -51,13 +51,13 @@ def log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
 
 
 @contextmanager
-def a_log(args: argparse.Namespace) -> Iterator[Log]:
+def open_log(args: argparse.Namespace) -> Iterator[Log]:
     """Open the session of a log that the arguments name, exported or not."""
     if not _is_file(args.file):
         with own_log(args.file) as log:
             yield log
         return
-    with log_or_input(args) as found:
+    with open_log_or_input(args) as found:
         if isinstance(found, Input):
             raise InputError(f"{args.file} is not a session of clew's log", "`clew import` adds it")
         yield found

@@ -26,7 +26,7 @@ def one_line(text: str, width: int) -> str:
     flat = " ".join(printable(text[: width * 4]).split())
     if columns(flat) <= width and len(text) <= width * 4:
         return flat
-    return f"{fitting(flat, width - 1)}…"
+    return f"{first_columns(flat, width - 1)}…"
 
 
 def columns(text: str) -> int:
@@ -34,7 +34,7 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
-def fitting(text: str, width: int) -> str:
+def first_columns(text: str, width: int) -> str:
     """Return the first characters of a text that fit in ``width`` columns."""
     if text.isascii():
         return text[:width]

@@ -12,7 +12,7 @@ from rich.text import Text as Styled
 
 from clew.cli.inputs import Input
 from clew.cli.report import author
-from clew.cli.stored import Log, Refusal, history, log_or_input, own_log, past_named, refusals
+from clew.cli.stored import Log, Refusal, history, open_log_or_input, own_log, past_named, refusals
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.compaction.plan.digest import spans
@@ -154,9 +154,9 @@ LABEL = 6
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """List the compactions, or explain one reference."""
-    with log_or_input(args) as log:
+    with open_log_or_input(args) as log:
         if isinstance(log, Input):
-            return trace_tool(log.the_session(term), args, term)
+            return trace_tool(log.single_session(term), args, term)
         if args.jsonl:
             for line in lines(log.name, log.store.read(log.ctx)):
                 term.write(line)

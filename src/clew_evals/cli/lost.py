@@ -34,7 +34,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         print_table(args.limit, args.json, term)
         return 0
     args.file = args.file or _newest()
-    session = opened(args).the_session(term)
+    session = opened(args).single_session(term)
     found = forgotten(session, last=None if args.full else args.last)
     if args.json:
         rows = [asdict(one) for one in found]

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
 from clew.budget import DEFAULT, Asked, Asker, Compact, Policy, Stop
-from clew.cli.progress import Watched
+from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count
 from clew.compaction.plan import Digest
@@ -28,12 +28,12 @@ NEVER_FULL = 1 << 40
 TRIES = 3
 DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
-Proposing: TypeAlias = Callable[[int], Sequence[Item]]
+Trial: TypeAlias = Callable[[int], Sequence[Item]]
 """Compacts to a target without a model, to find out whether it fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class CompactRequest:
     """The options of ``clew compact``."""
 
     target_tokens: int | None = None
@@ -43,7 +43,7 @@ class Order:
     keep: int | None = None
     """How many of the last messages to keep verbatim."""
     wire: str | None = None
-    summariser: Watched | None = None
+    summariser: WatchedModel | None = None
     dry_run: bool = False
 
     @property
@@ -53,7 +53,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class CompactReport:
     """The result: the view before and after, and how it was made."""
 
     name: str
@@ -87,7 +87,7 @@ class Done:
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], same))
 
     @property
-    def fewer_kept(self) -> str:
+    def kept_notice(self) -> str:
         """Return a notice if fewer of the last messages were kept than asked for, else an empty text."""
         wanted = min(self.keep or 0, len(self.before))
         if self.kept >= wanted:
@@ -105,7 +105,7 @@ class Done:
         return convert([item.message for item in self.after], self.wire)
 
 
-def no_digest(done: Done) -> str:
+def no_digest(done: CompactReport) -> str:
     """Return why there is no digest."""
     if done.outcome is None:
         return "no digest: nothing was compacted"
@@ -115,7 +115,7 @@ def no_digest(done: Done) -> str:
 # A session in a log ----------------------------------------------------------------------------------
 
 
-def compact_stored(log: Log, order: Order) -> Done:
+def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
     """Compact a session of a log; a dry run appends nothing."""
     session = Session.open(
         log.name,
@@ -131,10 +131,10 @@ def compact_stored(log: Log, order: Order) -> Done:
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
     target = order.target_tokens
     if target is None:
-        target = _usual(before, session.counter, session.gauge, order)
+        target = _default_target(before, session.counter, session.gauge, order)
     else:
-        target = _snug(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
-    found = _possible(
+        target = _target_as_sent(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
+    found = _compact_or_unchanged(
         order,
         lambda: _stored_outcome(session, target, order) if target is not None else None,
         lambda aim: _previewed(session, aim, order),
@@ -142,7 +142,7 @@ def compact_stored(log: Log, order: Order) -> Done:
     after = apply(found.plan, before) if found and order.dry_run else session.view()
     digests = [one.digest for one in session.trace() if one.digest]
     shown = {item.id for item in after}  # an undone digest stays on record
-    return Done(
+    return CompactReport(
         name=log.name,
         before=before,
         after=tuple(after),
@@ -159,7 +159,7 @@ def compact_stored(log: Log, order: Order) -> Done:
     )
 
 
-def _stored_outcome(session: Session, target: int | None, order: Order) -> Outcome | None:
+def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> Outcome | None:
     if order.dry_run:
         outcome = session.preview(target_tokens=target, focus=order.focus)
         return outcome if outcome and outcome.plan.operations else None
@@ -167,7 +167,7 @@ def _stored_outcome(session: Session, target: int | None, order: Order) -> Outco
     return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls) if done else None
 
 
-def _previewed(session: Session, target: int, order: Order) -> Sequence[Item]:
+def _previewed(session: Session, target: int, order: CompactRequest) -> Sequence[Item]:
     outcome = session.preview(target_tokens=target, focus=order.focus)
     view = session.view()
     return apply(outcome.plan, view) if outcome else view
@@ -181,7 +181,7 @@ def read_list(messages: Sequence[Message], model: str) -> CompactResult:
     return compact(messages, NEVER_FULL, model=model)
 
 
-def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
+def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
     """Compact the list in a file; nothing is written."""
     messages, model = transcript.full(), transcript.model or "unknown"
     known, counter = model_named(model), counter_for(model)
@@ -189,7 +189,7 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     base = read_list(messages, model)
 
     @cache  # the last trial is often the final result
-    def condensed(target: int, summariser: Watched | None) -> CompactResult:
+    def condensed(target: int, summariser: WatchedModel | None) -> CompactResult:
         return compact(
             messages,
             previous=base,
@@ -202,17 +202,17 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
 
     target = order.target_tokens
     if target is None:
-        target = _usual(base.items, counter, Gauge(known, order.policy, order.window), order)
+        target = _default_target(base.items, counter, Gauge(known, order.policy, order.window), order)
     else:
-        target = _snug(target, lambda aim: condensed(aim, None).items, wire, counter)
+        target = _target_as_sent(target, lambda aim: condensed(aim, None).items, wire, counter)
     asked = None if order.dry_run else order.summariser
-    work = _possible(
+    work = _compact_or_unchanged(
         order,
         lambda: condensed(target, asked) if target is not None else None,
         lambda aim: condensed(aim, None).items,
     )
     done = work or base
-    return Done(
+    return CompactReport(
         name=name,
         before=base.items,
         after=done.items,
@@ -233,7 +233,9 @@ def _listed_outcome(done: CompactResult) -> Outcome | None:
     return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls)
 
 
-def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Order) -> int | None:
+def _default_target(
+    items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: CompactRequest
+) -> int | None:
     """Return the default target: what the window requires, or half of the list."""
     sizes = [counter.count(item.message) for item in items]
     signals = () if order.window else (Asked(Asker.USER),)
@@ -245,13 +247,15 @@ def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Or
     return verdict.target_tokens - sum(sizes[: fixed_prefix(items)])
 
 
-def _possible(order: Order, work: Callable[[], Result | None], proposed: Proposing) -> Result | None:
+def _compact_or_unchanged(
+    order: CompactRequest, work: Callable[[], Result | None], proposed: Trial
+) -> Result | None:
     """Compact; without an explicit target, a list that cannot get smaller is returned unchanged."""
     try:
         return work()
     except BudgetExceeded as refusal:
         if order.target_tokens and not isinstance(refusal, NothingToGain):
-            enough = _enough(order.target_tokens, proposed)
+            enough = _smallest_target(order.target_tokens, proposed)
             raise type(refusal)(refusal.detail, f"give at least about {enough:,}") from refusal
         if order.target_tokens or order.window:
             raise
@@ -261,7 +265,7 @@ def _possible(order: Order, work: Callable[[], Result | None], proposed: Proposi
 # Finding a target ----------------------------------------------------------------------------------------
 
 
-def _enough(target: int, proposed: Proposing) -> int:
+def _smallest_target(target: int, proposed: Trial) -> int:
     """Return a target near the smallest one that works, by bisection."""
     small, enough = target, target * 2
     while enough < NEVER_FULL and not _fits(enough, proposed):  # a target above the list's size always works
@@ -272,7 +276,7 @@ def _enough(target: int, proposed: Proposing) -> int:
     return enough
 
 
-def _fits(target: int, proposed: Proposing) -> bool:
+def _fits(target: int, proposed: Trial) -> bool:
     try:
         proposed(target)
     except (BudgetExceeded, CompactionRefused):
@@ -280,7 +284,7 @@ def _fits(target: int, proposed: Proposing) -> bool:
     return True
 
 
-def _snug(target: int, proposed: Proposing, wire: Wire, counter: TokenCounter) -> int:
+def _target_as_sent(target: int, proposed: Trial, wire: Wire, counter: TokenCounter) -> int:
     """Return the target at which the list also fits in the format in which it is sent.
 
     A provider format may need more tokens than the view has: a result for a call that lost its own,
