@@ -32,26 +32,37 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "clew"
 TIMEOUT_S = 900
 TARGETS: dict[str, tuple[int, str]] = {
-    "log/fold.py": (3, "log/test_fold.py log/test_saved.py"),
-    "log/view.py": (4, "log/test_fold.py log/test_saved.py"),
-    "store/memory.py": (4, "store/test_conformance.py"),
-    "store/sqlite.py": (4, "store/test_conformance.py session/test_saved.py store/test_sqlite.py"),
-    "store/rows.py": (3, "store/test_conformance.py store/test_sqlite.py"),
-    "store/blobs.py": (4, "store/test_conformance.py store/test_blobs.py"),
-    "session/by_hand.py": (6, "session/test_by_hand.py session/test_imported_rules.py"),
-    "session/undoing.py": (5, "session/test_by_hand.py session/test_session.py"),
-    "session/recorded.py": (5, "session/test_by_hand.py session/test_saved.py"),
+    "log/fold.py": (3, "log/test_fold.py log/test_view.py"),
+    "log/view.py": (4, "log/test_fold.py log/test_view.py"),
+    "log/store/memory.py": (4, "log_store/test_conformance.py"),
+    "log/store/sqlite.py": (
+        11,
+        "log_store/test_conformance.py log_store/test_blobs.py "
+        "log_store/test_sqlite.py session/test_saved.py",
+    ),
+    "session/changes.py": (6, "session/test_by_hand.py session/test_imported_rules.py"),
+    "session/history.py": (5, "session/test_by_hand.py session/test_session.py session/test_saved.py"),
     "session/replay.py": (5, "session/test_by_hand.py session/test_saved.py"),
-    "ledger/findings.py": (5, "session/test_by_hand.py"),
-    "verify/structure.py": (4, "verify/test_structure.py verify/test_repair.py verify/test_report.py"),
-    "verify/survival.py": (4, "verify/test_survival.py verify/test_repair.py verify/test_report.py"),
-    "wire/anthropic/rules_turns.py": (4, "wire/test_rules_anthropic.py wire/test_rules_mutations.py"),
-    "wire/openai/rules.py": (3, "wire/test_rules_openai.py wire/test_rules_mutations.py"),
+    "compaction/verify/structure.py": (
+        4,
+        "compaction_verify/test_structure.py compaction_verify/test_repair.py "
+        "compaction_verify/test_report.py",
+    ),
+    "compaction/verify/survival.py": (
+        4,
+        "compaction_verify/test_survival.py compaction_verify/test_repair.py "
+        "compaction_verify/test_report.py",
+    ),
+    "providers/anthropic/rules_turns.py": (
+        4,
+        "providers/test_rules_anthropic.py providers/test_rules_mutations.py",
+    ),
+    "providers/openai_chat/rules.py": (3, "providers/test_rules_openai.py providers/test_rules_mutations.py"),
     "inspector/guard.py": (7, "inspector/test_guard.py"),
 }
 """For each file: how many mutants a sample has, and the tests that must notice."""
 EQUIVALENT: dict[tuple[str, str], str] = {
-    ("store/blobs.py", "3 → 4"): "the level of compression: only the size of the file differs",
+    ("log/store/sqlite.py", "3 → 4"): "the level of compression: only the size of the file differs",
 }
 """By file and change: why no test can tell."""
 

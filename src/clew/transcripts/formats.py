@@ -136,7 +136,8 @@ def format_named(name: str) -> Format:
 def detect(source: Source) -> Format:
     """Return the format of a source; raise ``UnknownFormat``, describing what was seen, if none fits."""
     if not source.is_directory and not source.peek(1):
-        raise UnknownFormat(f"{source.name} is empty{_why_empty(source)}", "give a file that holds a session")
+        why = f": {source.damage}" if source.damage else ""
+        raise UnknownFormat(f"{source.name} is empty{why}", "give a file that holds a session")
     best, best_score = None, 0.0
     for format_ in FORMATS.values():
         score = format_.sniff(source)
@@ -168,7 +169,3 @@ def describe(source: Source) -> str:
         return f"binary data that starts with {head[:16]!r}"
     text = " ".join(head.decode(errors="replace").split())
     return f"text that starts with {text[:60]!r}"
-
-
-def _why_empty(source: Source) -> str:
-    return f": {source.damage}" if source.damage else ""

@@ -61,7 +61,7 @@ def _refused(error: type[ClewError]) -> Iterator[None]:
     raise AssertionError(f"{error.__name__} was not raised")
 
 
-# What comes back ---------------------------------------------------------------------------------------
+# Reading back ------------------------------------------------------------------------------------------
 
 
 @_case
@@ -73,7 +73,7 @@ def a_session_without_events_is_at_the_root_of_its_name(open_store: Opener) -> N
 
 
 @_case
-def what_was_appended_comes_back_in_order_with_its_hashes(open_store: Opener) -> None:
+def appended_events_are_returned_in_order_with_their_hashes(open_store: Opener) -> None:
     store = open_store()
     events = _events("one", "two", "three")
     expected = _stored_after(root("main"), events)
@@ -84,7 +84,7 @@ def what_was_appended_comes_back_in_order_with_its_hashes(open_store: Opener) ->
 
 
 @_case
-def later_events_follow_on_earlier_ones(open_store: Opener) -> None:
+def later_appends_continue_the_chain(open_store: Opener) -> None:
     store = open_store()
     events = _events("one", "two", "three", "four")
     head = store.append(CTX, events[:1], None)
@@ -109,7 +109,7 @@ def order_is_by_sequence_and_never_by_clock(open_store: Opener) -> None:
 
 
 @_case
-def every_json_body_comes_back_as_it_was(open_store: Opener) -> None:
+def every_json_body_is_returned_unchanged(open_store: Opener) -> None:
     store = open_store()
     mark = "\x02sha256:" + 64 * "0" + "\x03"
     bodies: list[JsonObject] = [
@@ -128,7 +128,7 @@ def every_json_body_comes_back_as_it_was(open_store: Opener) -> None:
 
 
 @_case
-def what_is_in_the_store_is_nobody_elses_to_change(open_store: Opener) -> None:
+def callers_cannot_change_stored_events(open_store: Opener) -> None:
     store = open_store()
     body: JsonObject = {"text": "as it was"}
     store.append(CTX, [new_event("message", body)], None)
@@ -216,11 +216,11 @@ def threads_that_race_lose_nothing(open_store: Opener) -> None:
     assert list(check_session(store, CTX)) == []
 
 
-# Reading parts -----------------------------------------------------------------------------------------
+# Reading ranges ----------------------------------------------------------------------------------------
 
 
 @_case
-def any_stretch_can_be_read(open_store: Opener) -> None:
+def any_range_can_be_read(open_store: Opener) -> None:
     store = open_store()
     store.append(CTX, _events(*map(str, range(1, 601))), None)
 
@@ -270,7 +270,7 @@ def an_event_is_found_by_its_id(open_store: Opener) -> None:
         store.find(CTX, "nothing has this id")
 
 
-# Who sees what -----------------------------------------------------------------------------------------
+# Isolation ---------------------------------------------------------------------------------------------
 
 
 @_case

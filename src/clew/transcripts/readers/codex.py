@@ -254,7 +254,7 @@ class _Rollout:
     def _replaced(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
         """Return the ids of the entries that a compaction kept, and the messages that it wrote."""
         summary = string(payload, "message")
-        summaries = [_summary(summary)] if summary else []
+        summaries = [relabel(Message(Role.USER, (Text(summary),)), Origin.SUMMARY)] if summary else []
         if not isinstance(payload.get("replacement_history"), list):
             # Older versions did not write it: the history after a compaction was the user's messages.
             return [self.ids[place] for place in self.turns], summaries
@@ -293,10 +293,6 @@ def _fingerprint(message: Message) -> int | None:
     texts = tuple(part.text for part in message.parts if isinstance(part, Text | Thinking) and part.text)
     calls = tuple(part.call_id for part in message.parts if isinstance(part, ToolCall | ToolResult))
     return hash((message.role, texts, calls)) if texts or calls else None
-
-
-def _summary(text: str) -> Message:
-    return relabel(Message(Role.USER, (Text(text),)), Origin.SUMMARY)
 
 
 def _usage(usage: JsonObject) -> Usage | None:

@@ -195,7 +195,8 @@ def _user(content: Json) -> Message:
 
 
 def _model(record: JsonObject) -> tuple[Message, Message | None]:
-    calls = [(call, string(call, "id") or f"{string(record, 'id')}:{i}") for i, call in _numbered(record)]
+    listed = enumerate(objects(record.get("toolCalls")))
+    calls = [(call, string(call, "id") or f"{string(record, 'id')}:{i}") for i, call in listed]
     call_ids = {call_id for _, call_id in calls}
     thoughts = [_thought(thought) for thought in objects(record.get("thoughts"))]
     spoken = [
@@ -213,10 +214,6 @@ def _model(record: JsonObject) -> tuple[Message, Message | None]:
 
 
 _NOTHING = Text("", trust=Trust.ASSISTANT)
-
-
-def _numbered(record: JsonObject) -> Iterator[tuple[int, JsonObject]]:
-    return enumerate(objects(record.get("toolCalls")))
 
 
 def _thought(thought: JsonObject) -> Part:

@@ -110,7 +110,7 @@ class OpenHandsSession:
 
     def _condensation(self, event: JsonObject, event_id: str, line: int) -> Iterator[Record]:
         forgotten = event.get("forgotten_event_ids")
-        gone = set(filter(_is_text, forgotten)) if isinstance(forgotten, list) else set()
+        gone = {one for one in forgotten if isinstance(one, str)} if isinstance(forgotten, list) else set()
         self.visible = [(entry_id, events) for entry_id, events in self.visible if not events <= gone]
         keeps = tuple(entry_id for entry_id, _ in self.visible)
         time, summary = string(event, "timestamp"), string(event, "summary")
@@ -121,10 +121,6 @@ class OpenHandsSession:
             yield self._seen(
                 Entry(said(Role.USER, summary, Origin.SUMMARY), summary_id, line, time), [summary_id]
             )
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
 
 
 # One event -------------------------------------------------------------------------------------------

@@ -158,10 +158,7 @@ def _labelled(message: Message) -> Message:
     )
 
 
-def _pair(wire: Wire) -> ReaderPair:
-    return ReaderPair(partial(_sniff, wire=wire), partial(_read, wire=wire))
-
-
 ANTHROPIC, OPENAI, RESPONSES, GEMINI = (
-    _pair(WIRES[name]) for name in ("anthropic", "openai", "responses", "gemini")
+    ReaderPair(partial(_sniff, wire=WIRES[name]), partial(_read, wire=WIRES[name]))
+    for name in ("anthropic", "openai", "responses", "gemini")
 )
