@@ -27,8 +27,8 @@ from clew.rules import find_candidates, retire
 from clew.transcripts import load, open_source
 
 HERE = Path(__file__).parent
-LABELS = HERE.parent / "tests" / "ledger" / "labels.jsonl"
-INVENTED = HERE.parent / "tests" / "ledger" / "invented.jsonl"
+LABELS = HERE.parent / "tests" / "rules" / "labels.jsonl"
+INVENTED = HERE.parent / "tests" / "rules" / "invented.jsonl"
 FRESH = INVENTED.with_name("fresh.jsonl")
 ENDS = INVENTED.with_name("ends.jsonl")
 RESULTS = HERE / "results" / "constraints.md"

@@ -2,7 +2,7 @@
 
     uv run python bench/constraints_rules.py FOLDER [--misses]
 
-``tests/ledger/rules.jsonl`` holds the labels without the text: the split, the repository and the hash of the
+``tests/rules/rules.jsonl`` holds the labels without the text: the split, the repository and the hash of the
 sentence. FOLDER holds the session files of these repositories, one folder each, named owner+name (SpecStory
 pages, aider histories, Claude Code logs). Prints precision and recall for each split and repository.
 """
@@ -21,7 +21,7 @@ from clew.message import Role, said
 from clew.rules import find
 from clew.rules.sentences import sentences
 
-LABELS = Path(__file__).parents[1] / "tests" / "ledger" / "rules.jsonl"
+LABELS = Path(__file__).parents[1] / "tests" / "rules" / "rules.jsonl"
 RIGHT = ("standing", "temporary")
 LONGEST = 60_000
 

@@ -1,6 +1,6 @@
-"""The result of the last lint, type check or format check, from its summary line.
+"""Tests that failed and have not passed since, and the results of the last test run and the last check.
 
-Tests that failed and have not passed since, and the result of the last run.
+A check is a lint, type check or format check, recognised by its command and its summary line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Whether a call succeeded, failed, or was refused by the person.
+"""Match tool calls with their results, one message at a time, and decide how each call ended.
 
-Judged by the result's text and exit code, and by the host's error flag.
-
-Match tool calls with their results, one message at a time.
+Whether a call succeeded, failed, or was refused by the person is judged by the result's text and exit code,
+and by the host's error flag.
 """
 
 from __future__ import annotations

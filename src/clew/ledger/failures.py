@@ -1,6 +1,4 @@
-"""What a failed call attempted: the command of a line that is to blame, and whether it only reads.
-
-Failures: the error lines, the attempts, and the changes that preceded success.
+"""Failures: the error lines, the attempts, and the changes that preceded success.
 
 Calls that do the same thing (a program with the same first words, a tool with the same file) are attempts at
 one thing. It counts as fixed if one of them succeeds, if the file that could not be read or changed is read

@@ -1,10 +1,9 @@
-"""Decide whether the user's words ask for anything; rules, facts and hook output alone do not.
+"""The goal of a session and its changes, quoted from the speaker who set it.
 
-The goal of a session and its changes, quoted from the speaker who set it.
-
-The first request sets the goal. Later requests change it if the user says so ("now let's…", "instead…", "new
-task"), or asks for something new after the work was reported done. A plan that a model wrote and a person
-approved is a goal too; other text of machines and tools is not.
+The first request sets the goal; rules, facts and hook output alone are not requests. Later requests change it
+if the user says so ("now let's…", "instead…", "new task"), or asks for something new after the work was
+reported done. A plan that a model wrote and a person approved is a goal too; other text of machines and tools
+is not.
 """
 
 from __future__ import annotations

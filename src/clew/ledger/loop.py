@@ -1,6 +1,6 @@
-"""One open or closed work item ("loop") of any kind, and how it ended.
+"""One open or closed work item ("loop") of any kind, and the list of open ones with batches collapsed.
 
-Collapse large batches of open work to a few lines; a person can close a collapsed batch as one.
+A person can close a collapsed batch as one.
 """
 
 from __future__ import annotations

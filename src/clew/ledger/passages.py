@@ -1,10 +1,8 @@
-"""Which pieces of a message are searched for values, and their positions.
+"""Which pieces of a message are searched for values, and the position to cite for a value in them.
 
 A part of up to ``WHOLE`` characters is read whole. Of a longer one the first ``HEAD`` and last ``TAIL``
 characters are read, and up to ``ERROR_LINES`` lines between them that mention an error: so a 50 MB output
 costs little more than a 200 kB one.
-
-The lines of a passage, and the position to cite for a value in them.
 """
 
 from __future__ import annotations

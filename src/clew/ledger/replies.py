@@ -1,11 +1,9 @@
-"""Decide whether a reply of the model reports a result.
+"""Decide whether a reply of the model reports a result, and which postponed work it mentions.
 
 "Noted.", "I will look at it", "I won't" and "I don't know" finish no open work: a text that only
-acknowledges, promises, refuses or does not know is not a report.
-
-Postponed work: requested or promised, not done, and no longer the topic of the conversation.
-
-Indexed by content words, so that a report is compared with few of many items.
+acknowledges, promises, refuses or does not know is not a report. Postponed work was requested or promised, is
+not done, and is no longer the topic; it is indexed by content words, so that a report is compared with few of
+many items.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Actions on files, command lines and URLs.
-
-Which files a patch touches, read from its headers.
-
-What a command line does to files, without running it.
-"""
+"""What command lines and patches do to files and URLs, without running them."""
 
 from __future__ import annotations
 

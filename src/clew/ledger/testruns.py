@@ -1,7 +1,4 @@
-"""Read from the output of a test run which tests failed and which passed.
-
-How many tests passed and failed, from the summary lines of a test run.
-"""
+"""Read from the output of a test run which tests failed and passed, and how many."""
 
 from __future__ import annotations
 

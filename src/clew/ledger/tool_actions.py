@@ -1,8 +1,6 @@
-"""The tools that clew knows by name, and the argument names that tools use.
+"""What a tool call does: by the tool's name if it is known, otherwise by the shape of its arguments.
 
 To add a tool, add its name in lower case; a prefix ending in ``__``, ``.`` or ``/`` is ignored.
-
-What a tool call does: by the tool's name if it is known, otherwise by the shape of its arguments.
 """
 
 from __future__ import annotations

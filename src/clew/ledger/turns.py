@@ -1,18 +1,13 @@
-"""The turns of a session: the user's request, the agent's last report, and the agent's findings.
+"""The turns of a session, the agent's findings, and the quotes that every digest repeats.
 
-Only positions are stored, so that a session of any length costs little, and a later digest quotes the
-original words instead of an earlier digest.
+Turns and findings are stored as positions, so that a session of any length costs little, and a later digest
+quotes the original words instead of an earlier digest.
 
-Quotes of the user that every digest keeps although no rule was recognised in them.
-
-The finder may miss a rule because of its wording, language or place. So two kinds of text are kept verbatim
-for the whole session, within a small budget: short messages at the start of a session, and at any time lines
-that forbid or restrict something and name a path or a command. In a language without a phrase table, a path
-or a prohibiting word is enough. They are quotes of the user, not rules.
-
-Facts that a person chose to keep verbatim: quotes of a message, with that message's trust label.
-
-A kept fact is not a rule. Every digest quotes it under its turn, and a tool's words keep the tool's label.
+The rule finder may miss a rule because of its wording, language or place. So two kinds of the user's words
+are kept verbatim, within a small budget: short messages at the start of a session, and at any time lines that
+forbid or restrict something and name a path or a command. In a language without a phrase table, a path or a
+prohibiting word is enough. They are quotes, not rules. So are the facts that a person chose to keep; each has
+its message's trust label.
 """
 
 from __future__ import annotations

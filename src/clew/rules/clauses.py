@@ -1,6 +1,7 @@
-"""Split a sentence that states several rules, so that each can be kept and lifted separately.
+"""Split a sentence that states several rules, and relate a sentence to the one before it.
 
-Relate a sentence to the one before it: it may withdraw it, or borrow its verb.
+Each rule can then be kept and lifted separately. A sentence may withdraw the one before it, or borrow its
+verb.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The phrases of a language, and the tree in which they are matched word by word.
+"""Match the phrases of a language in a sentence, at the positions in a clause where they count.
 
-Match the phrases of a language in a sentence, at the positions in a clause where they count.
+Phrases are stored in a tree and matched word by word.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The weights of the cues, loaded from ``model.toml``.
-
-Collect the evidence for and against a sentence being a rule.
-"""
+"""Collect the evidence for and against a sentence being a rule."""
 
 from __future__ import annotations
 

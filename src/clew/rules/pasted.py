@@ -1,9 +1,7 @@
-"""Find pasted terminal output: the lines that programs print, and everything between them.
+"""Find the parts of a message that are pasted documents or terminal output, not the speaker's words.
 
 A log line may read like an order ("Keeping test repo at: …", "No checkpoints in the branch"); its neighbours
 show that it is not.
-
-Find the parts of a message that are pasted documents rather than the speaker's words.
 """
 
 from __future__ import annotations

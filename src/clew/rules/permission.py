@@ -1,10 +1,8 @@
-"""Parse permissions: temporary or lasting, and the reason given with them.
+"""Permissions: whether one is really given, its reason, and the go-ahead that ends provisional rules.
 
-Decide whether a permission is really given: not denied, asked about, reported or hypothetical.
-
-Ending a rule by mistake is worse than keeping it too long, because a person can remove it by hand.
-
-Provisional rules ("don't write code yet"), and the go-ahead that ends them.
+A permission may be denied, asked about, reported or hypothetical. Ending a rule by mistake is worse than
+keeping it too long, because a person can remove it by hand. A provisional rule ("don't write code yet") ends
+with a go-ahead.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""A prefilter over words: which trackers need to read a text at all.
+"""A prefilter over words: which trackers need to read a text, and whether it can state a rule.
 
 A session repeats its words, so each whitespace-separated chunk is judged once and cached. Each tracker owns a
 bit; the bits of a text's chunks together are its marks. Marks may have false positives, never false
 negatives: a tracker whose bit is set reads the text, any other skips it.
-
-The prefilter for rules: skip texts whose words show that they state and end no rule.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Which lines of a message are the speaker's own words, and how they are structured.
+"""Split a message into the speaker's own sentences, with exact span, section, list and lead-in.
 
 People paste code, logs, diffs, quotes, tables and other people's documents. None of that is speech, so none
 of it may become a rule. Every function reads the text once, line by line.
-
-Split a message into sentences with exact span, section, list and lead-in.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Parse from a sentence what a rule is about and how long it holds.
-
-Compare the subjects of two sentences.
-"""
+"""Parse what a rule is about and how long it holds, and compare the subjects of two sentences."""
 
 from __future__ import annotations
 
