@@ -22,18 +22,17 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose.ladder import Situation, propose
-from clew.compaction.propose.ledger_claims import mandatory_content
-from clew.compaction.verify import Evidence, LedgerEntry, verify
+from clew.compaction.propose.ladder import propose
+from clew.compaction.task import CompactionTask
+from clew.compaction.verify import verify
 from clew.ledger import Ledger
 from clew.ledger.kinds import KNOWN_WORDS, PLAIN_CHUNKS
 from clew.message import Item, JsonObject, Message, Role, Text, ToolCall, ToolResult, said
-from clew.tokens import TokenCounter, counter_for
+from clew.tokens import counter_for
 
 RESULTS = Path(__file__).parent / "results" / "compact_pass.md"
 MODEL = "claude-sonnet-4-5"
@@ -46,7 +45,7 @@ NAMED_LATELY = 100
 """So that a value is named two or three times, as in real coding sessions."""
 SHARE = 0.25
 """Of the tokens before, what the view may have after."""
-AT_A_COMPACTION = ("propose", "evidence", "verify", "apply")
+AT_A_COMPACTION = ("propose", "required", "verify", "apply")
 STAGES = ("count tokens", "ledger", *AT_A_COMPACTION)
 """A session, and ``clew.compact`` with ``previous=``, count and read each message when it comes in."""
 
@@ -200,24 +199,6 @@ class Watch:
         return result
 
 
-def evidence(
-    view: Sequence[Item], ledger: Ledger, counter: TokenCounter, target: int, sizes: dict[str, int]
-) -> Evidence:
-    told = mandatory_content(ledger, view)
-    return Evidence(
-        view=view,
-        counter=counter,
-        target_tokens=target,
-        sizes=sizes,
-        originals={item.id: item.message for item in view}.get,
-        pins=told.pins,
-        loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
-        decisions=tuple(LedgerEntry(one.id, one.quote, one.source) for one in ledger.decisions),
-        ledger_claims=told.claims,
-        values=ledger.values,
-    )
-
-
 def one_pass(view: Sequence[Item], share: float = SHARE) -> dict[str, float]:
     """Compact a view from nothing; return the seconds of each stage."""
     KNOWN_WORDS.clear()
@@ -226,11 +207,18 @@ def one_pass(view: Sequence[Item], share: float = SHARE) -> dict[str, float]:
     sizes = watch.time("count tokens", lambda: {item.id: counter.count(item.message) for item in view})
     target = int(sum(sizes.values()) * share)
     watch.time("ledger", lambda: ledger.extend(view))
-    told = partial(mandatory_content, ledger)
-    now = Situation(view, counter, target, ledger.values, told, sizes=[*sizes.values()])
-    plan = watch.time("propose", lambda: propose(now))
-    known = watch.time("evidence", lambda: evidence(view, ledger, counter, target, sizes))
-    report = watch.time("verify", lambda: verify(plan, known))
+    originals = {item.id: item.message for item in view}
+    task = CompactionTask(
+        view=view,
+        counter=counter,
+        target_tokens=target,
+        ledger=ledger,
+        originals=originals.get,
+        sizes=[*sizes.values()],
+    )
+    plan = watch.time("propose", lambda: propose(task))
+    watch.time("required", lambda: task.required)
+    report = watch.time("verify", lambda: verify(plan, task))
     watch.time("apply", lambda: apply(plan, view))
     if report.refused or not plan.operations:
         raise SystemExit(f"not a pass to be timed: {report.findings[:3]}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, Digest, Plan, Shrink
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose import Keep, MandatoryContent, Situation, Written, mandatory_content, propose
-from clew.compaction.verify import Evidence, LedgerEntry
+from clew.compaction.propose import Written, propose
+from clew.compaction.task import CompactionTask, Keep
 from clew.ledger import Ledger
 from clew.message import (
     Item,
@@ -71,25 +73,22 @@ def tokens_of(view: Iterable[Item]) -> int:
 # One session, once -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class BriefTask(CompactionTask):
+    """A task in which ``brief``, if given, is said instead of what the ledger has to say."""
+
+    brief: MandatoryContent | None = None
+
+    def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
+        return super().mandatory(span) if self.brief is None else self.brief
+
+
 def situation(
     view: Sequence[Item], target: int, brief: MandatoryContent | None = None, **more: object
-) -> Situation:
+) -> CompactionTask:
     """Return a view with what its ledger has to say; ``brief`` says something else instead."""
     ledger = read(view)
-
-    def told(span: Sequence[Item]) -> MandatoryContent:
-        return mandatory_content(ledger, span) if brief is None else brief
-
-    return Situation(
-        view,
-        COUNTER,
-        target,
-        ledger.values,
-        told,
-        changed=ledger.artifacts.changed,
-        turns=ledger.turns,
-        **more,
-    )  # type: ignore[arg-type]
+    return BriefTask(view=view, counter=COUNTER, target_tokens=target, ledger=ledger, brief=brief, **more)  # type: ignore[arg-type]
 
 
 # One that goes on ------------------------------------------------------------------------------------
@@ -123,39 +122,20 @@ class Living:
         self.asked.add(name)
         return self.log.get(name)
 
-    def brief(self, span: Sequence[Item]) -> MandatoryContent:
-        return mandatory_content(self.ledger, span, self.shown)
-
-    def situation(self, target: int, keep: Keep | None = None) -> Situation:
-        return Situation(
-            self.view,
-            COUNTER,
-            target,
-            self.ledger.values,
-            self.brief,
-            self.ledger.artifacts.changed,
-            self.ledger.turns,
-            keep or Keep(),
-            self.shown,
+    def situation(self, target: int, keep: Keep | None = None) -> CompactionTask:
+        return CompactionTask(
+            view=self.view,
+            counter=COUNTER,
+            target_tokens=target,
+            ledger=self.ledger,
+            keep=keep or Keep(),
+            shown=self.shown,
             digest_id=f"d{self.compactions + 1}",
             originals=self.original,
         )
 
-    def evidence(self, target: int) -> Evidence:
-        everything = [Item(name, message) for name, message in self.log.items()]
-        said_now = self.brief(everything)
-        return Evidence(
-            view=self.view,
-            counter=COUNTER,
-            target_tokens=target,
-            originals=self.log.get,
-            pins=said_now.pins,
-            loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in self.ledger.loops.open),
-            ledger_claims=said_now.claims,
-            values=self.ledger.values,
-            shown=dict([self.shown]) if self.shown else {},
-            wire=ANTHROPIC,
-        )
+    def evidence(self, target: int) -> CompactionTask:
+        return replace(self.situation(target), originals=self.log.get, wire=ANTHROPIC)
 
     def compact(self, target: int, written: Written | None = None) -> Plan:
         """Propose a plan and put it in place."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Plan
-from clew.compaction.propose import Situation, Written, mandatory_content, propose
+from clew.compaction.propose import Written, propose
+from clew.compaction.task import CompactionTask
 from clew.message import Cite, Item, Role, Trust, said
 from tests.compaction_propose.sessions import (
     COUNTER,
@@ -37,18 +38,10 @@ def shrunk_then_condensed() -> tuple[dict[str, str], Plan]:
     return {item.id: item.message.parts[0].text for item in whole if item.id == "m3"}, plan  # type: ignore[union-attr]
 
 
-def _situation(whole: list[Item], view: list[Item], target: int) -> Situation:
-    ledger = read(whole)
+def _situation(whole: list[Item], view: list[Item], target: int) -> CompactionTask:
     originals = {item.id: item.message for item in whole}
-    return Situation(
-        view,
-        COUNTER,
-        target,
-        ledger.values,
-        lambda span: mandatory_content(ledger, span),
-        ledger.artifacts.changed,
-        ledger.turns,
-        originals=originals.get,
+    return CompactionTask(
+        view=view, counter=COUNTER, target_tokens=target, ledger=read(whole), originals=originals.get
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose import Keep, MandatoryContent, propose
+from clew.compaction.propose import propose
+from clew.compaction.task import Keep
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, said
@@ -123,7 +123,7 @@ def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of
     ]
     assert plan.fits
     assert any(claim.text.endswith("…") for claim in condensed(plan).digest.claims)
-    assert verify(plan, replace(living.evidence(620), keep_messages=1)).accepted
+    assert verify(plan, living.evidence(620)).accepted
 
 
 def test_a_system_prompt_that_alone_is_too_large_is_said_to_be():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
 from clew.compaction.propose.stubs import Page, saying, shorten, text_of
-from clew.compaction.verify import Evidence, verify
+from clew.compaction.task import CompactionTask
+from clew.compaction.verify import verify
 from clew.message import Item, Json, Message, Native, Role, Text, Unknown
 from clew.providers import ANTHROPIC, Scope
 from tests.compaction_propose.sessions import COUNTER, situation, tokens_of
@@ -54,8 +55,8 @@ def test_its_words_are_still_nobodys_rule_and_the_checks_accept_it():
     view = view_of(plain(SAYS))
     now = situation(view, 5_000)
     plan = propose(now)
-    evidence = Evidence(view=view, counter=COUNTER, target_tokens=5_000, wire=ANTHROPIC)
-    assert now.brief(view).pins == ()
+    evidence = CompactionTask(view=view, counter=COUNTER, target_tokens=5_000, wire=ANTHROPIC)
+    assert now.mandatory(view).pins == ()
     assert verify(plan, evidence).accepted
 
 

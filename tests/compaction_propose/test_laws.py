@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from clew.compaction.plan import Condense, Plan, Shrink
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose import Keep, propose
+from clew.compaction.propose import propose
+from clew.compaction.task import Keep
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded
 from clew.message import Message, Thinking, Trust

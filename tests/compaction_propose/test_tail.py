@@ -7,7 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.tail import Keep, last_cuts, tail_start, water_level
+from clew.compaction.propose.tail import last_cuts, tail_start, water_level
+from clew.compaction.task import Keep
 from clew.message import Message, cut_points, fixed_prefix
 from tests.compaction_propose.sessions import COUNTER, items, kinds, session
 from tests.strategies import wild_histories

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -65,7 +64,7 @@ def test_without_its_thought_a_running_loop_is_cut_like_any_other_and_checked():
     plan = propose(living.situation(1_000))
     assert plan.fits
     assert THOUGHT not in shown(plan, living.view)
-    assert verify(plan, replace(living.evidence(1_000), keep_messages=1)).accepted
+    assert verify(plan, living.evidence(1_000)).accepted
 
 
 def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from clew.compaction.ledger_claims import is_restated, lists_changed_files, mandatory_content, shortened
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.plan.render import render_digest
-from clew.compaction.propose import mandatory_content, propose
-from clew.compaction.propose.ledger_claims import is_restated, lists_changed_files, shortened
+from clew.compaction.propose import propose
 from clew.message import Cite, Role, Trust, said
 from tests.compaction_propose.sessions import Living, items, read, spoken, step
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import MandatoryContent, Outline
+from clew.compaction.propose.brief import Outline
 from clew.compaction.propose.summary import LIMITS, Limits
 from clew.compaction.propose.summary.prompt import SummaryTask
 from clew.message import (

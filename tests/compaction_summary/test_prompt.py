@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import ClaimKind, Pin
-from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.summary import PROMPT_VERSION, SessionRequest
 from clew.compaction.propose.summary.prompt import (
     MOST_KEPT_TOKENS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.propose.brief import MandatoryContent
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.propose.summary import Limits, write
 from clew.message import words
 from clew.providers.model import run

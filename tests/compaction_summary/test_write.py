@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.brief import MandatoryContent, Outline, Written
+from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.summary import PROMPT_VERSION, Limits, SessionRequest, write
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout, SummaryFailed
 from clew.message import Item, Message, Role, Trust, said

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from clew.compaction.ledger_claims import MandatoryContent, mandatory_content
 from clew.compaction.plan import Claim, Plan
-from clew.compaction.propose.brief import MandatoryContent
-from clew.compaction.propose.ladder import Situation, propose
-from clew.compaction.propose.ledger_claims import mandatory_content
-from clew.compaction.verify import Evidence, LedgerEntry
+from clew.compaction.propose.ladder import propose
+from clew.compaction.task import CompactionTask
 from clew.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers import Wire
@@ -38,24 +37,16 @@ def brief(ledger: Ledger, span: Sequence[Item], view: Sequence[Item]) -> Mandato
     return replace(said, claims=tuple(map(labelled, said.claims)))
 
 
-def evidence(
-    view: Sequence[Item], ledger: Ledger, counter: TokenCounter, target_tokens: int, wire: Wire | None = None
-) -> Evidence:
-    """Return what a plan for a view is judged by, with the view as the log."""
-    originals = {item.id: item.message for item in view}
-    said = brief(ledger, view, view)
-    return Evidence(
-        view=view,
-        counter=counter,
-        target_tokens=target_tokens,
-        originals=originals.get,
-        pins=said.pins,
-        loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.open),
-        decisions=tuple(LedgerEntry(one.id, one.quote, one.source) for one in ledger.decisions),
-        ledger_claims=said.claims,
-        values=ledger.values,
-        wire=wire,
-    )
+@dataclass(frozen=True, kw_only=True)
+class HonestTask(CompactionTask):
+    """A task whose claims have no higher a label than their sources."""
+
+    vouched: bool = True
+    """Whether the ledger's claims are taken for the ledger's word."""
+
+    def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
+        said = brief(self.ledger, span, self.view)
+        return said if self.vouched else replace(said, claims=())
 
 
 def proposed(
@@ -63,10 +54,13 @@ def proposed(
     share: float,
     counter: TokenCounter | None = None,
     wire: Wire | None = None,
-) -> tuple[Plan, Evidence]:
+) -> tuple[Plan, HonestTask]:
     """Return what the ladder proposes for a share of the view's size, and what to judge it by."""
     counter = counter or counter_for("claude-sonnet-4-5")
     ledger = read(view)
     target = int(sum(counter.count(item.message) for item in view) * share)
-    situation = Situation(view, counter, target, ledger.values, lambda span: brief(ledger, span, view))
-    return propose(situation), evidence(view, ledger, counter, target, wire)
+    originals = {item.id: item.message for item in view}
+    task = HonestTask(
+        view=view, counter=counter, target_tokens=target, ledger=ledger, originals=originals.get, wire=wire
+    )
+    return propose(task), task

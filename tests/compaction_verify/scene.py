@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from clew.compaction.ledger_claims import LedgerEntry, MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Operation, Pin, Plan
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
-from clew.compaction.verify import Evidence, LedgerEntry, Report, verify
+from clew.compaction.task import CompactionTask
+from clew.compaction.verify import Report, verify
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said, words
 from clew.tokens import counter_for
 
@@ -63,7 +66,22 @@ FAILING = LedgerEntry(
     "f1", "tests/test_invoice.py::test_total", place("m8", "tests/test_invoice.py::test_total")
 )
 CHOICE = LedgerEntry("c1", "I chose Decimal over float", place("m5", "I chose Decimal over float"))
-EVIDENCE = Evidence(
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenTask(CompactionTask):
+    """A task whose mandatory content is given rather than read from a ledger."""
+
+    pins: tuple[Pin, ...] = ()
+    loops: tuple[LedgerEntry, ...] = ()
+    decisions: tuple[LedgerEntry, ...] = ()
+    ledger_claims: tuple[Claim, ...] = ()
+
+    def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
+        return MandatoryContent(self.pins, self.ledger_claims, self.loops, self.decisions)
+
+
+EVIDENCE = GivenTask(
     view=VIEW,
     counter=counter_for("claude-sonnet-4-5"),
     target_tokens=700,

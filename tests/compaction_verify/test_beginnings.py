@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import ClaimKind
-from clew.compaction.verify import LedgerEntry, verify
+from clew.compaction.verify import verify
 from clew.message import Trust
 from tests.compaction_verify.scene import EVIDENCE, HONEST, claim, digest, place, plan_of
 

@@ -8,14 +8,15 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Pin, Plan, Shrink
-from clew.compaction.verify import Evidence, LedgerEntry, Report, preview, render_report, repair, verify
+from clew.compaction.verify import Report, preview, render_report, repair, verify
 from clew.compaction.verify.survival import HOLDS_LOOPS
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.providers import ANTHROPIC
 from clew.tokens import counter_for
-from tests.compaction_verify.honest import items, proposed
-from tests.compaction_verify.scene import told
+from tests.compaction_verify.honest import HonestTask, items, proposed
+from tests.compaction_verify.scene import GivenTask, told
 from tests.strategies import messages, wild_histories
 
 COUNTER = counter_for("claude-sonnet-4-5")
@@ -64,7 +65,7 @@ def cases(draw):
         st.builds(Shrink, ids.map(lambda span: span[0]), messages, texts),
     )
     entries = st.lists(st.builds(LedgerEntry, st.just("q1"), texts, cites), max_size=2).map(tuple)
-    evidence = Evidence(
+    evidence = GivenTask(
         view=view,
         counter=COUNTER,
         target_tokens=draw(st.integers(0, 400)),
@@ -72,8 +73,7 @@ def cases(draw):
         pins=draw(st.lists(pins, max_size=2).map(tuple)),
         loops=draw(entries),
         decisions=draw(entries),
-        shown=draw(st.dictionaries(names, digests, max_size=1)),
-        keep_messages=draw(st.integers(0, 3)),
+        shown=draw(st.none() | st.tuples(names, digests)),
         wire=draw(st.none() | st.just(ANTHROPIC)),
     )
     operations = tuple(draw(st.lists(operation, max_size=2)))
@@ -82,7 +82,7 @@ def cases(draw):
 
 @settings(max_examples=300)
 @given(cases())
-def test_any_plan_is_judged_and_every_report_can_be_kept_and_read(case: tuple[Plan, Evidence]):
+def test_any_plan_is_judged_and_every_report_can_be_kept_and_read(case: tuple[Plan, GivenTask]):
     report = verify(*case)
     assert Report.from_json(report.to_json()) == report
     assert render_report(report)
@@ -91,7 +91,7 @@ def test_any_plan_is_judged_and_every_report_can_be_kept_and_read(case: tuple[Pl
 
 @settings(max_examples=300)
 @given(cases())
-def test_a_repaired_plan_is_accepted_or_refused_and_says_nothing_new(case: tuple[Plan, Evidence]):
+def test_a_repaired_plan_is_accepted_or_refused_and_says_nothing_new(case: tuple[Plan, GivenTask]):
     plan, evidence = case
     better = repair(plan, verify(plan, evidence), evidence)
     if better is None:
@@ -108,7 +108,7 @@ def test_a_repaired_plan_is_accepted_or_refused_and_says_nothing_new(case: tuple
 
 @settings(max_examples=300)
 @given(cases())
-def test_a_repair_never_loses_a_rule_and_never_raises_a_label(case: tuple[Plan, Evidence]):
+def test_a_repair_never_loses_a_rule_and_never_raises_a_label(case: tuple[Plan, GivenTask]):
     plan, evidence = case
     report = verify(plan, evidence)
     better = repair(plan, report, evidence)
@@ -146,7 +146,7 @@ def _step(i: int) -> list[Message]:
 
 
 @cache
-def honest() -> tuple[Plan, Evidence]:
+def honest() -> tuple[Plan, HonestTask]:
     """Return what the ladder proposes for a session of many steps with rules said in passing."""
     history = [
         said(Role.SYSTEM, "You are a careful engineer."),
@@ -176,9 +176,9 @@ def with_claims(plan: Plan, claims: tuple[Claim, ...]) -> Plan:
     )
 
 
-def written_by_a_summariser(evidence: Evidence) -> Evidence:
+def written_by_a_summariser(evidence: HonestTask) -> HonestTask:
     """Return evidence in which nothing but what is open is taken for the ledger's word."""
-    return replace(evidence, ledger_claims=())
+    return replace(evidence, vouched=False)
 
 
 @settings(max_examples=300)

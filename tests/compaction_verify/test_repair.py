@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Plan, Shrink
-from clew.compaction.verify import Evidence, repair, verify
+from clew.compaction.verify import repair, verify
 from clew.compaction.verify.context import VerificationContext
 from clew.message import Cite, Trust
 from tests.compaction_verify.scene import (
@@ -15,6 +15,7 @@ from tests.compaction_verify.scene import (
     LEGACY,
     STABLE,
     VIEW,
+    GivenTask,
     claim,
     digest,
     place,
@@ -25,7 +26,7 @@ from tests.compaction_verify.scene import (
 from tests.compaction_verify.test_structure import SHORT, result
 
 
-def mended(plan: Plan, evidence: Evidence = EVIDENCE) -> Plan:
+def mended(plan: Plan, evidence: GivenTask = EVIDENCE) -> Plan:
     """Return the repaired plan, which must be accepted."""
     better = repair(plan, verify(plan, evidence), evidence)
     assert better is not None

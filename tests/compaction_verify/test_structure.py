@@ -9,17 +9,27 @@ import pytest
 from clew.compaction.plan import Condense, Digest, Drop, Operation, Shrink
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.plan import apply
-from clew.compaction.verify import Evidence, Report, verify
+from clew.compaction.verify import Report, verify
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from clew.providers import ANTHROPIC, WIRES, Wire
-from tests.compaction_verify.scene import COVERED, EVIDENCE, HONEST, VIEW, digest, plan_of, planned, told
+from tests.compaction_verify.scene import (
+    COVERED,
+    EVIDENCE,
+    HONEST,
+    VIEW,
+    GivenTask,
+    digest,
+    plan_of,
+    planned,
+    told,
+)
 
 BARE = replace(EVIDENCE, pins=(), loops=())
 CODE = VIEW[3].message
 SHORT = "class Invoice:\n    total: int = 1250\n[… 123 lines]"
 
 
-def judged(*operations: Operation, evidence: Evidence = BARE) -> Report:
+def judged(*operations: Operation, evidence: GivenTask = BARE) -> Report:
     return verify(planned(*operations), evidence)
 
 
@@ -66,13 +76,6 @@ def test_the_last_message_is_not_condensed():
     assert refusals(judged(over(2, 11))) == {"one of the most recent messages would be removed"}
 
 
-def test_as_many_recent_messages_stay_as_are_asked_for():
-    plan = plan_of(digest(*HONEST))
-    assert verify(plan, replace(EVIDENCE, keep_messages=2)).accepted
-    report = verify(plan, replace(EVIDENCE, keep_messages=3))
-    assert refusals(report) == {"one of the most recent messages would be removed"}
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -108,7 +111,7 @@ def test_a_digest_that_folds_another_says_so_and_answers_for_its_messages():
         first.pins,
         folds=("d1",),
     )
-    evidence = replace(EVIDENCE, view=view, shown={"d1": first})
+    evidence = replace(EVIDENCE, view=view, shown=("d1", first))
     assert verify(planned(Condense(("d1", "m10"), second)), evidence).accepted
     assert "the digest's folds does not match the messages it replaces" in refusals(
         verify(planned(Condense(("d1", "m10"), replace(second, folds=()))), evidence)
@@ -125,7 +128,7 @@ def test_only_what_a_digest_stands_for_is_dropped():
 def test_what_a_digest_in_the_view_stands_for_may_be_dropped():
     shown = Item("d0", said(Role.USER, "the digest d0"))
     earlier = Digest("d0", 0, ("m5",), "sha256:00", ())
-    evidence = replace(BARE, view=[VIEW[0], shown, *VIEW[1:]], shown={"d0": earlier})
+    evidence = replace(BARE, view=[VIEW[0], shown, *VIEW[1:]], shown=("d0", earlier))
     assert judged(Drop(("m5",), "condensed"), evidence=evidence).accepted
 
 
@@ -208,7 +211,7 @@ def test_a_thought_holds_its_loop_together_only_where_one_is_shown():
     def refused(*last: Part) -> set[str]:
         steps = [*step(1, THOUGHT), *step(2), *step(3, *last)]
         view = [*VIEW[:2], *(Item(f"s{n}", message) for n, message in enumerate(steps, start=1))]
-        evidence = replace(BARE, view=view, originals=None, keep_messages=1)
+        evidence = replace(BARE, view=view, originals=None)
         return refusals(judged(Drop(("s1", "s2"), "old"), evidence=evidence))
 
     parted = "a call would be separated from its result"

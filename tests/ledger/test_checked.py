@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.propose import mandatory_content
+from clew.compaction.ledger_claims import mandatory_content
 from clew.ledger.checks import verdict_of
 from clew.message import Role, said
 from tests.compaction_propose.sessions import items, read, step

@@ -82,3 +82,8 @@ def _spellings(letter: str) -> str:
     )
     boxed = "".join(chr(first + ord(letter) - ord("a")) for first in _IN_BOXES)
     return re.escape(letter + letter.upper() + _TWINS[letter] + styled + boxed)
+
+
+def omission_note(characters: int) -> str:
+    """Return the note for characters that are left out of a quote or line."""
+    return f"[… {characters:,} {'character' if characters == 1 else 'characters'}]"

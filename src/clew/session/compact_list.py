@@ -15,21 +15,21 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.budget import DEFAULT, Cache, Compact, Milestone, Move, Policy, Region, Stop, Trigger
-from clew.compaction.decide import Job, Outcome, Writer, decide
+from clew.compaction.decide import Outcome, Writer, decide
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Plan
 from clew.compaction.plan.codec import shown_messages
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose.brief import MandatoryContent
+from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role, fixed_prefix
 from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.secrets import mask_message
-from clew.session.compact_session import Wish
 from clew.session.conversation import Carry, advance, start
 from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput, carried_by, restore
@@ -194,20 +194,20 @@ def _compacting(
         found = _started(parsed, previous, counter)
     carry = found
     now = _measured(parsed, carry, gauge, options)
-    wish = _wish(now, carry, gauge, options)
-    if wish is None:
+    goal = _goal(now, carry, gauge, options)
+    if goal is None:
         return now
     if carry.record.changed_at(carry.entries, whole=True) < carry.entries:
         carry = advance(parsed, carry, counter, thorough=True) or start(parsed, counter)
         now = _measured(parsed, carry, gauge, options)
-    if previous is None and wish.trigger is not Trigger.MANUAL:
+    if previous is None and goal.trigger is not Trigger.MANUAL:
         warn_if_forgotten(carry)
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
-    job = _job(carry, counter, gauge, wish)
-    outcome = yield from decide(job, writer)
+    task = _task(carry, counter, gauge, options, goal)
+    outcome = yield from decide(task, writer)
     if options.mask_secrets and _shows_secrets(outcome.plan):
-        outcome = yield from decide(_masked(job, carry), writer)
-    return _changed(now, carry, outcome, wish, counter) if outcome.plan.operations else now
+        outcome = yield from decide(_masked(task, carry), writer)
+    return _changed(now, carry, outcome, counter) if outcome.plan.operations else now
 
 
 # Measure ---------------------------------------------------------------------------------------------
@@ -260,13 +260,41 @@ def _pays(now: CompactResult, verdict: Compact, carry: Carry, gauge: Gauge) -> b
     return choice.move is not Move.WAIT
 
 
-def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> Wish | None:
-    """Return the goal set by the caller or by the window; None if nothing is to be done."""
+class _Goal(NamedTuple):
+    target_tokens: int
+    trigger: Trigger
+    reason: str
+
+
+def _task(carry: Carry, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal) -> CompactionTask:
+    record, view = carry.record, carry.view
+    digest = view.digest
+    number = int(digest.id[1:]) if digest and digest.id[1:].isdecimal() else 0
+    return CompactionTask(
+        view=tuple(view.items),
+        ledger=record.ledger,
+        counter=counter,
+        target_tokens=goal.target_tokens,
+        originals=record.originals.get,
+        sizes=tuple(view.sizes),
+        shown=(digest.id, digest) if digest else None,
+        carried=carried_by(digest, record.ledger) if digest and view.recovered else MandatoryContent(),
+        digest_id=f"d{number + 1}",
+        keep=gauge.keep,
+        focus=options.focus,
+        trigger=goal.trigger,
+        reason=goal.reason,
+        wire=record.codec.wire,
+    )
+
+
+def _goal(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> _Goal | None:
+    """Return the goal set by the caller or the window; None if nothing is to be done."""
     view = carry.view
     if options.target_tokens is not None:
         target = options.target_tokens + sum(view.sizes[: fixed_prefix(view.items)])
         reason = f"down to {options.target_tokens:,} tokens, as asked"
-        return Wish(target, Trigger.MANUAL, reason, options.focus) if view.tokens > target else None
+        return _Goal(target, Trigger.MANUAL, reason) if view.tokens > target else None
     verdict = now.budget.verdict if now.budget else None
     if isinstance(verdict, Stop) and not verdict.fits:
         raise BudgetExceeded(verdict.why)
@@ -274,32 +302,10 @@ def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> W
         return None
     usable = gauge.window.usable_tokens
     target = with_unread(verdict.target_tokens, view.items, view.sizes, usable) - options.fixed_tokens
-    return Wish(target, verdict.trigger, verdict.why, options.focus)
+    return _Goal(target, verdict.trigger, verdict.why)
 
 
 # Compact ---------------------------------------------------------------------------------------------
-
-
-def _job(carry: Carry, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
-    record, view = carry.record, carry.view
-    digest = view.digest
-    number = int(digest.id[1:]) if digest and digest.id[1:].isdecimal() else 0
-    return Job(
-        view=tuple(view.items),
-        ledger=record.ledger,
-        counter=counter,
-        target_tokens=wish.target_tokens,
-        originals=record.originals.get,
-        sizes=tuple(view.sizes),
-        shown=(digest.id, digest) if digest else None,
-        carried=carried_by(digest, record.ledger) if digest and view.recovered else MandatoryContent(),
-        digest_id=f"d{number + 1}",
-        keep=gauge.keep,
-        focus=wish.focus,
-        trigger=wish.trigger.value,
-        reason=wish.reason,
-        wire=record.codec.wire,
-    )
 
 
 def _shows_secrets(plan: Plan) -> bool:
@@ -307,7 +313,7 @@ def _shows_secrets(plan: Plan) -> bool:
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
-def _masked(job: Job, carry: Carry) -> Job:
+def _masked(task: CompactionTask, carry: Carry) -> CompactionTask:
     """Return the same task with all secrets masked."""
     digest = carry.view.digest
     said = {name: mask_message(message) for name, message in carry.record.originals.items()}
@@ -317,18 +323,18 @@ def _masked(job: Job, carry: Carry) -> Job:
             restore(ledger, digest)
         else:
             ledger.add(Item(name, message))
-    items = tuple(Item(item.id, mask_message(item.message)) for item in job.view)
-    sizes = tuple(job.counter.count(item.message) for item in items)
-    return replace(job, view=items, sizes=sizes, originals=said.get, ledger=ledger)
+    items = tuple(Item(item.id, mask_message(item.message)) for item in task.view)
+    sizes = tuple(task.counter.count(item.message) for item in items)
+    return replace(task, view=items, sizes=sizes, originals=said.get, ledger=ledger)
 
 
-def _changed(
-    now: CompactResult, carry: Carry, outcome: Outcome, wish: Wish, counter: TokenCounter
-) -> CompactResult:
+def _changed(now: CompactResult, carry: Carry, outcome: Outcome, counter: TokenCounter) -> CompactResult:
     plan, record = outcome.plan, carry.record
     view = carry.view.replaced(apply(plan, carry.view.items), record.codec, counter)
     view.digest = plan.digests[-1] if plan.digests else view.digest
-    view.state = view.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
+    view.state = view.state.ended(
+        Trigger(plan.trigger), plan.tokens_before, plan.tokens_after, plan.target_tokens
+    )
     view.find_marks(record.entries)
     return replace(
         now,

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
-from clew.compaction.decide import Job, Outcome, Writer, decide
+from clew.compaction.decide import Outcome, Writer, decide
 from clew.compaction.plan.plan import apply
+from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event
 from clew.log.protocol import Event
@@ -20,19 +21,6 @@ from clew.session.replay import Replay
 from clew.session.summariser import no_model
 
 HOLDER = "clew"
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a compaction shall achieve, and why it runs."""
-
-    target_tokens: int
-    """For the whole view, system prompt included."""
-    trigger: Trigger = Trigger.MANUAL
-    reason: str = "asked for"
-    focus: str | None = None
-    sized: bool = True
-    """The target is binding (set by a person or the window); if not, "nothing to gain" is not an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +38,21 @@ class Request:
     """Extra fields for the TokenBudget event: the parts of the request, what memory returned and why."""
 
 
-def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
-    """Return the goal of a compaction that a person asks for; None if there is nothing to gain."""
+def requested_task(
+    replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None
+) -> CompactionTask | None:
+    """Return the task of a compaction that a person asks for; None if there is nothing to gain."""
     if target_tokens is not None:
         prompt = replay.items[: fixed_prefix(replay.items)]
         target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
         reason = f"down to {target_tokens:,} tokens, as asked"
-        return Wish(target, Trigger.MANUAL, reason, focus) if replay.tokens > target else None
+        if replay.tokens <= target:
+            return None
+        return task_of(replay, gauge, target, Trigger.MANUAL, reason, focus)
     budget = measure(replay, gauge, Request((Asked(Asker.USER),)))
     match budget.verdict:
         case Compact(trigger, why, target):
-            return Wish(target, trigger, why, focus, sized=False)
+            return task_of(replay, gauge, target, trigger, why, focus, sized=False)
         case Stop(why):
             raise BudgetExceeded(why)
         case _:
@@ -75,53 +67,62 @@ def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
     return gauge.measure(there, request.signals, replay.state)
 
 
-def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
-    """Return the compaction task: the current view, the ledger and the goal."""
-    return Job(
+def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller only
+    replay: Replay,
+    gauge: Gauge,
+    target_tokens: int,
+    trigger: Trigger,
+    reason: str,
+    focus: str | None = None,
+    *,
+    sized: bool = True,
+) -> CompactionTask:
+    """Return the task to compact the current view."""
+    return CompactionTask(
         view=replay.items,
         ledger=replay.ledger,
         counter=replay.counter,
-        target_tokens=wish.target_tokens,
+        target_tokens=target_tokens,
         originals=replay.original,
         sizes=[replay.counter.count(item.message) for item in replay.items],
         shown=replay.shown_digest,
         digest_id=f"d{replay.compactions + 1}",
         keep=gauge.keep,
-        focus=wish.focus,
-        trigger=wish.trigger.value,
-        reason=wish.reason,
-        sized=wish.sized,
+        focus=focus,
+        trigger=trigger,
+        reason=reason,
+        sized=sized,
     )
 
 
-def previewed(replay: Replay, gauge: Gauge, wish: Wish | None) -> Outcome | None:
+def previewed(task: CompactionTask | None) -> Outcome | None:
     """Return what a compaction would do; no model is called and nothing is logged."""
-    if wish is None:
+    if task is None:
         return None
     try:
-        return drive(decide(job_of(replay, gauge, wish)), no_model)
+        return drive(decide(task), no_model)
     except NothingToGain:
-        if wish.sized:
+        if task.sized:
             raise
         return None
 
 
 def compacting(
-    replay: Replay, gauge: Gauge, wish: Wish | None, writer: Writer | None
+    replay: Replay, task: CompactionTask | None, writer: Writer | None
 ) -> Steps[Compaction | None]:
     """Decide on a compaction and commit it; None if there is nothing to do."""
-    if wish is None or replay.view.off:
+    if task is None or replay.view.off:
         return None
     replay.state = replay.state.begin(HOLDER, time.time())
     try:
-        outcome = yield from decide(job_of(replay, gauge, wish), writer)
+        outcome = yield from decide(task, writer)
         if not outcome.plan.operations:
-            _record_failure(replay, wish, "nothing could be made smaller")
+            _record_failure(replay, task, "nothing could be made smaller")
             return None
-        return _commit(replay, outcome, wish)
+        return _commit(replay, outcome, task)
     except (CompactionRefused, BudgetExceeded) as refusal:
-        _record_failure(replay, wish, refusal.detail, str(refusal))
-        if isinstance(refusal, NothingToGain) and not wish.sized:
+        _record_failure(replay, task, refusal.detail, str(refusal))
+        if isinstance(refusal, NothingToGain) and not task.sized:
             return None
         raise
     finally:
@@ -129,17 +130,17 @@ def compacting(
         replay.state = replay.state.released()
 
 
-def _record_failure(replay: Replay, wish: Wish, reason: str, told: str | None = None) -> None:
+def _record_failure(replay: Replay, task: CompactionTask, reason: str, told: str | None = None) -> None:
     """Log a failed compaction, so that no later process pays for the same attempt again."""
 
     def event() -> list[Event]:
         failed = replay.state.failed(replay.tokens, reason)
-        return [refusal_event(told or reason, wish.trigger, failed)]
+        return [refusal_event(told or reason, task.trigger, failed)]
 
     replay.append(event)
 
 
-def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:
+def _commit(replay: Replay, outcome: Outcome, task: CompactionTask) -> Compaction:
     """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
     plan = outcome.plan
     made_for = replay.compactions, len(replay.view.steps), replay.view.off
@@ -148,8 +149,8 @@ def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:
         if (replay.compactions, len(replay.view.steps), replay.view.off) != made_for:
             raise StalePlan("another process compacted or undid a compaction meanwhile")
         apply(plan, replay.items)  # raises if the plan no longer matches the view
-        state = replay.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
-        return [compaction_event(outcome, replay.refs, state, wish.focus)]
+        state = replay.state.ended(task.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
+        return [compaction_event(outcome, replay.refs, state, task.focus)]
 
     seq = replay.append(event)
     return replay.compaction(seq)
@@ -170,8 +171,8 @@ def fitting(
             sizes = [replay.counter.count(item.message) for item in replay.items]
             usable = gauge.window.usable_tokens
             target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
-            wish = Wish(target - other, verdict.trigger, verdict.why)
-            compaction = yield from compacting(replay, gauge, wish, writer)
+            task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
+            compaction = yield from compacting(replay, task, writer)
     if compaction:
         budget = measure(replay, gauge, Request((), request.fixed_tokens))
     fitted = Fitted(budget, choice, compaction)

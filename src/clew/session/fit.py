@@ -29,7 +29,7 @@ from clew.budget import (
     requests_to_come,
     window_for,
 )
-from clew.compaction.propose.tail import Keep
+from clew.compaction.task import Keep
 from clew.log import TOKEN_BUDGET, new_event
 from clew.log.protocol import Event
 from clew.message import Item, JsonObject, Role

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import as_told, parted, recovered
-from clew.compaction.propose.brief import MandatoryContent
 from clew.errors import InputError, UnknownEntry
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Origin, Role, Text, ToolResult, Unknown

@@ -22,7 +22,7 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
-from clew.session.compact_session import Request, compacting, fitting, previewed, undo, wish_of
+from clew.session.compact_session import Request, compacting, fitting, previewed, requested_task, undo
 from clew.session.fit import Fitted, Gauge
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.history import Compaction
@@ -360,8 +360,7 @@ class Session:
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
         """Return what a compaction would do and lose, without doing it; no model is called."""
         self._replay.catch_up()
-        wish = wish_of(self._replay, self.gauge, target_tokens, focus)
-        return previewed(self._replay, self.gauge, wish)
+        return previewed(requested_task(self._replay, self.gauge, target_tokens, focus))
 
     def fit(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
         """Measure the window before a request and log one TokenBudget event.
@@ -381,10 +380,10 @@ class Session:
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
         said = self._masked(focus) if focus else focus
-        wish = wish_of(self._replay, self.gauge, target_tokens, said)
-        if wish and forced:
-            wish = replace(wish, trigger=Trigger.PRESSURE, reason="the next request would not fit")
-        done = yield from compacting(self._replay, self.gauge, wish, self._writer)
+        task = requested_task(self._replay, self.gauge, target_tokens, said)
+        if task and forced:
+            task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
+        done = yield from compacting(self._replay, task, self._writer)
         self._moved()
         return done
 

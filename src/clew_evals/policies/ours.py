@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.compaction.decide import Job, decide
+from clew.compaction.decide import decide
 from clew.compaction.plan import Digest
 from clew.compaction.plan.plan import apply
+from clew.compaction.task import CompactionTask
 from clew.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers.model import drive
@@ -36,7 +37,7 @@ class Compactor:
                 self._read[item.id] = item.message
                 self._ledger.add(item)
         self._count += 1
-        job = Job(
+        task = CompactionTask(
             view=view,
             ledger=self._ledger,
             counter=COUNTER,
@@ -45,7 +46,7 @@ class Compactor:
             shown=self._shown,
             digest_id=f"d{self._count}",
         )
-        plan = drive(decide(job), no_model).plan
+        plan = drive(decide(task), no_model).plan
         for digest in plan.digests:
             self._shown = (digest.id, digest)
         after = apply(plan, view)

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from clew.compaction.plan import Claim, Digest, Pin
+from clew.compaction.ledger_claims import MandatoryContent
+from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.digest import ORDER
 from clew.message import Cite, Item, Message, Text, ToolResult, Trust
-
-
-@dataclass(frozen=True, slots=True)
-class MandatoryContent:
-    """What the ledger says must survive: rules and claims."""
-
-    pins: tuple[Pin, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    """Most important first."""
 
 
 def number_claims(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:

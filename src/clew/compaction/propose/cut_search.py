@@ -67,7 +67,7 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     if cut is not None:
         return scene, cut
     if any(has_thinking(item.message) for item in scene.view):
-        tries.append(TailFitter(Scene(scene.now, drop_thinking=True)))
+        tries.append(TailFitter(Scene(scene.task, drop_thinking=True)))
     terms = [*(MandatoryLimits(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
     for held, one in list(product(terms, tries))[1:]:
         cut = _cut(one, held)
@@ -85,7 +85,7 @@ def fuller(scene: Scene, cut: Cut, spare: int) -> Cut:
 
 def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
     """Return a cut that also removes the thinking blocks of the messages it keeps."""
-    kept = scene.now.view[cut.stop if cut.assembly else scene.first :]
+    kept = scene.task.view[cut.stop if cut.assembly else scene.first :]
     return replace(cut, shrinks=left_out(kept, cut.shrinks))
 
 
@@ -93,7 +93,7 @@ def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
     """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
     scene = tries.scene
     for stop in _stops(scene):
-        span = scene.now.view[scene.first : stop]
+        span = scene.task.view[scene.first : stop]
         cut = _cut_at(tries, stop, DigestBuilder(scene, span, terms) if span else None)
         if cut is not None:
             return cut
@@ -104,7 +104,7 @@ def _too_large(tries: TailFitter) -> BudgetExceeded:
     """Return the error that says what does not fit when nothing more can be given up."""
     scene = tries.scene
     *_, stop = _stops(scene)
-    span = scene.now.view[scene.first : stop]
+    span = scene.task.view[scene.first : stop]
     least = DigestBuilder(scene, span, LEAST).least_tokens if span else 0
     there = scene.before - scene.fixed
     if least > scene.room and least >= there:
@@ -124,7 +124,7 @@ def _too_large(tries: TailFitter) -> BudgetExceeded:
 
 def no_room(scene: Scene) -> BudgetExceeded:
     """Return the error that says why no message fits at all."""
-    what = f"the system prompt alone takes {scene.fixed:,} tokens of {scene.now.target_tokens:,}"
+    what = f"the system prompt alone takes {scene.fixed:,} tokens of {scene.task.target_tokens:,}"
     if not _is_asked(scene):
         return BudgetExceeded(
             what if scene.fixed else "everything else in the request leaves no room for messages"
@@ -136,7 +136,7 @@ def no_room(scene: Scene) -> BudgetExceeded:
 
 def _is_asked(scene: Scene) -> bool:
     """Whether a person or caller set the target; otherwise the window did."""
-    return scene.now.trigger == Trigger.MANUAL
+    return scene.task.trigger == Trigger.MANUAL
 
 
 _ASK_FOR_MORE_THAN_RULES = "no pin is dropped silently; revoke or shorten some, or ask for more tokens"
@@ -162,7 +162,7 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
     """Return the cut whose recent messages begin here; None if it does not fit."""
     scene = tries.scene
     span = scene.tokens(scene.first, stop)
-    asked = scene.now.keep.tokens or 0
+    asked = scene.task.keep.tokens or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
     if (cut := _all_faded(tries)) is not None:
         return cut  # no digest is needed
@@ -260,7 +260,7 @@ class TailFitter:
         shrinks: list[Shrink] = []
         for i, tokens in enumerate(given, start=stop):
             if tokens < scene.whole[i]:
-                level = part_level(scene.view[i].message, tokens, scene.now.counter.count_part)
+                level = part_level(scene.view[i].message, tokens, scene.task.counter.count_part)
                 shrinks += shorten(page, (i,), level, Rung.PRUNE)
         older = scene.view[stop : max(stop, scene.loop)]
         if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
@@ -289,7 +289,7 @@ class TailFitter:
     def _sizes_in(self, span: Span) -> list[int]:
         """Return the tokens of every part that has a smaller form."""
         parts = (part for item in self.scene.view[slice(*span)] for part in item.message.parts)
-        return [self.scene.now.counter.count_part(part) for part in parts if has_smaller(part)]
+        return [self.scene.task.counter.count_part(part) for part in parts if has_smaller(part)]
 
     def _at(self, span: Span, level: int, held: bool) -> Smaller:
         shrinks = shorten(self._page(held), range(*span), level)
@@ -306,11 +306,11 @@ class TailFitter:
 
 def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with rules and open items kept readable."""
-    return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {}, scene.terms)
+    return Page(scene.view, scene.task.counter, scene.original, _held(scene) if held else {}, scene.terms)
 
 
 def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
-    brief = scene.now.brief(())
+    brief = scene.task.mandatory(())
     held: dict[str, list[Cite]] = {}
     for pin in brief.pins:
         held.setdefault(pin.source.message, []).append(pin.source)

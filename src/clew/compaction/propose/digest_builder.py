@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import MandatoryContent, Outline, Written, label_of, number_claims
+from clew.compaction.propose.brief import Outline, Written, label_of, number_claims
 from clew.compaction.propose.digest_content import (
     STORY,
     DigestContent,
@@ -41,9 +42,9 @@ class DigestBuilder:
     def __init__(self, scene: Scene, span: Sequence[Item], terms: MandatoryLimits) -> None:
         """Compute the mandatory part of the digest and its size."""
         self._scene = scene
-        said = scene.now.brief(span)
+        said = scene.task.mandatory(span)
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
-        shown = scene.now.shown
+        shown = scene.task.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
         self._matter = DigestInput(span, MandatoryContent(said.pins, claims), earlier, terms)
         self._frame = _framed(scene, self._matter)
@@ -87,7 +88,7 @@ class DigestBuilder:
         story = sorted((one for one in once.values() if one.kind in STORY), key=place)
         others = (one for one in once.values() if one.kind not in STORY)
         digest = replace(self._frame, claims=number_claims((*others, *story), self._frame.id))
-        return SizedDigest(digest, self._scene.now.counter.count(digest_message(digest)))
+        return SizedDigest(digest, self._scene.task.counter.count(digest_message(digest)))
 
 
 def _framed(scene: Scene, matter: DigestInput) -> Digest:
@@ -95,12 +96,12 @@ def _framed(scene: Scene, matter: DigestInput) -> Digest:
     earlier = matter.earlier
     names = [item.id for item in matter.span]
     own: Sequence[Item] = matter.span
-    if earlier and (shown := scene.now.shown):
+    if earlier and (shown := scene.task.shown):
         index = names.index(shown[0])
         names[index : index + 1] = earlier.covers
         own = [item for item in matter.span if item.id != shown[0]]
     return Digest(
-        scene.now.digest_id,
+        scene.task.digest_id,
         earlier.level + 1 if earlier else 0,
         tuple(names),
         checksum(own, earlier.checksum if earlier else ""),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from posixpath import commonprefix
 
+from clew.compaction.ledger_claims import MandatoryContent, is_restated, lists_changed_files, shortened
 from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.compaction.propose.brief import MandatoryContent, Written, label_of
-from clew.compaction.propose.ledger_claims import is_restated, lists_changed_files, shortened
+from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
 from clew.compaction.propose.tail import between
@@ -146,7 +146,7 @@ class DigestContent:
 
     def __init__(self, scene: Scene, matter: DigestInput, written: Written | None = None) -> None:
         """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
-        now, focus = scene.now, scene.focus
+        task, focus = scene.task, scene.focus
         self._focus = focus
         must = matter.must
         earlier = matter.earlier.claims if matter.earlier else ()
@@ -158,10 +158,10 @@ class DigestContent:
             self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
         else:
             self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
-        self._story = Story(now.turns, matter.gone, scene.source)
+        self._story = Story(task.ledger.turns, matter.gone, scene.source)
         carried = [one for one in earlier if one.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
-        self._edits = list(last_edits(now.changed, matter.gone, scene.source))
+        self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._findings = focus.first(self._story.findings)
         if carried:
             self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
@@ -174,7 +174,7 @@ class DigestContent:
             ]
         lines = [one.claim for one in self._facts]
         self._gauge = Gauge(
-            now.counter,
+            task.counter,
             [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
         )
         self._story_is_whole = False

@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from typing import TypeAlias
 
 from clew.compaction.propose.tail import water_level
+from clew.message.text import omission_note
 
 RELATED_EDGE_SHARE = 0.15
 """Share of the room for the beginning and for the end each, if passages about the current work are found."""
@@ -260,13 +261,8 @@ def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
     pieces = list(_merged([(0, half), *held, (before_negation(line, len(line) - half), len(line))]))
     shown = line[slice(*pieces[0])]
     for before, after in pairwise(pieces):
-        shown += f"{left_out(after[0] - before[1])}{line[slice(*after)]}"
+        shown += f"{omission_note(after[0] - before[1])}{line[slice(*after)]}"
     return shown
-
-
-def left_out(characters: int) -> str:
-    """Return the note for characters left out of a line."""
-    return f"[… {characters:,} {'character' if characters == 1 else 'characters'}]"
 
 
 _NEGATION = re.compile(

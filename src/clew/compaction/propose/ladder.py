@@ -14,11 +14,10 @@ from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
 from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_TOKENS, prune
-from clew.compaction.propose.scene import Scene, Situation
+from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import shorten
+from clew.compaction.task import CompactionTask
 from clew.message import Message, ToolCall, ToolResult
-
-__all__ = ["Situation", "outline", "propose"]
 
 GIANT_SHARE = 0.5
 """Share of the room from which a single recent message is excerpted before anything is condensed."""
@@ -29,13 +28,13 @@ LEAST_SPARE_SHARE = 0.02
 
 
 @gc_paused
-def propose(now: Situation, written: Written | None = None) -> Plan:
+def propose(task: CompactionTask, written: Written | None = None) -> Plan:
     """Propose how to bring a view down to its target; return an empty plan if it already fits.
 
     ``written`` is a model's prose about the span of ``outline``; it goes into the digest after the ledger's
     claims and before story and facts.
     """
-    scene = Scene(now)
+    scene = Scene(task)
     gentle = _prune_only(scene)
     return _plan(scene, gentle) if gentle is not None else _with_digest(scene, written)
 
@@ -71,9 +70,9 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
     return _plan(scene, cut.shrinks, condense, freed)
 
 
-def outline(now: Situation) -> Outline | None:
+def outline(task: CompactionTask) -> Outline | None:
     """Return what a model is asked to write; None if ``propose`` would make no digest."""
-    scene = Scene(now)
+    scene = Scene(task)
     if _prune_only(scene) is not None:
         return None
     _, cut = find_cut(scene)
@@ -85,7 +84,7 @@ def outline(now: Situation) -> Outline | None:
 
 def _prune_only(scene: Scene) -> list[Shrink] | None:
     """Return the shrinks that suffice without a digest: none, or pruning; None if more is needed."""
-    target = scene.now.target_tokens
+    target = scene.task.target_tokens
     if scene.before <= target:
         return []
     if scene.room <= 0:
@@ -126,18 +125,18 @@ def _plan(
     scene: Scene, shrinks: Sequence[Shrink], condense: Condense | None = None, condensed: int = 0
 ) -> Plan:
     """Return the plan, with what each rung frees; ``condensed`` is the digest's share."""
-    now = scene.now
+    task = scene.task
     freed = {rung: Freed(rung, 0, 0) for rung in Rung}
     sizes = scene.size_by_id if shrinks else {}
     for shrink in shrinks:
-        saved = sizes[shrink.id] - now.counter.count(shrink.message)
+        saved = sizes[shrink.id] - task.counter.count(shrink.message)
         freed[shrink.rung] = _with(freed[shrink.rung], saved)
     if condense is not None:
         freed[condense.rung] = _with(freed[condense.rung], condensed)
     used = tuple(one for one in freed.values() if one.operations)
     after = scene.before - sum(one.tokens for one in used)
     operations = (*([condense] if condense else ()), *shrinks)
-    return Plan(operations, scene.before, after, now.target_tokens, now.trigger, now.reason, used)
+    return Plan(operations, scene.before, after, task.target_tokens, str(task.trigger), task.reason, used)
 
 
 def _with(freed: Freed, tokens: int) -> Freed:

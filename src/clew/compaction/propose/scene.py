@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
-from clew.compaction.plan import Claim, Digest, Shrink
-from clew.compaction.propose.brief import MandatoryContent
+from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.stubs import without_thinking
-from clew.compaction.propose.tail import AS_USUAL, Keep, faded_sizes, opens_turn, tail_room, tail_start
-from clew.ledger.artifacts import Artifact
-from clew.ledger.turns import Turns
-from clew.ledger.values import Values
+from clew.compaction.propose.tail import (
+    faded_sizes,
+    opens_turn,
+    tail_room,
+    tail_start,
+)
+from clew.compaction.task import CompactionTask, Keep
 from clew.message import Item, Message, Role, fixed_prefix, words
-from clew.tokens import TokenCounter
 
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
@@ -59,73 +60,40 @@ def _beginning(word: str) -> str:
     return rf"(?i:(?<![^\W\d_]){re.escape(word)})|(?<=[a-z]){inside_name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """A view that is too large, and everything known about it."""
-
-    view: Sequence[Item]
-    counter: TokenCounter
-    target_tokens: int
-    """For the whole view, system prompt included."""
-    values: Values
-    brief: Callable[[Sequence[Item]], MandatoryContent]
-    """Returns the mandatory content of a digest of these messages."""
-    changed: Sequence[Artifact] = ()
-    """The files that the session changed."""
-    turns: Turns = field(default_factory=Turns)
-    """Requests, reports and findings of the session so far."""
-    keep: Keep = AS_USUAL
-    shown: tuple[str, Digest] | None = None
-    """The digest in the view and the id of its message, if there was a compaction before."""
-    digest_id: str = "d1"
-    trigger: str = "manual"
-    reason: str = "asked for"
-    originals: Callable[[str], Message | None] | None = None
-    """Finds a message in the log: excerpts and quotes are made from the originals there.
-
-    Asked only for messages of the view, never for those a digest covers. Without a log, the view holds the
-    originals.
-    """
-    focus: str | None = None
-    """What matters now, in a person's words."""
-    sizes: Sequence[int] | None = None
-    """The tokens of each message of the view, if already counted."""
-
-
 class Scene:
-    """A situation with derived values, each computed once."""
+    """A compaction task with derived values, each computed once."""
 
-    def __init__(self, now: Situation, *, drop_thinking: bool = False) -> None:
+    def __init__(self, task: CompactionTask, *, drop_thinking: bool = False) -> None:
         """Count tokens; with ``drop_thinking``, as if thinking blocks were removed."""
-        self.now = now
+        self.task = task
         self.drop_thinking = drop_thinking
-        count = now.counter.count
-        self.sizes_now = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
+        count = task.counter.count
+        self.sizes_now = [count(item.message) for item in task.view] if task.sizes is None else task.sizes
         self.before = sum(self.sizes_now)
-        self.view = without_thinking(now.view) if drop_thinking else now.view
+        self.view = without_thinking(task.view) if drop_thinking else task.view
         self.sizes = (
             [
                 size if item is known else count(item.message)
-                for item, known, size in zip(self.view, now.view, self.sizes_now, strict=True)
+                for item, known, size in zip(self.view, task.view, self.sizes_now, strict=True)
             ]
             if drop_thinking
             else self.sizes_now
         )
-        self.first = fixed_prefix(now.view)
+        self.first = fixed_prefix(task.view)
         """Index after the system prompt, which is never touched."""
         self.fixed = sum(self.sizes[: self.first])
-        self.room = now.target_tokens - self.fixed
-        self.focus = Focus(now.focus)
+        self.room = task.target_tokens - self.fixed
+        self.focus = Focus(task.focus)
 
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
-        keep = Keep(self.now.keep.messages, tokens)
-        return Scene(replace(self.now, keep=keep, sizes=self.sizes_now))
+        keep = Keep(self.task.keep.messages, tokens)
+        return Scene(replace(self.task, keep=keep, sizes=self.sizes_now))
 
     @cached_property
     def floor(self) -> int:
         """The first index at which recent messages may begin: after an earlier digest."""
-        name = self.now.shown[0] if self.now.shown else None
+        name = self.task.shown[0] if self.task.shown else None
         found = (i for i, item in enumerate(self.view) if item.id == name)
         return max(self.first, next(found, -1) + 1) if name else self.first
 
@@ -137,7 +105,7 @@ class Scene:
 
     @cached_property
     def _sizes_to_keep(self) -> tuple[list[int], list[int]]:
-        count = self.now.counter.count_part
+        count = self.task.counter.count_part
         return faded_sizes(self.view, self.sizes, self.tail_room, self.loop, count)
 
     @property
@@ -155,7 +123,7 @@ class Scene:
         """The index of the first recent message, whole or faded."""
         unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
         room = self.tail_room - min(unread, self.tail_room // 2)  # unanswered messages stay whole
-        return tail_start(self.view, self.faded, room, self.now.keep, self.floor)
+        return tail_start(self.view, self.faded, room, self.task.keep, self.floor)
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -178,12 +146,12 @@ class Scene:
     @cached_property
     def tail_room(self) -> int:
         """The tokens for recent messages; larger ones fade."""
-        return tail_room(self.room, self.now.keep)
+        return tail_room(self.room, self.task.keep)
 
     @cached_property
     def by_id(self) -> dict[str, Message]:
         """The messages of the view, by id."""
-        return {item.id: item.message for item in self.now.view}
+        return {item.id: item.message for item in self.task.view}
 
     @cached_property
     def size_by_id(self) -> dict[str, int]:
@@ -193,22 +161,22 @@ class Scene:
     def original(self, name: str) -> Message | None:
         """Return a message of the view in its original form; None if the view does not have it."""
         shown = self.by_id.get(name)
-        if shown is None or self.now.originals is None:
+        if shown is None or self.task.originals is None:
             return shown
-        return self.now.originals(name) or shown
+        return self.task.originals(name) or shown
 
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""
-        found = self.now.originals(name) if self.now.originals else None
+        found = self.task.originals(name) if self.task.originals else None
         return found or self.by_id.get(name)
 
     def originals(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield messages of the view in their original form."""
-        if self.now.originals is None:
+        if self.task.originals is None:
             yield from items
             return
         for item in items:
-            yield Item(item.id, self.now.originals(item.id) or item.message)
+            yield Item(item.id, self.task.originals(item.id) or item.message)
 
     def tokens(self, start: int, stop: int | None = None) -> int:
         """Return the tokens of a range of the view."""
@@ -216,6 +184,6 @@ class Scene:
 
     def tokens_with(self, shrinks: Sequence[Shrink], since: int = 0) -> int:
         """Return the tokens of the view from an index on, with these shrinks applied."""
-        smaller = {shrink.id: self.now.counter.count(shrink.message) for shrink in shrinks}
+        smaller = {shrink.id: self.task.counter.count(shrink.message) for shrink in shrinks}
         sizes = zip(self.view[since:], self.sizes[since:], strict=True)
         return sum(smaller.get(item.id, size) for item, size in sizes)

@@ -8,8 +8,8 @@ from few whole ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from clew.compaction.task import Keep
 from clew.message import (
     Item,
     Message,
@@ -34,19 +34,6 @@ REACH_SHARE = (0.75, 0.5)
 """Share of that which recent messages may take when all are faded; it limits how far back they reach."""
 LEAST_SHOWN = 60
 """Tokens below which an excerpt of a message says too little to keep it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """How many recent messages stay verbatim."""
-
-    messages: int = 8
-    """The least number, if they fit at all."""
-    tokens: int | None = None
-    """The least tokens of them; by default a share of the room."""
-
-
-AS_USUAL = Keep()
 
 
 def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep: Keep, floor: int) -> int:

@@ -96,7 +96,7 @@ def value_quotes(scene: Scene, gone: Collection[str], most: int) -> Iterator[Val
 
 
 def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
-    found = [one for one in scene.now.values if one.first_message in gone or one.last_message in gone]
+    found = [one for one in scene.task.ledger.values if one.first_message in gone or one.last_message in gone]
     length = 1 + max((value.last_index for value in found), default=0)
     focus = scene.focus
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from clew.compaction.plan import Plan
 from clew.compaction.plan.plan import gc_paused
+from clew.compaction.task import CompactionTask
 from clew.compaction.verify.claims import check_citations, check_form, check_size, check_trust
-from clew.compaction.verify.context import Evidence, VerificationContext
+from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.grounding import check_grounding
 from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, Report
 from clew.compaction.verify.structure import check_structure
@@ -44,10 +45,10 @@ CHECKS = (
 
 
 @gc_paused
-def verify(plan: Plan, evidence: Evidence) -> Report:
+def verify(plan: Plan, task: CompactionTask) -> Report:
     """Return what is wrong with a plan and what it would lose. Never raises and changes nothing."""
     try:
-        case = VerificationContext(plan, evidence)
+        case = VerificationContext(plan, task)
     except StalePlan as cause:
         return Report((Finding("structure", Level.REFUSE, "", cause.detail, "it was made for another view"),))
     found = [one for check in CHECKS for one in check.run(case)]
@@ -56,11 +57,11 @@ def verify(plan: Plan, evidence: Evidence) -> Report:
         tuple(one for one in found if isinstance(one, Finding)),
         tuple(loss.kept for loss in losses),
         tuple(lost for loss in losses for lost in loss.lost),
-        len(evidence.view),
+        len(task.view),
         len(case.after),
         case.tokens_before,
         case.tokens_after,
-        evidence.target_tokens,
+        task.target_tokens,
     )
 
 
@@ -81,9 +82,9 @@ def render_report(report: Report) -> str:
     return "\n".join(_report_lines(report))
 
 
-def preview(plan: Plan, evidence: Evidence) -> str:
+def preview(plan: Plan, task: CompactionTask) -> str:
     """Render what a plan would lose, with the id to keep each; ``verify(…).lost`` has the same as data."""
-    return "\n".join(_preview_lines(verify(plan, evidence)))
+    return "\n".join(_preview_lines(verify(plan, task)))
 
 
 def _report_lines(report: Report) -> Iterator[str]:

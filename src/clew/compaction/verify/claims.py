@@ -186,7 +186,7 @@ _SPEAKER = re.compile(
 def check_size(case: VerificationContext) -> Iterator[Finding]:
     """Find plans that do not shrink the view, digests longer than their messages, and copied transcripts."""
     before, after = case.tokens_before, case.tokens_after
-    target = case.evidence.target_tokens
+    target = case.task.target_tokens
     if case.plan.operations and after >= before:
         what = f"the view would have {after:,} tokens, no fewer than the {before:,} it has"
         yield Finding("size", Level.REFUSE, "", what)

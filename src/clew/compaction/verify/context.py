@@ -1,62 +1,19 @@
-"""A plan with the evidence it is checked against, and everything several checks look up, computed once."""
+"""A plan with the task it is checked against, and everything several checks look up, computed once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Pin, Plan, Shrink
+from clew.compaction.ledger_claims import LedgerEntry
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan, Shrink
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import ParsedDigest, parse_digest
+from clew.compaction.task import CompactionTask
 from clew.compaction.verify.wording import Wording, is_quote, once
-from clew.ledger.values import Value
 from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
-from clew.providers import Wire
 from clew.rules.speech import Utterance, utterances
-from clew.tokens import TokenCounter
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """An entry of the ledger: an open item or a decision."""
-
-    id: str
-    text: str
-    """Verbatim."""
-    source: Cite
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What is known independently of the plan and of the author of its digests."""
-
-    view: Sequence[Item]
-    """The view before."""
-    counter: TokenCounter
-    target_tokens: int
-    """For the whole view, system prompt included."""
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    """Known token counts of messages of the view, by id; the others are counted."""
-    originals: Callable[[str], Message | None] | None = None
-    """Finds a message in the log; without a log, the view holds the originals."""
-    pins: tuple[Pin, ...] = ()
-    """The active rules."""
-    loops: tuple[LedgerEntry, ...] = ()
-    """The open items."""
-    decisions: tuple[LedgerEntry, ...] = ()
-    ledger_claims: tuple[Claim, ...] = ()
-    """The ledger's claims for a digest. They need no grounding, because code made them."""
-    values: Iterable[Value] = ()
-    """The session's exact values, for the loss record; iterated once per check."""
-    shown: Mapping[str, Digest] = field(default_factory=dict)
-    """The digests in the view, by the ids of their messages."""
-    keep_messages: int = 1
-    """The most recent messages that, with the atom they begin in, may not be condensed or dropped."""
-    wire: Wire | None = None
-    """The wire format the view will be sent in, if known."""
-
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
 CUT = "…"
@@ -169,14 +126,15 @@ class ClaimCheck:
 
 
 class VerificationContext:
-    """A plan with its evidence."""
+    """A plan with the task it is for."""
 
-    def __init__(self, plan: Plan, evidence: Evidence) -> None:
+    def __init__(self, plan: Plan, task: CompactionTask) -> None:
         """Compute the view after the plan; raise ``StalePlan`` if the plan is for another view."""
         self.plan = plan
-        self.evidence = evidence
-        self.after = apply(plan, evidence.view)
-        self.before = {item.id: item.message for item in evidence.view}
+        self.task = task
+        self.required = task.required
+        self.after = apply(plan, task.view)
+        self.before = {item.id: item.message for item in task.view}
         self._sources: dict[tuple[str, int], Source] = {}
         self._speech: dict[str, list[Spoken]] = {}
 
@@ -198,15 +156,20 @@ class VerificationContext:
         return frozenset().union(*(op.ids for op in self.plan.operations if isinstance(op, Condense | Drop)))
 
     @once
+    def shown_digests(self) -> dict[str, Digest]:
+        """Return the digests in the view before, by the ids of their messages."""
+        return dict([self.task.shown]) if self.task.shown else {}
+
+    @once
     def standing(self) -> tuple[Digest, ...]:
         """Return the digests in the view after the plan: kept ones, then new ones."""
-        staying = (digest for name, digest in self.evidence.shown.items() if self.is_shown(name))
+        staying = (digest for name, digest in self.shown_digests.items() if self.is_shown(name))
         return (*staying, *self.plan.digests)
 
     @once
     def rendered(self) -> dict[str, str]:
         """Return the rendered text of the digests in the view after, by digest id."""
-        names = {name: digest.id for name, digest in self.evidence.shown.items() if self.is_shown(name)}
+        names = {name: digest.id for name, digest in self.shown_digests.items() if self.is_shown(name)}
         names.update((digest.id, digest.id) for digest in self.plan.digests)
         return {digest: self.after_by_id[name].text for name, digest in names.items()}
 
@@ -252,10 +215,9 @@ class VerificationContext:
     @once
     def sizes(self) -> dict[str, int]:
         """Return the tokens of the messages of the view before, by id."""
-        count, known = self.evidence.counter.count, self.evidence.sizes
-        return {
-            name: known[name] if name in known else count(message) for name, message in self.before.items()
-        }
+        if self.task.sizes is not None:
+            return dict(zip(self.before, self.task.sizes, strict=True))
+        return {name: self.task.counter.count(message) for name, message in self.before.items()}
 
     @once
     def tokens_before(self) -> int:
@@ -270,7 +232,7 @@ class VerificationContext:
     @once
     def sizes_after(self) -> dict[str, int]:
         """Return the tokens of the messages of the view after, by id."""
-        count, before, sizes = self.evidence.counter.count, self.before, self.sizes
+        count, before, sizes = self.task.counter.count, self.before, self.sizes
         return {
             name: sizes[name] if before.get(name) is message else count(message)
             for name, message in self.after
@@ -280,7 +242,7 @@ class VerificationContext:
 
     def message(self, name: str) -> Message | None:
         """Return a message of the session in its original form; None if there is none with this id."""
-        find = self.evidence.originals
+        find = self.task.originals
         found = find(name) if find else None
         return found if found is not None else self.before.get(name)
 
@@ -358,10 +320,9 @@ class VerificationContext:
 
     @once
     def _vouched(self) -> frozenset[Gist]:
-        evidence = self.evidence
-        earlier = (claim for digest in evidence.shown.values() for claim in digest.claims)
-        loops = map(open_claim, evidence.loops)
-        return frozenset(map(gist, (*evidence.ledger_claims, *earlier, *loops)))
+        earlier = (claim for digest in self.shown_digests.values() for claim in digest.claims)
+        loops = map(open_claim, self.required.open_items)
+        return frozenset(map(gist, (*self.required.claims, *earlier, *loops)))
 
 
 def open_claim(loop: LedgerEntry) -> Claim:

@@ -90,7 +90,7 @@ def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | Non
         return disguised
     if for_user:
         return _not_said(case, look)
-    if _gives_permission(look, case.evidence.pins):
+    if _gives_permission(look, case.required.pins):
         said = f'"{short(claim.text)}" gives permission, or ends a rule'
         return said, f"that is not a whole sentence of the user in {look.turns}"
     return _torn(look) if look.quoted else _ungrounded(look)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import Condense, Digest, Freed, Operation, Pin, Plan, Shrink
+from clew.compaction.task import CompactionTask
 from clew.compaction.verify.claims import lowered
-from clew.compaction.verify.context import ClaimCheck, Evidence, LedgerEntry, VerificationContext, open_claim
+from clew.compaction.verify.context import ClaimCheck, VerificationContext, open_claim
 from clew.compaction.verify.report import Level, Report
 from clew.compaction.verify.survival import ledger_pins, missing_loops, missing_pins
 from clew.errors import StalePlan
@@ -16,7 +18,7 @@ MOST_DROPPED = 0.5
 """The share of claims above which a digest is not worth repairing; chosen by hand."""
 
 
-def repair(plan: Plan, report: Report, evidence: Evidence, *, allow_sparse: bool = False) -> Plan | None:
+def repair(plan: Plan, report: Report, task: CompactionTask, *, allow_sparse: bool = False) -> Plan | None:
     """Return the plan with wrong claims dropped and missing rules and items restored, or None.
 
     Ungrounded and uncited claims are dropped, labels lowered to what their sources allow, invented rules
@@ -26,14 +28,14 @@ def repair(plan: Plan, report: Report, evidence: Evidence, *, allow_sparse: bool
     ``allow_sparse`` accepts a digest however little is left of it: code wrote it, so no better one will come.
     """
     try:
-        case = VerificationContext(plan, evidence)
+        case = VerificationContext(plan, task)
     except StalePlan:
         return None
     dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
     if not allow_sparse and any(_is_sparse(looks, dropped) for looks in case.looks.values()):
         return None
     mended = replace(plan, operations=tuple(_mended(case, one, dropped) for one in plan.operations))
-    settled = _counted(replace(plan, operations=tuple(_restored(mended, evidence))), evidence)
+    settled = _counted(replace(plan, operations=tuple(_restored(mended, task))), task)
     return settled if settled.operations != plan.operations else None
 
 
@@ -51,9 +53,9 @@ def _mended(case: VerificationContext, operation: Operation, dropped: Collection
     return replace(operation, digest=replace(digest, claims=claims, pins=ledger_pins(case, digest)))
 
 
-def _restored(plan: Plan, evidence: Evidence) -> list[Operation]:
+def _restored(plan: Plan, task: CompactionTask) -> list[Operation]:
     """Put missing rules and items into the last digest, or else show their messages whole again."""
-    case = VerificationContext(plan, evidence)
+    case = VerificationContext(plan, task)
     pins, loops = missing_pins(case), missing_loops(case)
     operations = list(plan.operations)
     last = next((i for i in reversed(range(len(operations))) if isinstance(operations[i], Condense)), None)
@@ -78,9 +80,9 @@ def _with(
     return replace(digest, claims=(*digest.claims, *claims), pins=ledger_pins(case, digest, pins))
 
 
-def _counted(plan: Plan, evidence: Evidence) -> Plan:
+def _counted(plan: Plan, task: CompactionTask) -> Plan:
     """Return the plan with its tokens counted again."""
-    after = VerificationContext(plan, evidence).tokens_after
+    after = VerificationContext(plan, task).tokens_after
     saved = plan.tokens_after - after
     rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]
     freed = tuple(_freed(one, saved if one.rung in rungs[-1:] else 0) for one in plan.freed)

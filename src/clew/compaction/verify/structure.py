@@ -30,9 +30,9 @@ class Seal:
 
 def seal_of(case: VerificationContext, condense: Condense) -> Seal:
     """Return what the digest of an operation must state."""
-    folded = [case.evidence.shown[name] for name in condense.ids if name in case.evidence.shown]
-    condensed = frozenset(condense.ids).difference(case.evidence.shown)
-    own = [item for item in case.evidence.view if item.id in condensed]
+    folded = [case.shown_digests[name] for name in condense.ids if name in case.shown_digests]
+    condensed = frozenset(condense.ids).difference(case.shown_digests)
+    own = [item for item in case.task.view if item.id in condensed]
     return Seal(
         level=1 + max((digest.level for digest in folded), default=-1),
         covers=_covers(case, condense),
@@ -42,7 +42,7 @@ def seal_of(case: VerificationContext, condense: Condense) -> Seal:
 
 
 def _covers(case: VerificationContext, condense: Condense) -> tuple[str, ...]:
-    shown = case.evidence.shown
+    shown = case.shown_digests
     if shown.keys().isdisjoint(condense.ids):
         return tuple(condense.ids)
     spans: Iterable[Sequence[str]] = (
@@ -77,7 +77,7 @@ def _refuse(subject: str, what: str, why: str = "") -> Finding:
 
 
 def _prompt(case: VerificationContext) -> Iterator[Finding]:
-    for item in case.evidence.view:
+    for item in case.task.view:
         if item.message.role not in (Role.SYSTEM, Role.DEVELOPER):
             return
         if item.id in case.removed or item.id in case.shrinks:
@@ -89,7 +89,7 @@ def _spans(case: VerificationContext) -> Iterator[Finding]:
 
     A thinking block ties the steps of its loop together as long as it is shown.
     """
-    messages = [item.message for item in case.evidence.view]
+    messages = [item.message for item in case.task.view]
     found = list(_parted(case, messages))
     if found and not any(map(_is_thought, _kept_parts(case))):
         found = list(_parted(case, [_without_thoughts(message) for message in messages]))
@@ -97,7 +97,7 @@ def _spans(case: VerificationContext) -> Iterator[Finding]:
 
 
 def _kept_parts(case: VerificationContext) -> Iterator[Part]:
-    for item in case.evidence.view:
+    for item in case.task.view:
         if item.id in case.shrinks:
             yield from case.shrinks[item.id].message.parts
         elif item.id not in case.removed:
@@ -105,9 +105,9 @@ def _kept_parts(case: VerificationContext) -> Iterator[Part]:
 
 
 def _parted(case: VerificationContext, messages: Sequence[Message]) -> Iterator[Finding]:
-    view = case.evidence.view
+    view = case.task.view
     points = cut_points(messages)
-    tail = max(0, len(view) - max(1, case.evidence.keep_messages))
+    tail = max(0, len(view) - 1)
     kept = points[bisect_right(points, tail) - 1]
     gone = list(map(case.removed.__contains__, case.before))
     for i in range(kept, len(view)):
@@ -139,15 +139,15 @@ _SEALS = {
 def _drop(case: VerificationContext, drop: Drop) -> Iterator[Finding]:
     """Find dropped messages that no digest covers or that the log does not have."""
     for name in drop.ids:
-        shown = case.evidence.shown.get(name)
+        shown = case.shown_digests.get(name)
         if not (name in case.covered or (shown and shown.id in case.folded)):
             yield _refuse(name, "the message would be dropped", "no digest in the view covers it")
         yield from _unpersisted(case, name)
 
 
 def _unpersisted(case: VerificationContext, name: str) -> Iterator[Finding]:
-    find = case.evidence.originals
-    if find is not None and find(name) is None and name not in case.evidence.shown:
+    find = case.task.originals
+    if find is not None and find(name) is None and name not in case.shown_digests:
         yield _refuse(name, "the message would no longer be shown whole", "the log does not have it")
 
 
@@ -159,7 +159,7 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
     if _frame(before) != _frame(after):
         yield _refuse(shrink.id, "the smaller form is not the same message", "role, calls or results differ")
         return
-    if case.evidence.counter.count(after) >= case.sizes[shrink.id]:
+    if case.task.counter.count(after) >= case.sizes[shrink.id]:
         yield Finding(_CHECK, Level.NOTE, shrink.id, "the smaller form is not smaller")
     for old, whole, new in zip(before.parts, said.parts, after.parts, strict=True):
         if new.trust > old.trust:
@@ -173,7 +173,7 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
 
 def _said(case: VerificationContext, name: str) -> Message:
     """Return the original message: the view may already show a smaller form with other lines."""
-    original = case.evidence.originals(name) if case.evidence.originals else None
+    original = case.task.originals(name) if case.task.originals else None
     shown = case.before[name]
     return original if original and _frame(original) == _frame(shown) else shown
 
@@ -222,7 +222,7 @@ def _added(old: str, new: str) -> str:
 
 def _wire(case: VerificationContext) -> Iterator[Finding]:
     """Find what the provider would reject in the view after; what it rejected before is only a note."""
-    wire = case.evidence.wire
+    wire = case.task.wire
     if wire is None:
         return
     broken = _broken([item.message for item in case.after], wire)

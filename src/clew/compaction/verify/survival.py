@@ -6,8 +6,9 @@ import heapq
 import json
 from collections.abc import Iterable, Iterator
 
+from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import ClaimKind, Digest, Pin
-from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, LedgerEntry, VerificationContext
+from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, VerificationContext
 from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
 from clew.ledger.kinds import KNOWN_WORDS, value_words, with_punctuation
@@ -29,9 +30,9 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Find rules that are no longer in the view word for word, and rules that the ledger does not have."""
     for digest in case.plan.digests:
         for pin in digest.pins:
-            if not _is_of_ledger(pin, case.evidence.pins):
-                yield Finding("pins", Level.REPAIR, pin.id, *_foreign(pin, case.evidence.pins))
-    for pin in case.evidence.pins:
+            if not _is_of_ledger(pin, case.required.pins):
+                yield Finding("pins", Level.REPAIR, pin.id, *_foreign(pin, case.required.pins))
+    for pin in case.required.pins:
         if pin.trust < Trust.USER:
             why = f"it comes from {pin.trust.label} text; only people, developers and systems make rules"
             yield Finding("pins", Level.REFUSE, pin.id, f'"{pin.quote}" may not be a rule', why)
@@ -41,7 +42,7 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
         level = _level_of_missing(case, pin.source)
         yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
     entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in missing]
-    yield loss_of(case, LossKind.RULE, len(case.evidence.pins), entries)
+    yield loss_of(case, LossKind.RULE, len(case.required.pins), entries)
 
 
 def missing_pins(case: VerificationContext) -> list[Pin]:
@@ -50,7 +51,7 @@ def missing_pins(case: VerificationContext) -> list[Pin]:
     rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
     return [
         pin
-        for pin in case.evidence.pins
+        for pin in case.required.pins
         if (pin.quote, pin.source.message, pin.trust) not in rendered
         and not is_visible(case.shown_message(pin.source.message), pin.source, pin.quote)
     ]
@@ -82,7 +83,7 @@ def ledger_pins(case: VerificationContext, digest: Digest, missing: Iterable[Pin
     """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
     wanted = {*missing}
     return tuple(
-        pin for pin in case.evidence.pins if pin in wanted or any(_same(pin, one) for one in digest.pins)
+        pin for pin in case.required.pins if pin in wanted or any(_same(pin, one) for one in digest.pins)
     )
 
 
@@ -96,7 +97,7 @@ def check_loops(case: VerificationContext) -> Iterator[Finding | Loss]:
         what = f'"{short(loop.text)}" is open and would no longer be in the view'
         level = _level_of_missing(case, loop.source)
         yield Finding("open loops", level, loop.id, what, f"opened in {loop.source.message}")
-    yield loss_of(case, LossKind.OPEN, len(case.evidence.loops), missing)
+    yield loss_of(case, LossKind.OPEN, len(case.required.open_items), missing)
 
 
 def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
@@ -109,7 +110,7 @@ def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
             cut.setdefault(cite.message, []).append(claim.text)
     return [
         loop
-        for loop in case.evidence.loops
+        for loop in case.required.open_items
         if loop.text.strip()
         and not occurs_in(plain(loop.text), told)
         and not any(_holds_cut(text, loop) for text in cut.get(loop.source.message, ()))
@@ -176,7 +177,7 @@ MOST_VALUES = 100
 
 def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Report what becomes of exact values and decisions. Losing some is normal, so this is never an error."""
-    decisions = case.evidence.decisions
+    decisions = case.required.decisions
     yield loss_of(case, LossKind.DECISION, len(decisions), _missing_decisions(case))
     values = _values(case)
     yield values
@@ -191,7 +192,7 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
     said = "\n".join(plain(claim.text) for digest in case.standing for claim in digest.claims)
     return [
         one
-        for one in case.evidence.decisions
+        for one in case.required.decisions
         if not is_visible(case.shown_message(one.source.message), one.source, one.text)
         and not occurs_in(plain(one.text), said)
     ]
@@ -202,13 +203,13 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
 
 def _values(case: VerificationContext) -> Loss:
     """Follow every value in the view, by its first and last mention."""
-    named_before = _named(_digest_texts(case.evidence.shown.values()))
+    named_before = _named(_digest_texts(case.shown_digests.values()))
     named_after = _named([*_digest_texts(case.standing), *_shrunk_texts(case)])
     shown, cited = case.before, case.cited
     whole = shown.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
     gone: list[Value] = []
-    for value in case.evidence.values:
+    for value in case.task.ledger.values:
         last = value.last_message
         if value.text in named_after or last in whole:
             before += 1

@@ -15,8 +15,9 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.brief import MandatoryContent, Outline
+from clew.compaction.propose.brief import Outline
 from clew.compaction.propose.summary.transcript import DIGEST, Piece, Portion, fenced, held, nonce, pieces_of
 from clew.message import JsonObject, Message, Native
 from clew.providers.model import Ask

@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
-from clew.compaction.propose.brief import MandatoryContent
-from clew.compaction.propose.excerpt import left_out
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
@@ -17,6 +16,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.shell import CHANGES, Action
 from clew.message import Cite, Item, Trust
+from clew.message.text import omission_note
 
 MOST_FAILURES = 12
 MOST_REFUSALS = 8
@@ -46,6 +46,28 @@ _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
 _ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """An entry of the ledger: an open item or a decision."""
+
+    id: str
+    text: str
+    """Verbatim."""
+    source: Cite
+
+
+@dataclass(frozen=True, slots=True)
+class MandatoryContent:
+    """What must survive a compaction, as the ledger has it."""
+
+    pins: tuple[Pin, ...] = ()
+    """The active rules."""
+    claims: tuple[Claim, ...] = ()
+    """What a digest should say, most important first. These need no grounding, because code made them."""
+    open_items: tuple[LedgerEntry, ...] = ()
+    decisions: tuple[LedgerEntry, ...] = ()
+
+
 def mandatory_content(
     ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None
 ) -> MandatoryContent:
@@ -73,7 +95,12 @@ def mandatory_content(
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
     ]
-    return MandatoryContent(tuple(_pins(ledger)), tuple(claims))
+    return MandatoryContent(
+        tuple(_pins(ledger)),
+        tuple(claims),
+        tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
+        tuple(LedgerEntry(one.id, one.quote, one.source) for one in ledger.decisions),
+    )
 
 
 def _leaves(claim: Claim, gone: set[str]) -> bool:
@@ -117,7 +144,7 @@ def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
     start = _beginning(quote)
     if start == quote:
         return Claim("", kind, quote, (source,), trust, verbatim=True)
-    text = f"{start}{left_out(len(quote) - len(start))}"
+    text = f"{start}{omission_note(len(quote) - len(start))}"
     return Claim("", kind, text, (source._replace(end=source.start + len(start)),), trust)
 
 

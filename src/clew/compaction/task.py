@@ -1,0 +1,122 @@
+"""The input of a compaction, for proposal and checks: the view, what is known about it, and the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from clew.budget import Trigger
+from clew.compaction.ledger_claims import MandatoryContent, mandatory_content
+from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.ledger.ledger import Ledger
+from clew.message import Item, Message
+from clew.providers import Wire
+from clew.rules.rule import MadeBy
+from clew.tokens import TokenCounter
+
+PER_RULE_TOKENS = 12
+"""What a rule takes in a digest besides its words: turn, speaker, marks."""
+MOST_NAMED = 12
+"""Turns that the line for collapsed rules cites, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How many recent messages stay verbatim."""
+
+    messages: int = 8
+    """The least number, if they fit at all."""
+    tokens: int | None = None
+    """The least tokens of them; by default a share of the room."""
+
+
+AS_USUAL = Keep()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactionTask:
+    """A view to compact, and everything known about it."""
+
+    view: Sequence[Item]
+    counter: TokenCounter
+    target_tokens: int
+    """For the whole view, system prompt included."""
+    ledger: Ledger = field(default_factory=Ledger)
+    originals: Callable[[str], Message | None] | None = None
+    """Finds any message of the session in its original form; without a log, the view holds the originals."""
+    sizes: Sequence[int] | None = None
+    """The tokens of the messages of the view, if already counted."""
+    shown: tuple[str, Digest] | None = None
+    """The id of the digest's message in the view, and the digest."""
+    carried: MandatoryContent = field(default_factory=MandatoryContent)
+    """What must survive besides the ledger's entries: for a list whose beginning only a digest records."""
+    digest_id: str = "d1"
+    keep: Keep = AS_USUAL
+    focus: str | None = None
+    """What a person said matters now."""
+    trigger: Trigger = Trigger.MANUAL
+    reason: str = "asked for"
+    wire: Wire | None = None
+    """The wire format the view will be sent in, if known."""
+    sized: bool = True
+    """A person or the window set the target; otherwise it is a preference."""
+    rule_tokens: int | None = None
+    """Budget for rules found in the session; None for all of them. Rules set by hand are always kept."""
+
+    def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
+        """Return what a digest of this span must contain."""
+        own, more = mandatory_content(self.ledger, span, self.shown), self.carried
+        pins, claims = (*more.pins, *own.pins), (*more.claims, *own.claims)
+        if self.rule_tokens is not None:
+            pins, collapsed = self._collapsed(pins, self.rule_tokens)
+            claims = (*_line_for(collapsed), *claims)
+        return MandatoryContent(
+            pins, claims, (*more.open_items, *own.open_items), (*more.decisions, *own.decisions)
+        )
+
+    @cached_property
+    def required(self) -> MandatoryContent:
+        """The mandatory content for the whole view."""
+        return self.mandatory(self.view)
+
+    @property
+    def has_found_rules(self) -> bool:
+        """Whether some rules were found in the session rather than set by hand."""
+        return bool(_found_rules(self.ledger))
+
+    def _collapsed(self, pins: Sequence[Pin], room: int) -> tuple[tuple[Pin, ...], list[Pin]]:
+        """Return the rules that are shown, and those for which there is no room."""
+        by_id = {pin.id: pin for pin in pins}
+        gone: set[str] = set()
+        for name in _found_rules(self.ledger):
+            pin = by_id.get(name)
+            if pin is None:
+                continue
+            room -= self.counter.count_text(pin.quote) + PER_RULE_TOKENS
+            if room < 0:
+                gone.add(name)
+        return tuple(pin for pin in pins if pin.id not in gone), [pin for pin in pins if pin.id in gone]
+
+
+def _found_rules(ledger: Ledger) -> list[str]:
+    """Return the ids of the rules found in the session, those most worth showing first.
+
+    Each is ranked by how recent and how certain it is.
+    """
+    found = [pin for pin in ledger.pins.active if pin.made_by is MadeBy.FOUND]
+    by_certainty = sorted(range(len(found)), key=lambda place: found[place].confidence)
+    rank = {place: place + certainty for certainty, place in enumerate(by_certainty)}
+    return [found[place].id for place in sorted(rank, key=lambda place: -rank[place])]
+
+
+def _line_for(rules: Sequence[Pin]) -> list[Claim]:
+    """Return the line that replaces rules there is no room for, with the turns to read them in."""
+    if not rules:
+        return []
+    cites = {pin.source.message: pin.source for pin in reversed(rules)}
+    sources = tuple(cites[name] for name in list(reversed(cites))[:MOST_NAMED])
+    text = f"{len(rules)} more rules apply, not shown for lack of room: read them in these turns"
+    if len(cites) > MOST_NAMED:
+        text += f" and {len(cites) - MOST_NAMED} later ones"
+    return [Claim("", ClaimKind.OPEN, text, sources, min(pin.trust for pin in rules))]
