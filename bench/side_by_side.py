@@ -24,7 +24,7 @@ from compact_pass import session
 from peers.catalogue import Peer, read_peers
 from peers.run import JOB_SECONDS, Adapter, PeerMissing, Result
 
-from clew.providers import OPENAI, Scope
+from clew.providers import OPENAI, CheckScope
 from clew.tokens import counter_for
 
 RESULTS = Path(__file__).parent / "results" / "side_by_side.md"
@@ -129,7 +129,7 @@ class Row:
         if result.messages is None:
             self.errors.append(f"{result.id}: {result.error}")
             return False
-        self.refused.append(OPENAI.check({"messages": result.messages}, scope=Scope.MESSAGES).rule_ids)
+        self.refused.append(OPENAI.check({"messages": result.messages}, scope=CheckScope.MESSAGES).rule_ids)
         return True
 
     def timed(self, size: int, given: Case, result: Result) -> None:

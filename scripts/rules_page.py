@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from clew.providers import WIRES
-from clew.providers.rules import Rule, Scope
+from clew.providers.rules import ApiRule, CheckScope
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "rules.md"
 
@@ -23,7 +23,7 @@ What each provider's API refuses, as far as it is recorded, specified or reporte
 - **refuse**: the API answers with an error. **warn**: it accepts the request, against its own documentation.
 - **unverified** rules are widely reported but neither recorded nor documented in a source. They count as
   warnings unless you ask for more (`Unverified.REFUSE`) or less (`Unverified.OFF`).
-- **whole request**: the rule is skipped if only a message list is checked (`Scope.MESSAGES`).
+- **whole request**: the rule is skipped if only a message list is checked (`CheckScope.MESSAGES`).
 - A model that clew does not know is never refused by a rule that depends on the model.
 
 This page is written by `scripts/rules_page.py`.
@@ -35,7 +35,7 @@ def page() -> str:
     return INTRODUCTION + "".join(section(wire.title, wire.rules) for wire in WIRES.values())
 
 
-def section(title: str, rules: tuple[Rule, ...]) -> str:
+def section(title: str, rules: tuple[ApiRule, ...]) -> str:
     """Return the part of the page about one format: a table of its rules, then each of them."""
     table = "".join(f"| {rule.id} | {rule.name} | {marks(rule)} |\n" for rule in rules)
     return f"\n## {title}\n\n| rule | asks that | level |\n|---|---|---|\n{table}" + "".join(
@@ -43,13 +43,13 @@ def section(title: str, rules: tuple[Rule, ...]) -> str:
     )
 
 
-def marks(rule: Rule) -> str:
+def marks(rule: ApiRule) -> str:
     """Return how a rule counts, in words."""
     words = [rule.level, *([] if rule.verified else ["unverified"])]
-    return ", ".join([*words, "whole request"] if rule.scope is Scope.BODY else words)
+    return ", ".join([*words, "whole request"] if rule.scope is CheckScope.BODY else words)
 
 
-def entry(rule: Rule) -> str:
+def entry(rule: ApiRule) -> str:
     """Return the part of the page about one rule."""
     return f"\n### {rule.id}: {rule.name}\n\nTo mend it: {rule.advice}.\n\nSource: {rule.source}\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import UnknownFormat
-from clew.providers import WIRES, Scope, convert
+from clew.providers import WIRES, CheckScope, convert
 from clew.transcripts import Transcript, load, open_source
 from tests.conftest import DATA, real_data
 
@@ -32,7 +32,7 @@ def test_a_real_session_can_be_sent_to_any_provider(name: str):
         for view, messages in (("full", session.full()), ("current", session.current())):
             for wire in WIRES.values():
                 converted = convert(messages, wire)
-                report = wire.check(converted.body, scope=Scope.MESSAGES) if messages else None
+                report = wire.check(converted.body, scope=CheckScope.MESSAGES) if messages else None
                 if report and report.refused:
                     refused.append((session.id, view, wire.name, str(report.violations[0])))
     assert refused == []

@@ -30,7 +30,7 @@ from peers.run import Adapter, PeerMissing, Result
 from peers.sample import Case, sample
 from peers.tables import Measured, page, to_json, write
 
-from clew.providers import OPENAI, Scope
+from clew.providers import OPENAI, CheckScope
 from clew_evals import POLICIES, Row, Score, score_of, scored
 from clew_evals.score import refusal
 
@@ -121,8 +121,8 @@ def score_of_result(case: Case, result: Result) -> Score | None:
         gave_up = (result.error or "").startswith(GIVES_UP)
         return refusal(case.cut, result.cpu_seconds, POLICIES["clew"]) if gave_up else None
     score = score_of(case.cut, case.view(result.messages), result.cpu_seconds)
-    refused = OPENAI.check({"messages": result.messages}, scope=Scope.MESSAGES).rule_ids
-    before = OPENAI.check({"messages": case.messages}, scope=Scope.MESSAGES).rule_ids
+    refused = OPENAI.check({"messages": result.messages}, scope=CheckScope.MESSAGES).rule_ids
+    before = OPENAI.check({"messages": case.messages}, scope=CheckScope.MESSAGES).rule_ids
     return replace(score, invalid=float(bool(set(refused) - set(before))), calls=float(result.calls))
 
 

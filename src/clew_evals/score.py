@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Item
 from clew.providers.conversion import convert
-from clew.providers.conversion.targets import Choices
-from clew.providers.rules import Scope
+from clew.providers.conversion.targets import ConversionOptions
+from clew.providers.rules import CheckScope
 from clew_evals.binding import binding_of
 from clew_evals.composition import composition
 from clew_evals.cuts import COUNTER, Cut
@@ -35,7 +35,7 @@ TASK_SHARE = 0.7
 """...and of a task's, or of what a failure said."""
 RANKED = ("next_action", "goal", "reports", "roundtrip", "current")
 """What continuity is the mean of."""
-NO_REPAIR = Choices(repair=False)
+NO_REPAIR = ConversionOptions(repair=False)
 WIRE = "anthropic"
 """The strictest of the providers: what it takes, the others take converted."""
 
@@ -316,7 +316,7 @@ def _is_invalid(cut: Cut, view: Sequence[Item]) -> bool:
 
 def _rules_broken(items: Sequence[Item]) -> set[str]:
     written = convert([item.message for item in items], WIRE, NO_REPAIR)
-    return set(written.wire.check(written.body, scope=Scope.MESSAGES).rule_ids)
+    return set(written.wire.check(written.body, scope=CheckScope.MESSAGES).rule_ids)
 
 
 def _mean(hits: Iterable[float]) -> float | None:

@@ -19,7 +19,7 @@ from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Message, Origin, Role
 from clew.session import compact
 from clew.session.fit import Gauge
-from clew.tokens import Model, TokenCounter, counter_for, model_named
+from clew.tokens import ModelInfo, TokenCounter, counter_for, model_named
 from clew.transcripts import Boundary, Entry, Record, Transcript, Usage
 from clew.transcripts.transcript import tool_compactions
 
@@ -80,7 +80,7 @@ class _Request:
     """One call of the model."""
 
     reply: tuple[Entry, ...]
-    model: Model
+    model: ModelInfo
     said: int
     """The messages of the whole conversation before it."""
     view_tokens: int
@@ -228,7 +228,7 @@ def _as_it_was(requests: Sequence[_Request]) -> list[_Prompt]:
     return found
 
 
-def _written(model: Model, tokens: float) -> float:
+def _written(model: ModelInfo, tokens: float) -> float:
     """Return what of new tokens is billed as written to the cache: all, if that has a price of its own."""
     return tokens if model.cache_write > 1.0 else 0.0
 
@@ -389,7 +389,7 @@ def _billed(requests: Sequence[_Request], prompts: Sequence[_Prompt], *, compact
     return Bill(plain, reads, writes, output, summaries, compactions, largest, over)
 
 
-def _output(model: Model, price: float, request_tokens: float) -> float:
+def _output(model: ModelInfo, price: float, request_tokens: float) -> float:
     """Return the price of a token of output."""
     usual = price * USUAL_OUTPUT if model.output_price is None else model.output_price / 1e6
     return usual * long_output(model, round(request_tokens))

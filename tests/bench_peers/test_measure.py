@@ -12,7 +12,7 @@ from peers.run import Result
 from peers.sample import Case, sample
 from peers.tables import Measured, page, to_json
 
-from clew.providers import OPENAI, Scope
+from clew.providers import OPENAI, CheckScope
 from clew_evals import score_of
 from tests.evals.sessions import write_sessions
 
@@ -38,7 +38,7 @@ def test_a_sample_is_one_cut_of_each_session_and_the_same_each_time(cases: list[
 
 def test_every_list_is_valid_and_says_what_the_cut_says(cases: list[Case]):
     for case in cases:
-        assert OPENAI.check({"messages": case.messages}, scope=Scope.MESSAGES).rule_ids == ()
+        assert OPENAI.check({"messages": case.messages}, scope=CheckScope.MESSAGES).rule_ids == ()
         said = [item.message for item in case.view(case.messages)]
         assert said == [item.message for item in case.cut.items]
 

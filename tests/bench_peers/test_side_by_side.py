@@ -3,14 +3,14 @@ from peers.catalogue import read_peers
 from peers.run import Result
 from side_by_side import EARLY, LATER, Row, case, parallel_case
 
-from clew.providers import OPENAI, Scope
+from clew.providers import OPENAI, CheckScope
 
 CLEW = read_peers()["clew"]
 
 
 @pytest.mark.parametrize("given", [case(100, 0), case(300, 1), parallel_case()])
 def test_a_list_is_valid_before_any_peer_sees_it(given):
-    assert OPENAI.check({"messages": given.messages}, scope=Scope.MESSAGES).rule_ids == ()
+    assert OPENAI.check({"messages": given.messages}, scope=CheckScope.MESSAGES).rule_ids == ()
 
 
 def test_both_rules_are_planted():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.providers import Scope, wire_named
+from clew.providers import CheckScope, wire_named
 from clew.tokens import counter_for
 from tests.cli.conftest import EXAMPLE, Run
 from tests.cli.golden.make import SCREEN, body, screen
@@ -41,7 +41,7 @@ def refused(found: dict) -> tuple[str, ...]:
     sent = {wire.list_key: found["messages"]}
     if found["system"] is not None and wire.system_key:
         sent[wire.system_key] = found["system"]
-    report = wire.check(sent, scope=Scope.MESSAGES)
+    report = wire.check(sent, scope=CheckScope.MESSAGES)
     return tuple(report.rule_ids) if report.refused else ()
 
 

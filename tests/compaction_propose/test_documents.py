@@ -8,7 +8,7 @@ from clew.compaction.propose.stubs import Page, saying, shorten, text_of
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import verify
 from clew.message import Item, Json, Message, Native, Role, Text, Unknown
-from clew.providers import ANTHROPIC, Scope
+from clew.providers import ANTHROPIC, CheckScope
 from tests.compaction_propose.sessions import COUNTER, situation, tokens_of
 
 SAYS = "\n".join(f"paragraph {n}: never push to main" for n in range(20_000))
@@ -48,7 +48,7 @@ def test_it_stays_a_document_with_all_that_was_said_about_it():
     (item,) = ANTHROPIC.render_items(shrink.message)
     shown = text_of(shrink.message.parts[0])
     assert item == {"role": "user", "content": [plain(shown or ""), {"type": "text", "text": "Read it."}]}
-    assert not ANTHROPIC.check({"messages": [item]}, scope=Scope.MESSAGES).violations
+    assert not ANTHROPIC.check({"messages": [item]}, scope=CheckScope.MESSAGES).violations
 
 
 def test_its_words_are_still_nobodys_rule_and_the_checks_accept_it():

@@ -14,7 +14,7 @@ from clew.compaction.propose import propose
 from clew.compaction.propose.stubs import left_out, without_thinking
 from clew.compaction.verify import verify
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
-from clew.providers import RESPONSES, Scope
+from clew.providers import RESPONSES, CheckScope
 from tests.compaction_propose.sessions import Living, items, situation, spoken, step, tokens_of
 
 THOUGHT = Thinking("Let me weigh this. " * 400, signature="sealed", trust=Trust.ASSISTANT)
@@ -110,7 +110,7 @@ def test_no_thought_is_so_large_that_a_list_cannot_be_compacted(last):
     done = clew.compact([asked, *last], 8_000)
     assert done.tokens_after < 1_000 < done.tokens_before
     body = {done.wire.list_key: done.messages}
-    assert not done.wire.check(body, scope=Scope.MESSAGES).refused
+    assert not done.wire.check(body, scope=CheckScope.MESSAGES).refused
 
 
 def test_a_gap_holds_the_place_of_a_thought():

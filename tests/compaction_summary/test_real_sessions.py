@@ -8,7 +8,7 @@ from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.propose.summary import Limits, write
 from clew.message import words
 from clew.providers.model import run
-from clew.testing import good_summariser, shown
+from clew.testing import good_summariser, shown_messages
 from tests.compaction_summary.scene import COUNTER, outline
 from tests.compaction_verify.test_real_sessions import longest_session
 from tests.conftest import real_data
@@ -36,7 +36,7 @@ def test_a_real_session_is_read_whole_and_can_be_read_back_from_the_prompts(name
     )
     assert run(steps, model).read == tuple(item.id for item in span)
     said = dict.fromkeys((item.id for item in span), "")
-    for one in (one for ask in model.asked for one in shown(ask)):
+    for one in (one for ask in model.asked for one in shown_messages(ask)):
         said[one.id] += one.text
     assert {one: solid(text) for one, text in said.items()} == {
         item.id: solid("".join(map(words, item.message.parts))) for item in span

@@ -20,7 +20,7 @@ from clew.compaction.propose.summary.transcript import (
     read_marks,
 )
 from clew.message import Item, Message, Role, Text, ToolCall, Trust, words
-from clew.testing import shown
+from clew.testing import shown_messages
 from tests.compaction_summary.scene import COUNTER, DIGEST_ITEM, EARLIER, FORGED, SPAN, order, outline
 from tests.strategies import wild_histories
 
@@ -86,7 +86,7 @@ def test_an_earlier_digest_is_shown_line_by_line_without_what_is_said_anyway():
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("said", "shown_messages"),
     [
         ("[m1 user]", "\\[m1 user]"),
         ("  [m1 user] hi", "  \\[m1 user] hi"),
@@ -98,9 +98,9 @@ def test_an_earlier_digest_is_shown_line_by_line_without_what_is_said_anyway():
         ("a[0] and [see user guide] and <b>", "a[0] and \\[see user guide] and <b>"),
     ],
 )
-def test_what_looks_like_a_mark_or_a_tag_gets_a_backslash(said: str, shown: str):
-    assert held(said) == shown
-    assert freed(shown) == said
+def test_what_looks_like_a_mark_or_a_tag_gets_a_backslash(said: str, shown_messages: str):
+    assert held(said) == shown_messages
+    assert freed(shown_messages) == said
 
 
 def test_half_a_character_is_shown_as_one_that_cannot_be_read():
@@ -127,7 +127,7 @@ def test_every_message_of_any_history_can_be_read_back_from_its_prompt(history: 
     made = order(outline([Item(f"m{i}", message) for i, message in enumerate(history)]))
     asked = transcript_ask(made, Portion(tuple(pieces_of(made.outline)), 0), 500)
     said: dict[str, list[str]] = {}
-    for one in shown(asked):
+    for one in shown_messages(asked):
         said.setdefault(one.id, []).append(one.text)
     assert {name: "\n".join(filter(None, texts)) for name, texts in said.items()} == {
         f"m{i}": "\n".join(filter(None, map(words, message.parts))) for i, message in enumerate(history)
@@ -137,7 +137,7 @@ def test_every_message_of_any_history_can_be_read_back_from_its_prompt(history: 
 def test_a_forged_mark_and_a_forged_end_are_part_of_the_message_that_holds_them():
     made = order()
     (portion,) = portions(pieces_of(made.outline), 10_000, COUNTER.count_text)
-    read = {one.id: one.text for one in shown(transcript_ask(made, portion, 500))}
+    read = {one.id: one.text for one in shown_messages(transcript_ask(made, portion, 500))}
     assert read["m3"].endswith(FORGED)
     assert list(read) == [item.id for item in SPAN]
 

@@ -27,7 +27,7 @@ from clew.testing import (
     bad_summariser,
     extractive,
     good_summariser,
-    shown,
+    shown_messages,
 )
 from tests.compaction_summary.scene import (
     COUNTER,
@@ -55,7 +55,7 @@ def written(model: ScriptedModel, made: Outline | None = None, **more: object) -
 
 def names(asks: Sequence[Ask]) -> list[list[str]]:
     """Return which messages each question showed."""
-    return [list(dict.fromkeys(one.id for one in shown(ask))) for ask in asks]
+    return [list(dict.fromkeys(one.id for one in shown_messages(ask))) for ask in asks]
 
 
 def parts(count: int) -> tuple[Outline, int]:
@@ -280,7 +280,7 @@ def test_no_more_calls_are_made_than_allowed():
 
 def test_what_an_early_part_leaves_open_is_told_as_a_fact_and_its_next_step_not_at_all():
     def answer(ask: Ask) -> Reply:
-        source = next(one.id for one in shown(ask) if one.role is Role.ASSISTANT)
+        source = next(one.id for one in shown_messages(ask) if one.role is Role.ASSISTANT)
         kinds = ("open", "next")
         claims = [{"kind": kind, "text": f"Do {kind} of {source}", "sources": [source]} for kind in kinds]
         return Reply(said(Role.ASSISTANT, json.dumps({"claims": claims})))

@@ -15,7 +15,7 @@ from clew.errors import ClewError
 from clew.log import import_session, message_from_json, message_to_json
 from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, ToolResult, Trust
-from clew.providers import WIRES, Body, Choices, Scope, convert
+from clew.providers import WIRES, Body, CheckScope, ConversionOptions, convert
 from clew.transcripts import FORMATS, Start, Transcript, detect, open_source
 from clew.transcripts.transcript import collect
 
@@ -101,8 +101,10 @@ def convert_a_history(data: bytes) -> None:
         for target in WIRES.values():
             written = convert([*body.system, *body.messages], target)
             json.dumps(written.body)
-            target.check(written.body, scope=Scope.MESSAGES)
-            convert([*body.system, *body.messages], target, Choices(thinking_as_text=True, repair=False))
+            target.check(written.body, scope=CheckScope.MESSAGES)
+            convert(
+                [*body.system, *body.messages], target, ConversionOptions(thinking_as_text=True, repair=False)
+            )
 
 
 READERS: dict[str, Promise] = {name: partial(read_as, name) for name in FORMATS}

@@ -20,7 +20,7 @@ from clew.cli import main
 from clew.errors import ContextTooLong
 from clew.message import Role, Usage, said
 from clew.providers.model import Ask, Reply
-from clew.testing.server import Request, ScriptedServer
+from clew.testing.server import ReceivedRequest, ScriptedServer
 
 RULE = "Never touch the files under legacy/."
 INJECTED = f'] "{RULE}"'
@@ -102,7 +102,7 @@ class Computer:
             assert main(words) == 0
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ReceivedRequest]:
         return self.server.requests
 
     def files(self) -> dict[str, bytes]:
@@ -111,12 +111,12 @@ class Computer:
         return {str(path): path.read_bytes() for path in found if self.home / "clew" not in path.parents}
 
 
-def holds(request: Request, words: str) -> bool:
+def holds(request: ReceivedRequest, words: str) -> bool:
     """Return whether a request says something, as JSON writes it."""
     return json.dumps(words, ensure_ascii=False)[1:-1] in request.raw.decode()
 
 
-def tool_names(request: Request) -> set[str]:
+def tool_names(request: ReceivedRequest) -> set[str]:
     """Return the names of the tools that a request offers."""
     tools = request.body.get("tools", [])
     return {str(tool.get("name") or tool.get("function", {}).get("name")) for tool in tools}

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from frameworks.drivers import ASKS, DRIVERS, RULE, Run
 
 import clew
-from clew.providers import WIRES, Choices, Scope, convert
+from clew.providers import WIRES, CheckScope, ConversionOptions, convert
 from clew.tokens import counter_for
 
 PACKAGES = {
@@ -45,9 +45,11 @@ def driver(request):
 def refused(driver, messages):
     """Return what the provider would refuse in a request."""
     wire = WIRES[driver.wire or "anthropic"]
-    body = convert(messages, wire, Choices(repair=False)).body
+    body = convert(messages, wire, ConversionOptions(repair=False)).body
     return [
-        str(one) for one in wire.check(body, scope=Scope.MESSAGES).violations if "REFUSE" in one.level.name
+        str(one)
+        for one in wire.check(body, scope=CheckScope.MESSAGES).violations
+        if "REFUSE" in one.level.name
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clew.message import JsonObject
-from clew.providers.rules import Level, Rule, Unverified, check_body
+from clew.providers.rules import ApiRule, RuleLevel, Unverified, check_body
 
 
 class Example(NamedTuple):
@@ -28,15 +28,15 @@ def name_of(example: Example) -> str:
     return example.rule
 
 
-def judged(rules: tuple[Rule, ...], body: JsonObject) -> Outcome:
+def judged(rules: tuple[ApiRule, ...], body: JsonObject) -> Outcome:
     """Check a body with every rule in force, the unverified ones too."""
     outcome = Outcome(set(), set())
     for violation in check_body(rules, body, Unverified.REFUSE).violations:
-        (outcome.refusing if violation.level is Level.REFUSE else outcome.warning).add(violation.rule.id)
+        (outcome.refusing if violation.level is RuleLevel.REFUSE else outcome.warning).add(violation.rule.id)
     return outcome
 
 
-def assert_fires_alone(rules: tuple[Rule, ...], example: Example) -> None:
+def assert_fires_alone(rules: tuple[ApiRule, ...], example: Example) -> None:
     """Assert that the rule, and no other refusal, meets the broken body and not its sound twin."""
     broken, sound = judged(rules, example.broken), judged(rules, example.sound)
     assert example.rule in broken.refusing | broken.warning

@@ -13,7 +13,7 @@ import yaml
 import zstandard
 
 from clew.message import Json, JsonObject
-from clew.providers.rules import Scope
+from clew.providers.rules import CheckScope
 from tests.conftest import real_data
 
 _ENDINGS = {
@@ -34,7 +34,7 @@ class Exchange(NamedTuple):
     file: str
     wire: str
     body: JsonObject
-    scope: Scope
+    scope: CheckScope
     status: int
     error: str
 
@@ -95,6 +95,6 @@ def _exchange(path: Path, address: str, body: Json, status: int, answer: object)
         return
     if wire == "gemini":  # the address names the model
         body = {**body, "model": place.rpartition("/")[2].partition(":")[0]}
-    scope = Scope.MESSAGES if place.endswith("/count_tokens") else Scope.BODY
+    scope = CheckScope.MESSAGES if place.endswith("/count_tokens") else CheckScope.BODY
     error = answer if isinstance(answer, str) else json.dumps(answer, default=str)
     yield Exchange(path.name, wire, body, scope, status, error)

@@ -15,10 +15,10 @@ from clew.providers import (
     OPENAI,
     RESPONSES,
     WIRES,
-    Choices,
-    Loss,
-    LossKind,
-    Scope,
+    CheckScope,
+    ConversionLoss,
+    ConversionLossKind,
+    ConversionOptions,
     convert,
 )
 from clew.providers.conversion.targets import Namer
@@ -100,7 +100,9 @@ def test_an_answer_that_came_late_moves_to_its_call_and_the_move_is_told():
     converted = convert([asked("a"), said(Role.USER, "wait"), asked("b"), answers("b", "a")], OPENAI)
     assert [item["role"] for item in converted.items] == ["assistant", "tool", "user", "assistant", "tool"]
     assert converted.losses == (
-        Loss(3, 1, LossKind.MOVED, "the result came later and was moved next to its call"),
+        ConversionLoss(
+            3, 1, ConversionLossKind.MOVED, "the result came later and was moved next to its call"
+        ),
     )
 
 
@@ -116,13 +118,13 @@ def test_words_after_a_call_go_before_it_for_anthropic():
 def test_a_dangling_call_is_told_and_answered_with_a_note():
     converted = convert([asked("a")], ANTHROPIC)
     assert converted.items[1]["content"][0]["tool_use_id"] == "a"
-    assert converted.losses == (Loss(0, 0, LossKind.DANGLING, "this call has no result"),)
+    assert converted.losses == (ConversionLoss(0, 0, ConversionLossKind.DANGLING, "this call has no result"),)
 
 
 def test_without_repair_a_dangling_call_and_an_orphan_stay():
-    converted = convert([asked("a"), answers("z")], OPENAI, Choices(repair=False))
+    converted = convert([asked("a"), answers("z")], OPENAI, ConversionOptions(repair=False))
     assert [item["role"] for item in converted.items] == ["assistant", "tool"]
-    assert kinds(converted) == [LossKind.DANGLING, LossKind.ORPHAN]
+    assert kinds(converted) == [ConversionLossKind.DANGLING, ConversionLossKind.ORPHAN]
 
 
 def test_repairing_one_call_leaves_all_other_messages_the_same_objects():
@@ -137,7 +139,7 @@ def test_repairing_one_call_leaves_all_other_messages_the_same_objects():
     ]
     converted = convert(ANTHROPIC.parse(items), ANTHROPIC)
     assert all(map(operator.is_, converted.items, items))
-    assert (len(converted.items), kinds(converted)) == (5, [LossKind.DANGLING])
+    assert (len(converted.items), kinds(converted)) == (5, [ConversionLossKind.DANGLING])
 
 
 def test_an_orphan_result_becomes_words_of_the_user():
@@ -147,7 +149,7 @@ def test_an_orphan_result_becomes_words_of_the_user():
 
 def test_an_answer_of_the_provider_does_not_answer_a_call_of_the_callers():
     provider = Message(Role.ASSISTANT, (ToolResult("a", (Text("x"),), server_side=True),))
-    assert LossKind.DANGLING in kinds(convert([asked("a"), provider], OPENAI))
+    assert ConversionLossKind.DANGLING in kinds(convert([asked("a"), provider], OPENAI))
 
 
 # Ids and names -------------------------------------------------------------------------------------------
@@ -206,7 +208,9 @@ def test_a_tool_name_that_is_refused_is_replaced_and_told():
     converted = convert([asked("a", name="my tool"), answers("a")], OPENAI)
     name = converted.items[0]["tool_calls"][0]["function"]["name"]
     assert re.fullmatch(r"my_tool_[0-9a-f]{8}", name)
-    assert converted.losses == (Loss(0, 0, LossKind.RENAMED, f"the tool 'my tool' was renamed to {name!r}"),)
+    assert converted.losses == (
+        ConversionLoss(0, 0, ConversionLossKind.RENAMED, f"the tool 'my tool' was renamed to {name!r}"),
+    )
 
 
 # Instructions ---------------------------------------------------------------------------------------------
@@ -247,7 +251,7 @@ def test_a_system_prompt_of_several_blocks_keeps_them_in_the_list_of_responses()
 def test_a_later_system_message_speaks_as_the_user_between_tags():
     converted = convert([said(Role.USER, "hi"), said(Role.ASSISTANT, "hello"), BRIEF], ANTHROPIC)
     assert converted.items[2] == {"role": "user", "content": "<system>\nbe brief\n</system>"}
-    assert kinds(converted) == [LossKind.ROLE]
+    assert kinds(converted) == [ConversionLossKind.ROLE]
 
 
 def test_a_system_message_in_anthropics_own_list_stays_there():
@@ -261,7 +265,7 @@ def test_a_system_message_in_anthropics_own_list_stays_there():
 
 def test_a_developer_speaks_as_the_system_and_it_is_told():
     converted = convert([said(Role.DEVELOPER, "be brief"), said(Role.USER, "hi")], ANTHROPIC)
-    assert (converted.system, kinds(converted)) == ("be brief", [LossKind.ROLE])
+    assert (converted.system, kinds(converted)) == ("be brief", [ConversionLossKind.ROLE])
 
 
 # What only its provider takes back ------------------------------------------------------------------------
@@ -278,11 +282,11 @@ def test_signed_thinking_goes_back_to_its_provider_and_nowhere_else():
     assert convert([THOUGHT], ANTHROPIC).items == [THOUGHT.native.value]
     converted = convert([THOUGHT], OPENAI)
     assert converted.items == [{"role": "assistant", "content": [{"type": "text", "text": "hi"}]}]
-    assert kinds(converted) == [LossKind.THINKING]
+    assert kinds(converted) == [ConversionLossKind.THINKING]
 
 
 def test_thinking_is_carried_as_words_on_request():
-    [item] = convert([THOUGHT], OPENAI, Choices(thinking_as_text=True)).items
+    [item] = convert([THOUGHT], OPENAI, ConversionOptions(thinking_as_text=True)).items
     assert item["content"][0]["text"] == "<thinking>\nhm\n</thinking>"
 
 
@@ -297,12 +301,12 @@ def test_a_message_of_nothing_but_foreign_thinking_is_left_out():
         (
             {"type": "mcp_approval_request", "id": "a", "name": "f", "arguments": "{}"},
             "[asks for approval to run f: {}]",
-            LossKind.APPROVAL,
+            ConversionLossKind.APPROVAL,
         ),
         (
             {"type": "web_search_call", "id": "w", "action": {"query": "q"}},
             '[web_search: {"query": "q"}]',
-            LossKind.SERVER_TOOL,
+            ConversionLossKind.SERVER_TOOL,
         ),
     ],
 )
@@ -319,7 +323,7 @@ def test_a_readable_compaction_is_carried_as_its_summary_and_a_sealed_one_is_tol
     sealed = RESPONSES.parse_item({"type": "compaction", "encrypted_content": "e"})
     converted = convert([readable, sealed], OPENAI)
     assert converted.items == [{"role": "assistant", "content": "[summary of what came before]\nso far"}]
-    assert kinds(converted) == [LossKind.COMPACTION, LossKind.COMPACTION]
+    assert kinds(converted) == [ConversionLossKind.COMPACTION, ConversionLossKind.COMPACTION]
 
 
 def test_an_unknown_block_is_carried_as_its_words():
@@ -327,25 +331,29 @@ def test_an_unknown_block_is_carried_as_its_words():
     item = {"role": "user", "content": [{"type": "document", "source": source}, {"type": "novel"}]}
     converted = convert([ANTHROPIC.parse_item(item)], OPENAI)
     assert converted.items == [{"role": "user", "content": "the text"}]
-    assert kinds(converted) == [LossKind.UNKNOWN, LossKind.UNKNOWN]
+    assert kinds(converted) == [ConversionLossKind.UNKNOWN, ConversionLossKind.UNKNOWN]
 
 
 def test_fields_without_a_place_are_told():
     block = {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}, "citations": []}
     converted = convert([ANTHROPIC.parse_item({"role": "user", "content": [block]})], OPENAI)
-    assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for cache_control"),)
+    assert converted.losses == (
+        ConversionLoss(0, 0, ConversionLossKind.FIELDS, "no place for cache_control"),
+    )
 
 
 def test_a_field_whose_value_is_zero_is_told():
     item = {"role": "user", "content": [{"type": "text", "text": "hi", "rank": 0, "off": False}]}
     converted = convert([ANTHROPIC.parse_item(item)], OPENAI)
-    assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for rank"),)
+    assert converted.losses == (ConversionLoss(0, 0, ConversionLossKind.FIELDS, "no place for rank"),)
 
 
 def test_fields_inside_what_a_block_is_made_of_are_told():
     image = {"type": "image_url", "image_url": {"url": "http://x/y.png", "detail": "low"}}
     converted = convert([OPENAI.parse_item({"role": "user", "content": [image]})], ANTHROPIC)
-    assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for image_url.detail"),)
+    assert converted.losses == (
+        ConversionLoss(0, 0, ConversionLossKind.FIELDS, "no place for image_url.detail"),
+    )
 
 
 def test_fields_of_what_stands_in_a_result_are_told():
@@ -356,15 +364,17 @@ def test_fields_of_what_stands_in_a_result_are_told():
         {"role": "user", "content": [result]},
     ]
     converted = convert([ANTHROPIC.parse_item(item) for item in items], OPENAI)
-    assert converted.losses == (Loss(1, 0, LossKind.FIELDS, "no place for cache_control"),)
+    assert converted.losses == (
+        ConversionLoss(1, 0, ConversionLossKind.FIELDS, "no place for cache_control"),
+    )
 
 
 def test_an_image_of_an_orphan_result_in_the_assistants_mouth_is_a_note():
     picture = Media("image", "image/png", data=PNG)
     parts = (ToolResult("a", (picture,)), ToolCall("b", "f", {}))
     converted = convert([said(Role.USER, "q"), Message(Role.ASSISTANT, parts), answers("b")], RESPONSES)
-    assert not RESPONSES.check(converted.body, scope=Scope.MESSAGES).refused
-    assert LossKind.MEDIA in kinds(converted)
+    assert not RESPONSES.check(converted.body, scope=CheckScope.MESSAGES).refused
+    assert ConversionLossKind.MEDIA in kinds(converted)
 
 
 def test_thousands_of_empty_messages_are_converted_in_linear_time():
@@ -376,7 +386,7 @@ def test_thousands_of_empty_messages_are_converted_in_linear_time():
 
 def test_the_name_of_a_speaker_is_told():
     converted = convert([OPENAI.parse_item({"role": "user", "name": "ann", "content": "hi"})], ANTHROPIC)
-    assert converted.losses == (Loss(0, None, LossKind.FIELDS, "no place for name"),)
+    assert converted.losses == (ConversionLoss(0, None, ConversionLossKind.FIELDS, "no place for name"),)
 
 
 def test_the_transcript_stands_for_what_an_assistant_spoke():
@@ -398,7 +408,7 @@ def test_a_failure_is_said_in_words_and_is_a_flag_again_at_home(abroad, parts):
     ]
     there = convert(failed, abroad)
     assert "[tool error]" in str(there.items[1])
-    assert LossKind.ERROR_FLAG in kinds(there)
+    assert ConversionLossKind.ERROR_FLAG in kinds(there)
     [_, home] = convert(abroad.parse(there.items), ANTHROPIC).items
     assert home["content"][0]["is_error"] is True
     assert "[tool error]" not in str(home)
@@ -433,14 +443,14 @@ def test_arguments_that_are_no_object_go_whole_under_input():
     broken = Message(Role.ASSISTANT, (ToolCall("a", "f", '{"x": '),))
     converted = convert([broken, answers("a")], ANTHROPIC)
     assert converted.items[0]["content"][0]["input"] == {"input": '{"x": '}
-    assert kinds(converted) == [LossKind.ARGUMENTS]
+    assert kinds(converted) == [ConversionLossKind.ARGUMENTS]
 
 
 def test_blank_words_and_a_trailing_space_are_left_out_for_anthropic():
     history = [Message(Role.USER, (Text("hi"), Text(" "), Text(""))), said(Role.ASSISTANT, "so ")]
     converted = convert(history, ANTHROPIC)
     assert converted.items == [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "so"}]
-    assert kinds(converted) == [LossKind.BLANK, LossKind.BLANK]
+    assert kinds(converted) == [ConversionLossKind.BLANK, ConversionLossKind.BLANK]
 
 
 def test_neighbours_of_one_speaker_become_one_message_where_the_target_wants_it():
@@ -475,7 +485,7 @@ def test_an_image_in_a_result_moves_to_a_user_message_for_chat():
         {"type": "text", "text": "[from the result of a]"},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
     ]
-    assert kinds(converted) == [LossKind.MOVED]
+    assert kinds(converted) == [ConversionLossKind.MOVED]
 
 
 def test_an_image_in_a_result_stands_beside_it_for_gemini():
@@ -496,7 +506,7 @@ def test_an_image_in_a_result_stands_beside_it_for_gemini():
 def test_media_that_a_target_does_not_take_leave_a_note(name, media):
     converted = convert([Message(Role.USER, (media,))], WIRES[name])
     [message] = WIRES[name].parse(converted.items)
-    if LossKind.MEDIA in kinds(converted):
+    if ConversionLossKind.MEDIA in kinds(converted):
         assert message.parts[0].text.startswith(f"[{media.media_type or media.kind}: ")
     else:
         assert (message.parts[0].data, message.parts[0].url) == (media.data, media.url)
@@ -508,5 +518,7 @@ def test_the_type_of_an_image_is_known_by_its_first_bytes():
 
 
 def test_a_loss_reads_as_one_line():
-    assert str(Loss(3, 1, LossKind.THINKING, "why")) == "messages[3] part 1: thinking: why"
-    assert str(Loss(3, None, LossKind.FIELDS, "why")) == "messages[3]: fields: why"
+    assert (
+        str(ConversionLoss(3, 1, ConversionLossKind.THINKING, "why")) == "messages[3] part 1: thinking: why"
+    )
+    assert str(ConversionLoss(3, None, ConversionLossKind.FIELDS, "why")) == "messages[3]: fields: why"

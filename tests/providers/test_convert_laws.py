@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.message import Text, ToolCall, ToolResult, turns
-from clew.providers import ANTHROPIC, OPENAI, RESPONSES, WIRES, Level, Scope, convert
+from clew.providers import ANTHROPIC, OPENAI, RESPONSES, WIRES, CheckScope, RuleLevel, convert
 from tests.strategies import ITEMS, ordinary_histories, wild_histories
 
 wires = pytest.mark.parametrize("name", WIRES)
@@ -23,8 +23,8 @@ def carried(messages, wire):
 
 def refusals(converted):
     """Return why the target's API would refuse this; a history of which nothing is left is none."""
-    report = converted.wire.check(converted.body, scope=Scope.MESSAGES)
-    return [str(v) for v in report.violations if v.level is Level.REFUSE] if converted.items else []
+    report = converted.wire.check(converted.body, scope=CheckScope.MESSAGES)
+    return [str(v) for v in report.violations if v.level is RuleLevel.REFUSE] if converted.items else []
 
 
 @pairs

@@ -10,7 +10,7 @@ from clew.providers.anthropic.rules import RULES as ANTHROPIC
 from clew.providers.gemini.rules import RULES as GEMINI
 from clew.providers.openai_chat.rules import RULES as OPENAI
 from clew.providers.openai_responses.rules import RULES as RESPONSES
-from clew.providers.rules import Report, check_body
+from clew.providers.rules import CheckReport, check_body
 from tests.providers.recorded import Exchange, exchanges
 
 RULES = {"anthropic": ANTHROPIC, "openai": OPENAI, "responses": RESPONSES, "gemini": GEMINI}
@@ -32,7 +32,7 @@ ABOUT_THE_ANSWER = {
 }
 
 
-def checked(one: Exchange) -> Report:
+def checked(one: Exchange) -> CheckReport:
     return check_body(RULES[one.wire], one.body, scope=one.scope)
 
 

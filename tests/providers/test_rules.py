@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.providers import WIRES
-from clew.providers.rules import Finding, Level, Rule, Scope, Unverified, check_body, in_order, once_per_check
+from clew.providers.rules import (
+    ApiRule,
+    CheckScope,
+    RuleFinding,
+    RuleLevel,
+    Unverified,
+    check_body,
+    in_order,
+    once_per_check,
+)
 from tests.conftest import ROOT
 from tests.strategies import ITEMS, json_objects, json_values, mangled
 
@@ -21,8 +30,8 @@ PAGE = ROOT / "docs" / "reference" / "rules.md"
 
 
 def rule(rule_id="X1", **fields):
-    given = {"name": "n", "level": Level.REFUSE, "source": "s", "advice": "a", **fields}
-    return Rule(rule_id, find=lambda body: [Finding("here", "is wrong")], **given)
+    given = {"name": "n", "level": RuleLevel.REFUSE, "source": "s", "advice": "a", **fields}
+    return ApiRule(rule_id, find=lambda body: [RuleFinding("here", "is wrong")], **given)
 
 
 @rules
@@ -69,9 +78,9 @@ def test_a_check_never_raises_whatever_the_body(name, data):
 def test_an_entry_that_is_not_an_object_is_found_by_the_shape_rule(name, data):
     wire = WIRES[name]
     body = {wire.list_key: [data.draw(st.integers() | st.text() | st.none())]}
-    [violation] = wire.check(body, scope=Scope.MESSAGES).violations
+    [violation] = wire.check(body, scope=CheckScope.MESSAGES).violations
     assert violation.rule is wire.rules[0]
-    assert violation.finding == Finding(f"{wire.list_key}.0", "must be an object")
+    assert violation.finding == RuleFinding(f"{wire.list_key}.0", "must be an object")
 
 
 @wires
@@ -79,12 +88,12 @@ def test_a_bare_list_is_not_asked_for_the_rest_of_a_request(name):
     said = (
         {"role": "user", "parts": [{"text": "hi"}]} if name == "gemini" else {"role": "user", "content": "hi"}
     )
-    assert WIRES[name].check({WIRES[name].list_key: [said]}, scope=Scope.MESSAGES).violations == ()
+    assert WIRES[name].check({WIRES[name].list_key: [said]}, scope=CheckScope.MESSAGES).violations == ()
 
 
 @wires
 def test_an_empty_list_may_be_filled_later(name):
-    assert WIRES[name].check({WIRES[name].list_key: []}, scope=Scope.MESSAGES).violations == ()
+    assert WIRES[name].check({WIRES[name].list_key: []}, scope=CheckScope.MESSAGES).violations == ()
 
 
 def test_a_whole_request_is_asked_for_its_required_fields():
@@ -93,13 +102,13 @@ def test_a_whole_request_is_asked_for_its_required_fields():
 
 
 def test_a_report_names_each_refusing_rule_once_and_no_warning():
-    report = check_body([rule("X1"), rule("X1"), rule("X2", level=Level.WARN)], {})
+    report = check_body([rule("X1"), rule("X1"), rule("X2", level=RuleLevel.WARN)], {})
     assert (report.refused, report.rule_ids, len(report.violations)) == (True, ("X1",), 3)
 
 
 @pytest.mark.parametrize(
     ("unverified", "levels"),
-    [(Unverified.OFF, []), (Unverified.WARN, [Level.WARN]), (Unverified.REFUSE, [Level.REFUSE])],
+    [(Unverified.OFF, []), (Unverified.WARN, [RuleLevel.WARN]), (Unverified.REFUSE, [RuleLevel.REFUSE])],
 )
 def test_unverified_rules_count_as_you_ask(unverified, levels):
     report = check_body([rule(verified=False)], {}, unverified)
@@ -112,7 +121,9 @@ def test_a_violation_reads_as_one_line_to_act_on():
 
 
 def test_a_violation_tells_the_api_s_own_name_for_the_place():
-    told = Rule("X1", "n", Level.REFUSE, "s", "a", lambda body: [Finding("here", "is wrong", "there")])
+    told = ApiRule(
+        "X1", "n", RuleLevel.REFUSE, "s", "a", lambda body: [RuleFinding("here", "is wrong", "there")]
+    )
     assert str(check_body([told], {}).violations[0]) == "X1 here [the API says there]: is wrong (a)"
 
 
@@ -128,7 +139,9 @@ def test_a_view_is_worked_out_once_in_a_check_and_anew_in_the_next():
         seen.append(body["n"])
         return body["n"]
 
-    looking = [Rule("X1", "n", Level.WARN, "s", "a", lambda body: [Finding("n", str(view(body)))])] * 3
+    looking = [
+        ApiRule("X1", "n", RuleLevel.WARN, "s", "a", lambda body: [RuleFinding("n", str(view(body)))])
+    ] * 3
     body = {"n": 1}
     check_body(looking, body)
     body["n"] = 2
@@ -152,13 +165,13 @@ def test_objects_of_an_sdk_are_judged_as_they_would_be_sent():
     answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "seen"}]}
     for block in (call, Held(**call)):
         messages = [question, {"role": "assistant", "content": [block]}, answer]
-        assert WIRES["anthropic"].check({"messages": messages}, scope=Scope.MESSAGES).violations == ()
-        cut = WIRES["anthropic"].check({"messages": messages[1:]}, scope=Scope.MESSAGES)
+        assert WIRES["anthropic"].check({"messages": messages}, scope=CheckScope.MESSAGES).violations == ()
+        cut = WIRES["anthropic"].check({"messages": messages[1:]}, scope=CheckScope.MESSAGES)
         assert cut == WIRES["anthropic"].check(
-            {"messages": [{"role": "assistant", "content": [call]}, answer]}, scope=Scope.MESSAGES
+            {"messages": [{"role": "assistant", "content": [call]}, answer]}, scope=CheckScope.MESSAGES
         )
 
 
 def test_a_message_object_of_an_sdk_is_judged_as_it_would_be_sent():
     listed = [{"role": "user", "content": "hi"}, Held(role="assistant", content="hello")]
-    assert WIRES["openai"].check({"messages": listed}, scope=Scope.MESSAGES).violations == ()
+    assert WIRES["openai"].check({"messages": listed}, scope=CheckScope.MESSAGES).violations == ()

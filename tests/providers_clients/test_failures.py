@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused
-from clew.providers.failures import failure, retry_after, told_failure, without_keys
+from clew.providers.failures import error_for_response, error_in_body, retry_after, without_keys
 
 # As their users reported them.
 TOO_LONG = {
@@ -44,7 +44,7 @@ TOO_LONG = {
 
 @pytest.mark.parametrize(("message", "numbers"), TOO_LONG.items())
 def test_each_provider_is_understood_when_a_request_is_too_long(message, numbers):
-    error = failure(400, {}, {"error": {"message": message}})
+    error = error_for_response(400, {}, {"error": {"message": message}})
     assert isinstance(error, ContextTooLong)
     assert (error.tokens, error.limit) == numbers
 
@@ -56,22 +56,24 @@ def test_llama_cpp_gives_the_numbers_apart_from_the_words():
         "n_prompt_tokens": 9031,
         "n_ctx": 8192,
     }
-    error = failure(400, {}, {"error": told})
+    error = error_for_response(400, {}, {"error": told})
     assert (type(error), error.tokens, error.limit) == (ContextTooLong, 9_031, 8_192)
 
 
 def test_one_request_larger_than_a_minutes_tokens_is_too_long_not_too_early():
     message = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 50123."
-    error = failure(429, {"retry-after": "1"}, {"error": {"message": message, "code": "rate_limit_exceeded"}})
+    error = error_for_response(
+        429, {"retry-after": "1"}, {"error": {"message": message, "code": "rate_limit_exceeded"}}
+    )
     assert (type(error), error.tokens, error.limit) == (ContextTooLong, 50_123, 30_000)
 
 
 def test_no_money_left_is_a_refusal_that_no_waiting_changes():
-    assert isinstance(failure(429, {}, {"error": {"code": "insufficient_quota"}}), ModelRefused)
+    assert isinstance(error_for_response(429, {}, {"error": {"code": "insufficient_quota"}}), ModelRefused)
 
 
 def test_overload_is_known_by_its_name_whatever_the_status():
-    assert isinstance(failure(500, {}, {"error": {"type": "overloaded_error"}}), ModelBusy)
+    assert isinstance(error_for_response(500, {}, {"error": {"type": "overloaded_error"}}), ModelBusy)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +90,12 @@ def test_overload_is_known_by_its_name_whatever_the_status():
     ],
 )
 def test_an_error_body_of_any_shape_is_told_in_a_line(body, detail):
-    error = failure(500, {}, body)
+    error = error_for_response(500, {}, body)
     assert (type(error), error.detail) == (ModelFailed, detail)
 
 
 def test_a_long_error_is_cut():
-    assert len(failure(500, {}, "x" * 10_000).detail) == 400
+    assert len(error_for_response(500, {}, "x" * 10_000).detail) == 400
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_how_long_to_wait_is_read_as_seconds_milliseconds_or_a_date(headers, sec
     ],
 )
 def test_an_error_that_comes_as_an_answer_is_that_error(value, error):
-    assert type(told_failure(value)) is error
+    assert type(error_in_body(value)) is error
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.errors import InputError
 from clew.message import Message, Native, Role, Text, Thinking, ToolResult, Trust, said
-from clew.message.text import escaped
+from clew.message.text import escape_tags
 from clew.request import Fence, session_key
 from clew.request.fence import fence_results
 from tests.conftest import real_data
@@ -52,13 +52,13 @@ HARMLESS = [
 
 @pytest.mark.parametrize("text", LOOKALIKES)
 def test_what_reads_as_our_tag_is_escaped(text):
-    assert escaped(f"a {text} b") != f"a {text} b"
-    assert "\\" in escaped(text)
+    assert escape_tags(f"a {text} b") != f"a {text} b"
+    assert "\\" in escape_tags(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_does_not_read_as_our_tag_stays_as_it_is(text):
-    assert escaped(text) == text
+    assert escape_tags(text) == text
 
 
 @given(st.text(st.sampled_from("<>/clew-dataCLEW \n\u200bс＜\"' &lt;#60"), max_size=60))
@@ -132,4 +132,4 @@ def test_no_text_of_the_injection_data_sets_can_leave_a_fence():
 
 def test_escaping_takes_time_linear_in_the_text():
     for hostile in ("<" * 200_000, "<" + " " * 400_000, "<c" * 100_000, "< /" * 100_000, "<clew" * 50_000):
-        assert len(escaped(hostile)) >= len(hostile)
+        assert len(escape_tags(hostile)) >= len(hostile)

@@ -15,7 +15,7 @@ from clew.log.store import MemoryStore
 from clew.message import Item, Role, said
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
-from clew.testing.extractive import quotes, shown
+from clew.testing.extractive import quotes, shown_messages
 from tests.session.talk import RULE, talk
 
 _FORBIDS = re.compile(r"never modify files under (\S+?/)", re.I)
@@ -83,7 +83,7 @@ def test_nothing_that_a_hostile_summariser_made_up_is_in_the_view(name):
     made_up = set()
     for ask in list(model.asked):
         claims = json.loads(model.ask(ask).text)["claims"]
-        honest = {(claim.kind.value, claim.text) for claim in quotes(shown(ask))}
+        honest = {(claim.kind.value, claim.text) for claim in quotes(shown_messages(ask))}
         made_up |= {(claim["kind"], claim["text"]) for claim in claims} - honest
     assert made_up
     assert not made_up & {(claim.kind.value, claim.text) for claim in done.digest.claims}

@@ -7,7 +7,7 @@ from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
 from clew.message import Item, Role, Trust
-from clew.providers import Scope
+from clew.providers import CheckScope
 from clew.session import Session
 from clew.session.replay import region_of
 from clew.testing import BAD_SUMMARISERS, bad_summariser
@@ -62,7 +62,7 @@ def test_the_view_is_never_invalid_on_any_wire(messages, target, summariser):
     compacted(session, target)
     for wire in ("anthropic", "openai", "responses", "gemini"):
         sent = session.context(wire)
-        assert not sent.wire.check(sent.body, scope=Scope.MESSAGES).refused
+        assert not sent.wire.check(sent.body, scope=CheckScope.MESSAGES).refused
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4), summarisers)

@@ -9,7 +9,7 @@ import clew
 from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, InputError
 from clew.message import Role, said
-from clew.providers import Scope, convert
+from clew.providers import CheckScope, convert
 from clew.testing import good_summariser
 from tests.session.talk import RULE, talk
 
@@ -26,7 +26,7 @@ def test_a_list_of_any_provider_comes_back_in_its_own_format(wire):
     given = wire_list(wire)
     done = clew.compact(given.items, target_tokens=4_000, wire=wire)
     body = {**given.body, given.wire.list_key: done.messages}
-    assert not given.wire.check(body, scope=Scope.MESSAGES).refused
+    assert not given.wire.check(body, scope=CheckScope.MESSAGES).refused
     assert done.tokens_after < done.tokens_before
     assert RULE in str(done.messages)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clew.errors import InputError
 from clew.tokens import FAMILIES, Calibration, Tally
-from clew.tokens.calibrate import FURTHEST, before_reports, learn
+from clew.tokens.calibrate import MAX_FACTOR, before_reports, learn
 
 OTHER = FAMILIES["other"]
 AGENT = Tally(words=6_000, digits=800, marks=3_000, framing=200)
@@ -78,7 +78,7 @@ def test_no_reports_whatever_take_a_factor_out_of_bounds(reports: list[tuple[Tal
     known = before_reports(OTHER)
     for counted, reported in reports:
         known = learn(OTHER, known, counted, reported)
-    assert all(1 / FURTHEST <= factor.value <= FURTHEST for factor in known.factors)
+    assert all(1 / MAX_FACTOR <= factor.value <= MAX_FACTOR for factor in known.factors)
     assert all(0 <= factor.variance < math.inf for factor in known.factors)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from clew.tokens.estimate import estimate
 from clew.tokens.exact import BytePairs
-from clew.tokens.families import FAMILIES, NOTHING, Tally
+from clew.tokens.families import EMPTY_TALLY, FAMILIES, Tally
 
 O200K = FAMILIES["o200k"].scale
 # Words, marks or digits may join where two texts meet; no pattern is wider than this is high.
@@ -54,7 +54,7 @@ def test_each_class_of_text_is_estimated_within_15_percent(kind: str):
 
 
 def test_nothing_is_no_tokens():
-    assert estimate("") == NOTHING
+    assert estimate("") == EMPTY_TALLY
 
 
 @given(st.text())

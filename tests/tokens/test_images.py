@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.tokens.images import Size, flat, image_size, openai_tiles, patches
+from clew.tokens.images import Size, flat_rate, image_size, openai_tiles, patches
 
 SIZE = Size(640, 480)
 
@@ -87,7 +87,7 @@ def test_openai_counts_tiles(size: tuple[int, int], tokens: int):
 
 
 def test_gemini_counts_every_image_alike():
-    assert flat(1120)(Size(10, 10)) == flat(1120)(Size(9_000, 9_000)) == 1120
+    assert flat_rate(1120)(Size(10, 10)) == flat_rate(1120)(Size(9_000, 9_000)) == 1120
 
 
 @given(st.integers(1, 20_000), st.integers(1, 20_000))

@@ -16,7 +16,7 @@ from enum import StrEnum
 from clew.budget.verdict import Compact
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.tokens import Model
+from clew.tokens import ModelInfo
 
 FIVE_MINUTES = 300.0
 """The lifetime of most prompt caches after their last use."""
@@ -57,7 +57,7 @@ class Cache:
     at much larger sizes.
     """
 
-    model: Model
+    model: ModelInfo
     age_seconds: float | None = None
     """Seconds since the last request; None before the first."""
     life_seconds: float = FIVE_MINUTES
@@ -88,31 +88,31 @@ class Cache:
         return Cost(tokens, self.model.input_price)
 
 
-def output_price(model: Model) -> float:
+def output_price(model: ModelInfo) -> float:
     """Return the price of a model's output relative to its input."""
     if model.input_price is None or model.output_price is None:
         return USUAL_OUTPUT
     return model.output_price / model.input_price
 
 
-def relative_price(model: Model, other: Model) -> float:
+def relative_price(model: ModelInfo, other: ModelInfo) -> float:
     """Return the price of a model's input relative to another's; 1 if either is unknown."""
     if model.input_price is None or other.input_price is None:
         return 1.0
     return model.input_price / other.input_price
 
 
-def long_input(model: Model, request_tokens: int) -> float:
+def long_input(model: ModelInfo, request_tokens: int) -> float:
     """Return the input price factor of a request of this size."""
     return model.long_input if _is_long(model, request_tokens) else 1.0
 
 
-def long_output(model: Model, request_tokens: int) -> float:
+def long_output(model: ModelInfo, request_tokens: int) -> float:
     """Return the output price factor of a request of this size."""
     return model.long_output if _is_long(model, request_tokens) else 1.0
 
 
-def _is_long(model: Model, request_tokens: int) -> bool:
+def _is_long(model: ModelInfo, request_tokens: int) -> bool:
     return model.long_from_tokens is not None and request_tokens > model.long_from_tokens
 
 
@@ -142,7 +142,7 @@ class Option:
     """Of these, the prefix that stays byte-identical and so stays cached."""
     summary_tokens: int = 0
     """Tokens that a model has to write; 0 without a model."""
-    writer: Model | None = None
+    writer: ModelInfo | None = None
     """A different model that writes the summary, reading everything uncached; None for the session's own."""
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.errors import InputError
-from clew.tokens import Model
+from clew.tokens import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Window:
         return max(0, self.tokens - self.reply_tokens)
 
 
-def window_for(model: Model, policy: Policy = DEFAULT) -> Window:
+def window_for(model: ModelInfo, policy: Policy = DEFAULT) -> Window:
     """Return the window of a model; if its provider limits the input to less, that limit plus the reply."""
     reply = min(policy.reply.of(model.window_tokens), model.max_output_tokens)
     return Window(model.input_room(reply) + reply, reply)

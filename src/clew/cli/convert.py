@@ -16,11 +16,11 @@ from clew.errors import CannotCarry, UnknownFormat
 from clew.message import JsonObject
 from clew.providers import (
     WIRES,
-    Choices,
+    CheckReport,
+    CheckScope,
+    ConversionOptions,
     Converted,
-    Level,
-    Report,
-    Scope,
+    RuleLevel,
     Unverified,
     Violation,
     Wire,
@@ -79,7 +79,7 @@ class _Subject(NamedTuple):
 
     wire: Wire
     body: JsonObject
-    scope: Scope
+    scope: CheckScope
     note: str = ""
 
 
@@ -107,16 +107,16 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
         body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
         value = body.render()
         if isinstance(value, dict):
-            return _Subject(body.wire, value, Scope.BODY, body.note)
-        return _Subject(body.wire, {body.wire.list_key: value}, Scope.MESSAGES, body.note)
+            return _Subject(body.wire, value, CheckScope.BODY, body.note)
+        return _Subject(body.wire, {body.wire.list_key: value}, CheckScope.MESSAGES, body.note)
     session = given.single_session(term)
     wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
     if kind in WIRES:
-        return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)
+        return _Subject(wire, {wire.list_key: wire.render(session.full())}, CheckScope.MESSAGES)
     # Not repaired: a call without its result is what this command is to report.
     messages = [entry.message for entry in conversation(session)]
-    converted = convert(messages, wire, Choices(repair=False))
-    return _Subject(wire, {**converted.body, "model": session.model}, Scope.MESSAGES)
+    converted = convert(messages, wire, ConversionOptions(repair=False))
+    return _Subject(wire, {**converted.body, "model": session.model}, CheckScope.MESSAGES)
 
 
 def _kind(given: Input, wire: str | None) -> str:
@@ -149,28 +149,28 @@ def _length_note(subject: _Subject, tokens: int) -> str:
     return ""
 
 
-def _print(subject: _Subject, report: Report, term: Terminal) -> None:
+def _print(subject: _Subject, report: CheckReport, term: Terminal) -> None:
     shown = report.violations[:MOST_SHOWN]
     term.print(*(_line(violation) for violation in shown))
     if len(shown) < len(report.violations):
         term.write(
             f"… and {count(len(report.violations) - len(shown), 'more finding')} (--json has them all)"
         )
-    what = f"{subject.wire.title}{'' if subject.scope is Scope.BODY else ' (the message list alone)'}"
+    what = f"{subject.wire.title}{'' if subject.scope is CheckScope.BODY else ' (the message list alone)'}"
     if report.refused:
         term.write(f"✗ {what} would reject this: {', '.join(report.rule_ids)}")
     else:
         term.write(f"✓ {what} would accept this")
 
 
-def _numbers(report: Report) -> list[str]:
+def _numbers(report: CheckReport) -> list[str]:
     """Return the numbers of the broken rules, each once, in the order of the rules page."""
-    refusing = (one.rule.number for one in report.violations if one.level is Level.REFUSE)
+    refusing = (one.rule.number for one in report.violations if one.level is RuleLevel.REFUSE)
     return list(dict.fromkeys(refusing))
 
 
 def _line(violation: Violation) -> Styled:
-    refused = violation.level is Level.REFUSE
+    refused = violation.level is RuleLevel.REFUSE
     line = Styled("✗ " if refused else "· ", style="red" if refused else "yellow")
     line.append(f"{violation.rule.id:<4}", style="bold")
     line.append(f"{printable(violation.finding.where)}: ", style="dim")
@@ -179,7 +179,7 @@ def _line(violation: Violation) -> Styled:
     return line
 
 
-def _as_json(wire: Wire, report: Report, tokens: int) -> str:
+def _as_json(wire: Wire, report: CheckReport, tokens: int) -> str:
     violations = [
         {
             "rule": one.rule.number,

@@ -22,7 +22,7 @@ from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.message import Item, Origin, Role, Trust, said
-from clew.message.text import escaped
+from clew.message.text import escape_tags
 from clew.rules.rule import Kind, Lasts, MadeBy, Pin
 from clew.secrets import mask
 from clew.transcripts.formats import FORMATS, detect
@@ -226,7 +226,7 @@ def flat(text: str, most: int) -> str:
     """Return a text on one line, unable to close the reminder's fence or to control a terminal."""
     flat = " ".join(_STEERING.sub(" ", text[: most * 4]).split())
     short = flat if len(flat) <= most and len(text) <= most * 4 else f"{flat[: most - 1]}…"
-    return escaped(short) if "clew" in short.lower() or not short.isascii() else short
+    return escape_tags(short) if "clew" in short.lower() or not short.isascii() else short
 
 
 def summary_of(session: HostSession, focus: str | None = None) -> str:
@@ -234,7 +234,9 @@ def summary_of(session: HostSession, focus: str | None = None) -> str:
     text = digest_of(session, DIGEST_TOKENS, focus)
     if not text:
         spoken = [(f"m{place}", one.message) for place, one in enumerate(session.entries, start=1)]
-        lines = [f"[{ref}, {one.role.value}] {escaped(one.text)}" for ref, one in spoken if one.text.strip()]
+        lines = [
+            f"[{ref}, {one.role.value}] {escape_tags(one.text)}" for ref, one in spoken if one.text.strip()
+        ]
         text = mask("\n".join(["The conversation so far, word for word:", *lines])).text
     return f"{text}\n{SEARCH}"
 

@@ -17,7 +17,7 @@ from clew.message import Json, JsonObject, Origin
 from clew.providers.api import whole
 from clew.providers.shapes import as_object, as_text, objects
 from clew.session.history import PastCompaction
-from clew.tokens import Model, model_named
+from clew.tokens import ModelInfo, model_named
 
 MOST_POINTS = 1_200
 MOST_MESSAGES = 50_000
@@ -185,7 +185,7 @@ def _usage(stored: StoredEvent) -> JsonObject:
     }
 
 
-def _dollars(model: Model, used: Mapping[str, int], cache: Mapping[str, int]) -> float | None:
+def _dollars(model: ModelInfo, used: Mapping[str, int], cache: Mapping[str, int]) -> float | None:
     if model.input_price is None or model.output_price is None:
         return None
     plain = max(0, used["input_tokens"] - cache["read"] - cache["written"])

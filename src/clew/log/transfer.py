@@ -23,7 +23,7 @@ from clew.log.chain import canonical, chain, encode, new_event, parse_body, root
 from clew.log.fold import ABOUT
 from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
 from clew.message import JsonObject
-from clew.message.shape import shaped
+from clew.message.shape import check_fields
 
 OWN = "clew:"
 """Prefix of clew's own sessions, which cannot be imported."""
@@ -215,7 +215,9 @@ def _parse_header(line: bytes) -> _ExportHeader:
 def _read_event(line: bytes, head: Head, number: int) -> StoredEvent:
     value = _read_object(line, number)
     try:
-        event = shaped(Event(value["id"], value["kind"], value["version"], value["time"], value["body"]))
+        event = check_fields(
+            Event(value["id"], value["kind"], value["version"], value["time"], value["body"])
+        )
         (derived,) = chain(head, [encode(event)])
         found = StoredEvent(value["seq"], value["digest"], value["hash"], event)
     except (KeyError, TypeError, AttributeError, InputError) as cause:

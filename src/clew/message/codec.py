@@ -36,7 +36,7 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.message.shape import shaped
+from clew.message.shape import check_fields
 
 Path: TypeAlias = list[Json]
 
@@ -247,7 +247,7 @@ class _MessageReader:
             for name, item in value.items()
             if name not in ("type", "native")
         }
-        return shaped(_TYPES[value["type"]](**fields, native=native))
+        return check_fields(_TYPES[value["type"]](**fields, native=native))
 
     def _field(self, name: str, item: Any, root: Any) -> Any:
         if name == "trust":
@@ -271,7 +271,7 @@ class _MessageReader:
             root = value = written["value"] if "value" in written else json.loads(text)
         if "style" in written:
             text = _STYLES[written["style"]].encode(value)
-        native = shaped(Native(written["wire"], value, text))
+        native = check_fields(Native(written["wire"], value, text))
         self._natives.append((native, root))
         return native, root
 

@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 _Test = Callable[[Any], bool]
 
 
-def shaped(value: _T) -> _T:
+def check_fields(value: _T) -> _T:
     """Return the value unchanged; raise ``TypeError`` if a field does not match its annotation.
 
     Checks tuples, named tuples and data classes recursively. Fields annotated as JSON may hold any JSON.
@@ -61,11 +61,11 @@ def _test(hint: Any) -> _Test:
     if issubclass(hint, Enum) or hint in (str, bool, type(None)):
         return lambda value: isinstance(value, hint)
     if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
-        return lambda value: isinstance(value, hint) and _is_shaped(value)
+        return lambda value: isinstance(value, hint) and _fields_match(value)
     return lambda value: isinstance(value, hint)
 
 
-def _is_shaped(value: Any) -> bool:
+def _fields_match(value: Any) -> bool:
     kind: Any = type(value)
     return all(fits(getattr(value, name)) for name, fits in _fields(kind))
 

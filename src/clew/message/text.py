@@ -1,8 +1,8 @@
 """Helpers for text: put it on one line, cut it with an ellipsis, escape what looks like one of clew's tags.
 
 A model may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible
-characters in between, as the end of a fence. ``escaped`` puts a backslash after the bracket of anything that
-reads as an opening bracket followed by the letters of *clew*, in one pass, linear in the length of the text.
+characters in between, as the end of a fence. ``escape_tags`` puts a backslash after the bracket of anything
+that reads as an opening bracket followed by the letters of *clew*, in one pass, linear in the text.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _SPELT_BRACKETS = (
     r"\\0*74", "%(?:25)*3[cC]",
 )  # fmt: skip
 # Characters that a reader skips: white space, invisible characters, combining marks, slashes and dashes.
-_PASSED_OVER = (
+_SKIPPED = (
     r"\s/\\|∕⁄／⧸╱\-_.*~‐-―−－﹣\u1806"
     "\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-_TWINS = {
+_LOOKALIKES = {
     "c": "сСϲϹᴄⲤⲥⅽⅭƈҫ¢©ꓚᏟ",
     "l": "ӏӀІіΙιıI1ǀⅼⅠ∣ℓɭɫʟ│┃ꓲꓡᏞ",
     "e": "еЕҽεΕ℮эⲈⲉɛᴇ3€ꓰᎬ",
@@ -55,7 +55,7 @@ _STYLED = (range(0xA0, 0x250), range(0x1E00, 0x1F00), range(0x2070, 0x2150), ran
 _STYLED_FURTHER = (range(0xFF21, 0xFF5B), range(0x1D400, 0x1D800), range(0x1F110, 0x1F170))
 
 
-def escaped(text: str) -> str:
+def escape_tags(text: str) -> str:
     """Return the text with everything that reads as one of clew's tags escaped; other text is unchanged."""
     return _pattern().sub(r"\1\\\2", text)
 
@@ -63,7 +63,7 @@ def escaped(text: str) -> str:
 @cache
 def _pattern() -> re.Pattern[str]:
     opening = "|".join((f"[{_BRACKETS}]", *_SPELT_BRACKETS))
-    gap = f"[{_PASSED_OVER}]*"
+    gap = f"[{_SKIPPED}]*"
     c, l, e, w = (f"[{_spellings(letter)}]" for letter in "clew")  # noqa: E741  # they are these letters
     # A vertical bar is skipped, except directly after the c, where it can be read as the l.
     name = f"{c}(?:{gap}{l}|\\|){gap}{e}{gap}(?:{w}|{_TWO_FOR_W})"
@@ -81,7 +81,7 @@ def _spellings(letter: str) -> str:
         if unicodedata.normalize("NFKD", chr(code))[0].casefold() == letter
     )
     boxed = "".join(chr(first + ord(letter) - ord("a")) for first in _IN_BOXES)
-    return re.escape(letter + letter.upper() + _TWINS[letter] + styled + boxed)
+    return re.escape(letter + letter.upper() + _LOOKALIKES[letter] + styled + boxed)
 
 
 def omission_note(characters: int) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clew.providers.body import Body, check
     from clew.providers.clients import open_async_model, open_model
     from clew.providers.conversion import Converted, convert
-    from clew.providers.conversion.targets import Choices, Loss, LossKind
+    from clew.providers.conversion.targets import ConversionLoss, ConversionLossKind, ConversionOptions
     from clew.providers.formats import WIRES, Guess, detect, wire_named
     from clew.providers.gemini import GEMINI
     from clew.providers.model import (
@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from clew.providers.openai_chat import OPENAI
     from clew.providers.openai_responses import RESPONSES
     from clew.providers.remote import PATIENCE, AsyncRemoteModel, Patience, RemoteModel
-    from clew.providers.rules import Finding, Level, Report, Rule, Scope, Unverified, Violation
+    from clew.providers.rules import (
+        ApiRule,
+        CheckReport,
+        CheckScope,
+        RuleFinding,
+        RuleLevel,
+        Unverified,
+        Violation,
+    )
     from clew.providers.wire import Wire
 
 _NAMES = {
@@ -44,9 +52,9 @@ _NAMES = {
         "convert",
     ),
     "conversion.targets": (
-        "Choices",
-        "Loss",
-        "LossKind",
+        "ConversionOptions",
+        "ConversionLoss",
+        "ConversionLossKind",
     ),
     "formats": (
         "WIRES",
@@ -74,11 +82,11 @@ _NAMES = {
         "RemoteModel",
     ),
     "rules": (
-        "Finding",
-        "Level",
-        "Report",
-        "Rule",
-        "Scope",
+        "RuleFinding",
+        "RuleLevel",
+        "CheckReport",
+        "ApiRule",
+        "CheckScope",
         "Unverified",
         "Violation",
     ),
@@ -93,25 +101,25 @@ __all__ = [
     "PATIENCE",
     "RESPONSES",
     "WIRES",
+    "ApiRule",
     "Ask",
     "AsyncModel",
     "AsyncRemoteModel",
     "Body",
-    "Choices",
+    "CheckReport",
+    "CheckScope",
+    "ConversionLoss",
+    "ConversionLossKind",
+    "ConversionOptions",
     "Converted",
-    "Finding",
     "Guess",
-    "Level",
-    "Loss",
-    "LossKind",
     "Model",
     "Patience",
     "Piece",
     "RemoteModel",
     "Reply",
-    "Report",
-    "Rule",
-    "Scope",
+    "RuleFinding",
+    "RuleLevel",
     "Stop",
     "Streamed",
     "StreamingModel",

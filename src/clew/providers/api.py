@@ -12,7 +12,7 @@ from typing import Protocol
 
 from clew.errors import InputError, ModelFailed, ModelRefused
 from clew.message import Json, JsonObject, Role, said
-from clew.providers.model import Ask, Gathering, Reply
+from clew.providers.model import Ask, Reply, StreamAssembler
 from clew.providers.shapes import as_list, as_object, as_text, objects
 from clew.providers.wire import Wire
 from clew.tokens import model_named
@@ -37,7 +37,7 @@ class Api(Protocol):
     def reply(self, value: JsonObject) -> Reply:
         """Read a response body; raise a ``ModelError`` if it is not an answer."""
 
-    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+    def repaired(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Return the body without the field that was refused, or None if the request cannot be repaired."""
 
     def fields(self, max_output_tokens: int) -> JsonObject:
@@ -46,7 +46,7 @@ class Api(Protocol):
     def streaming(self, body: JsonObject) -> JsonObject:
         """Return the body with streaming turned on."""
 
-    def gathering(self) -> Gathering:
+    def assembler(self) -> StreamAssembler:
         """Return an assembler for the events of one stream."""
 
 
@@ -65,12 +65,12 @@ def sendable(body: JsonObject) -> JsonObject:
         text = json.dumps(body, ensure_ascii=False)
         if _HALF.search(text) is None:
             return body
-        mended: JsonObject = json.loads(
+        repaired: JsonObject = json.loads(
             text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         )
     except RecursionError as cause:
         raise ModelRefused("the request is nested too deeply to be written") from cause
-    return mended
+    return repaired
 
 
 def answer_object(text: str) -> JsonObject:

@@ -12,18 +12,18 @@ from typing import Any, cast
 from clew.errors import InputError
 from clew.message import Json, JsonObject, Message, Native
 from clew.providers.formats import LIST_KEYS, WIRES, detect, wire_named
-from clew.providers.rules import Report, Scope
-from clew.providers.spans import Entry, Member, Taken, take_apart
+from clew.providers.rules import CheckReport, CheckScope
+from clew.providers.spans import ListEntry, ObjectMember, SplitJson, split_json
 from clew.providers.wire import Wire, as_entry
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BodySource:
     """What a body was read from: its value, and its text if it was read from text."""
 
     value: Json = None
     text: str | None = None
-    taken: Taken[Member] | Taken[Entry] | None = None
+    taken: SplitJson[ObjectMember] | SplitJson[ListEntry] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Body:
     """Every other field of the request, unchanged."""
     note: str = ""
     """A note on the detected wire format; empty if it was given or is certain."""
-    source: Source = field(default=Source(), compare=False, repr=False)
+    source: BodySource = field(default=BodySource(), compare=False, repr=False)
 
     @classmethod
     def parse(cls, given: bytes | Json | Mapping[str, Any] | Sequence[Any], wire: Wire | None = None) -> Body:
@@ -54,10 +54,10 @@ class Body:
         if isinstance(given, bytes):
             given = given.decode("utf-8", "surrogateescape")
         if isinstance(given, str):
-            value, taken = take_apart(given, LIST_KEYS)
-            source = Source(value, given, taken)
+            value, taken = split_json(given, LIST_KEYS)
+            source = BodySource(value, given, taken)
         else:
-            source = Source(cast(Json, given))
+            source = BodySource(cast(Json, given))
         if wire is not None:
             return _read(wire, source)
         guess = detect(source.value)
@@ -80,9 +80,9 @@ class Body:
             return source.text
         writer = _writer(source.text or "")
         match value, source.taken:
-            case list(), Taken(pieces=[Entry(), *_]) as taken:
+            case list(), SplitJson(pieces=[ListEntry(), *_]) as taken:
                 return taken.joined(list(self._item_texts(writer)))
-            case dict(), Taken(pieces=[Member(), *_]) as taken:
+            case dict(), SplitJson(pieces=[ObjectMember(), *_]) as taken:
                 return taken.joined(list(self._member_texts(value, taken.pieces, writer)))
             case _:
                 return _written(value, writer)
@@ -130,7 +130,7 @@ class Body:
                     yield _written(item, writer)
 
     def _member_texts(
-        self, value: JsonObject, members: Sequence[Member], writer: json.JSONEncoder
+        self, value: JsonObject, members: Sequence[ObjectMember], writer: json.JSONEncoder
     ) -> Iterator[str]:
         last = {member.key: member for member in members}
         for member in members:
@@ -148,7 +148,7 @@ class Body:
                 yield _written({key: value[key]}, writer)[1:-1]
 
 
-def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -> Report:
+def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -> CheckReport:
     """Return what a provider's API would refuse in a request body or a message list.
 
     ``wire`` names the format (anthropic, openai, responses, gemini); it is detected by default.
@@ -156,14 +156,14 @@ def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -
     format_ = wire_named(wire) if wire else Body.parse(request).wire
     if isinstance(request, Mapping):
         return format_.check(request)
-    return format_.check({format_.list_key: list(request)}, scope=Scope.MESSAGES)
+    return format_.check({format_.list_key: list(request)}, scope=CheckScope.MESSAGES)
 
 
-def _read(wire: Wire, source: Source) -> Body:
+def _read(wire: Wire, source: BodySource) -> Body:
     value = source.value
     pieces = source.taken.pieces if source.taken else ()
     if isinstance(value, list):
-        entries = [piece for piece in pieces if isinstance(piece, Entry)]
+        entries = [piece for piece in pieces if isinstance(piece, ListEntry)]
         return Body(wire, messages=_messages(wire, value, entries), source=source)
     if not isinstance(value, dict):
         raise InputError("a request body is an object, or a list of messages")
@@ -174,13 +174,13 @@ def _read(wire: Wire, source: Source) -> Body:
     if key in rest:
         system = (wire.parse_system(rest.pop(key)),)
     if _holds_messages(wire, value.get(wire.list_key)):
-        taken = {piece.key: piece.entries for piece in pieces if isinstance(piece, Member)}
+        taken = {piece.key: piece.entries for piece in pieces if isinstance(piece, ObjectMember)}
         listed = taken.get(wire.list_key)
         messages = _messages(wire, rest.pop(wire.list_key), listed.pieces if listed else ())
     return Body(wire, system, messages, rest, source=source)
 
 
-def _messages(wire: Wire, listed: Json, entries: Sequence[Entry]) -> tuple[Message, ...]:
+def _messages(wire: Wire, listed: Json, entries: Sequence[ListEntry]) -> tuple[Message, ...]:
     """Read the messages, with the text of each entry if it is known."""
     if entries:
         return tuple([_with_text(wire.parse_item(entry.value), entry.text) for entry in entries])

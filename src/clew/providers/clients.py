@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from clew.errors import InputError, MissingExtra, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.providers.api import Api
-from clew.providers.failures import broken_line, failure, line_errors, printable, untyped, without_keys
+from clew.providers.failures import (
+    connection_error,
+    connection_errors,
+    error_for_response,
+    safe_cause,
+    sdk_error,
+    without_keys,
+)
 from clew.providers.model import AsyncModel, Model
 from clew.providers.remote import PATIENCE, AsyncRemoteModel, Patience, RemoteModel
 from clew.tokens import model_named
@@ -244,16 +251,16 @@ class _Sdk:
         except self.module.APITimeoutError as cause:
             raise ModelTimeout("no answer in time") from cause
         except self.module.APIStatusError as cause:
-            error = failure(cause.status_code, cause.response.headers, cause.body, key)
-            raise error from printable(cause, key)
+            error = error_for_response(cause.status_code, cause.response.headers, cause.body, key)
+            raise error from safe_cause(cause, key)
         except self.module.APIError as cause:
             raise ModelFailed(without_keys(str(cause), key)) from cause
-        except line_errors() as cause:  # in the middle of a stream
-            raise broken_line(cause) from cause
+        except connection_errors() as cause:  # in the middle of a stream
+            raise connection_error(cause) from cause
         except self.no_key as cause:
             raise ModelRefused(without_keys(str(cause), key)) from cause
         except Exception as cause:  # noqa: BLE001 - any other failure of the SDK must reach the caller as a ModelError
-            raise untyped(cause, key) from printable(cause, key)
+            raise sdk_error(cause, key) from safe_cause(cause, key)
 
 
 def _sdk(api: ApiName) -> _Sdk:

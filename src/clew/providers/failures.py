@@ -55,7 +55,7 @@ class Length(NamedTuple):
     limit: int | None = None
 
 
-def told_length(code: str, message: str, fields: JsonObject) -> Length | None:
+def length_in_error(code: str, message: str, fields: JsonObject) -> Length | None:
     """Return the numbers in an error, or None if the error is not about length."""
     found = next(filter(None, (pattern.search(message) for pattern in _WORDED)), None)
     if found is None and code not in _CODES:
@@ -77,7 +77,7 @@ _KEY = re.compile(r"\bsk-[\w*.-]{6,}|(?<=Bearer )\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ErrorBody:
     """The contents of an error response, independent of the provider's layout."""
 
     message: str
@@ -86,13 +86,15 @@ class Complaint:
     fields: JsonObject = field(default_factory=dict)
 
 
-def failure(status: int, headers: Mapping[str, str], body: object, secret: str | None = None) -> ModelError:
+def error_for_response(
+    status: int, headers: Mapping[str, str], body: object, secret: str | None = None
+) -> ModelError:
     """Return clew's error for an error response, with the provider's message and without keys."""
-    told = _told(body)
+    told = _read_error(body)
     words = f"{status} {told.code}".rstrip()
     detail = f"{words}: {told.message}" if told.message else words
     detail = ellipsize(without_keys(one_line(detail), secret), _LONGEST_DETAIL)
-    length = told_length(told.code, told.message, told.fields)
+    length = length_in_error(told.code, told.message, told.fields)
     if length is not None or status == 413:
         return ContextTooLong(detail, *(length or ()))
     if told.code == "insufficient_quota":  # a 429 for which waiting does not help
@@ -104,16 +106,16 @@ def failure(status: int, headers: Mapping[str, str], body: object, secret: str |
     return ModelRefused(detail) if 400 <= status < 500 else ModelFailed(detail)
 
 
-def told_failure(value: JsonObject) -> ModelError:
+def error_in_body(value: JsonObject) -> ModelError:
     """Return the error of a response with status 200 whose body reports an error, as some servers send."""
     if not value.get("error"):
         return ModelFailed(f"the response has no answer, only {', '.join(sorted(value)) or 'no fields'}")
     code = as_object(value["error"]).get("code")
     status = 429 if code == "rate_limit_exceeded" else as_number(code)
-    return failure(int(status or 500), {}, value)
+    return error_for_response(int(status or 500), {}, value)
 
 
-def line_errors() -> tuple[type[Exception], ...]:
+def connection_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions that the SDKs' HTTP libraries raise if a connection breaks during an answer.
 
     Not every SDK version translates them, and the library differs between versions, so this looks at the
@@ -123,14 +125,14 @@ def line_errors() -> tuple[type[Exception], ...]:
     return tuple(library.HTTPError for library in libraries)
 
 
-def broken_line(cause: Exception) -> ModelError:
+def connection_error(cause: Exception) -> ModelError:
     """Return clew's error for a connection that broke during an answer."""
     if "Timeout" in type(cause).__name__:
         return ModelTimeout("the rest of the answer did not arrive in time")
     return ModelFailed(f"the connection broke during the answer ({type(cause).__name__})")
 
 
-def untyped(cause: Exception, secret: str | None) -> ModelError:
+def sdk_error(cause: Exception, secret: str | None) -> ModelError:
     """Return clew's error for an exception of an SDK that is not one of the SDK's own types."""
     told = ellipsize(without_keys(one_line(str(cause)), secret), _LONGEST_DETAIL)
     return ModelFailed(f"the SDK failed with {type(cause).__name__}: {told}")
@@ -143,21 +145,21 @@ def without_keys(text: str, secret: str | None = None) -> str:
     return _KEY.sub("[key]", text)
 
 
-def printable(cause: Exception, secret: str | None) -> Exception | None:
+def safe_cause(cause: Exception, secret: str | None) -> Exception | None:
     """Return the cause of an error, or None if a traceback with it would show the key."""
     return cause if not secret or secret not in str(cause) else None
 
 
-def _told(body: object) -> Complaint:
+def _read_error(body: object) -> ErrorBody:
     """Read an error body: an object, its ``error`` field alone (as one SDK gives it), or plain text."""
     if not isinstance(body, dict):
-        return Complaint(body if isinstance(body, str) else "")
+        return ErrorBody(body if isinstance(body, str) else "")
     inner: Json = body.get("error", body)
     if not isinstance(inner, dict):
-        return Complaint(as_text(inner))
+        return ErrorBody(as_text(inner))
     message = as_text(inner.get("message")) or as_text(inner.get("detail"))
     code = as_text(inner.get("code")) or as_text(inner.get("type"))
-    return Complaint(message, code, inner)
+    return ErrorBody(message, code, inner)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -14,14 +14,14 @@ PIECE_CHARS = 24
 """Characters of text in one streamed event."""
 
 
-class Dialect(Protocol):
+class FakeApi(Protocol):
     """The server side of one provider API."""
 
     @property
     def wire(self) -> Wire:
         """Return the format of its requests."""
 
-    def whole(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
+    def response(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
         """Return the body of an answer to the request; its ids are made from ``number``."""
 
     def stream(self, answer: JsonObject, request: JsonObject) -> Iterator[str]:
@@ -53,7 +53,7 @@ _ERRORS = {
 }
 
 
-class SpeakOpenai:
+class FakeOpenaiErrors:
     """Error responses of both APIs."""
 
     def error(self, status: int, message: str, code: str | None) -> JsonObject:

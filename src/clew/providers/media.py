@@ -11,7 +11,7 @@ from clew.providers.wire import only_texts, text_at
 # Only the plain form is parsed; a data URL with parameters is kept as a URL.
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z0-9.+-]+);base64,")
 
-_SOUNDS = {"mp3": "audio/mpeg", "wav": "audio/wav"}
+_AUDIO_TYPES = {"mp3": "audio/mpeg", "wav": "audio/wav"}
 
 
 def kind_of_type(media_type: str | None) -> Literal["image", "audio", "video", "document"]:
@@ -23,7 +23,7 @@ def kind_of_type(media_type: str | None) -> Literal["image", "audio", "video", "
             return "document"
 
 
-class Source(NamedTuple):
+class MediaSource(NamedTuple):
     """The contents of a medium: inline data with its type, or a URL."""
 
     media_type: str | None = None
@@ -31,12 +31,12 @@ class Source(NamedTuple):
     url: str | None = None
 
 
-def read_url(url: str | None) -> Source:
+def read_url(url: str | None) -> MediaSource:
     """Read a URL; a ``data:`` URL becomes its type and base64."""
     match = _DATA_URL.match(url) if url else None
     if match is None or url is None:
-        return Source(url=url)
-    return Source(match[1], url[match.end() :])
+        return MediaSource(url=url)
+    return MediaSource(match[1], url[match.end() :])
 
 
 def write_url(media: Media, assumed_type: str = "application/octet-stream") -> str | None:
@@ -46,18 +46,18 @@ def write_url(media: Media, assumed_type: str = "application/octet-stream") -> s
     return f"data:{media.media_type or assumed_type};base64,{media.data}"
 
 
-def read_sound(sound: JsonObject, trust: Trust, native: Native) -> Media | None:
+def read_audio(sound: JsonObject, trust: Trust, native: Native) -> Media | None:
     """Read ``{data, format}``."""
     if not only_texts(sound, "data", "format"):
         return None
     form = text_at(sound, "format")
-    media_type = _SOUNDS.get(form, f"audio/{form}") if form else None
+    media_type = _AUDIO_TYPES.get(form, f"audio/{form}") if form else None
     return Media("audio", media_type, text_at(sound, "data"), trust=trust, native=native)
 
 
-def write_sound(media: Media) -> JsonObject:
+def write_audio(media: Media) -> JsonObject:
     """Write ``{data, format}``."""
-    forms = {media_type: form for form, media_type in _SOUNDS.items()}
+    forms = {media_type: form for form, media_type in _AUDIO_TYPES.items()}
     form = forms.get(media.media_type or "", (media.media_type or "audio/wav").removeprefix("audio/"))
     return {"data": media.data, "format": form}
 

@@ -222,11 +222,11 @@ class StreamingModel(Protocol):
         """Send a whole request in that format; yield the pieces as they arrive, return the reply."""
 
 
-class Gathering(Protocol):
+class StreamAssembler(Protocol):
     """Assembles the events of a stream into the body of the equivalent non-streamed response."""
 
-    def take(self, event: JsonObject) -> Iterator[Piece]:
+    def add(self, event: JsonObject) -> Iterator[Piece]:
         """Add an event; yield the pieces of the answer in it."""
 
-    def whole(self) -> JsonObject:
+    def body(self) -> JsonObject:
         """Return the whole body; raise ``ModelFailed`` if the stream has not ended."""

@@ -64,10 +64,10 @@ def exchange(api: Api, body: JsonObject, patience: Patience) -> Generator[Send, 
         try:
             return api.reply(answer_object((yield send)))
         except ModelRefused as refused:
-            mended = api.mended(send.body, refused)
-            if mended is None:
+            repaired = api.repaired(send.body, refused)
+            if repaired is None:
                 raise
-            send = Send(mended)
+            send = Send(repaired)
         except (ModelBusy, ModelFailed) as error:
             failed += 1
             pause = patience.pause(error, failed)
@@ -99,13 +99,13 @@ def streamed(api: Api, body: JsonObject, patience: Patience, events: Events) -> 
     with closing(exchange(api, api.streaming(body), patience)) as steps:
         send = next(steps)
         while True:
-            gathering, shown = api.gathering(), False
+            assembler, shown = api.assembler(), False
             try:
                 for event in _bounded(events(send), send.body):
-                    for piece in gathering.take(event):
+                    for piece in assembler.add(event):
                         shown = True
                         yield piece
-                value = gathering.whole()
+                value = assembler.body()
             except ModelError as error:
                 if shown:
                     raise

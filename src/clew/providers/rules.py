@@ -17,10 +17,10 @@ from typing import Any, TypeVar, cast
 from clew.message import Json, JsonObject
 from clew.providers.shapes import as_text
 
-View = TypeVar("View")
+ViewT = TypeVar("ViewT")
 
 
-class Level(StrEnum):
+class RuleLevel(StrEnum):
     """How the API treats a violation."""
 
     REFUSE = "refuse"
@@ -37,7 +37,7 @@ class Unverified(StrEnum):
     REFUSE = "refuse"
 
 
-class Scope(StrEnum):
+class CheckScope(StrEnum):
     """How much of a request is being checked."""
 
     BODY = "body"
@@ -47,7 +47,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleFinding:
     """One violation of a rule, with its place."""
 
     where: str
@@ -57,16 +57,16 @@ class Finding:
     """The place in the API's own error message, if it differs: Anthropic counts merged messages."""
 
 
-Finder = Callable[[JsonObject], Iterable[Finding]]
+Finder = Callable[[JsonObject], Iterable[RuleFinding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ApiRule:
     """One requirement of an API."""
 
     id: str
     name: str
-    level: Level
+    level: RuleLevel
     source: str
     """The evidence: a recorded exchange, a specification, an issue."""
     advice: str
@@ -75,7 +75,7 @@ class Rule:
     """Yields the violations. Accepts any JSON object and never raises."""
     verified: bool = True
     """False if it is widely reported but neither recorded nor documented in a source."""
-    scope: Scope = Scope.MESSAGES
+    scope: CheckScope = CheckScope.MESSAGES
     """The part of a request that the rule needs."""
 
     @property
@@ -88,9 +88,9 @@ class Rule:
 class Violation:
     """A finding with its rule and its level in this check."""
 
-    rule: Rule
-    finding: Finding
-    level: Level
+    rule: ApiRule
+    finding: RuleFinding
+    level: RuleLevel
 
     def __str__(self) -> str:
         """Return one line with the rule, the place, the problem and what to do."""
@@ -99,7 +99,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """The result of a check."""
 
     violations: tuple[Violation, ...]
@@ -107,45 +107,45 @@ class Report:
     @property
     def refused(self) -> bool:
         """Whether the API would refuse the request."""
-        return any(violation.level is Level.REFUSE for violation in self.violations)
+        return any(violation.level is RuleLevel.REFUSE for violation in self.violations)
 
     @property
     def rule_ids(self) -> tuple[str, ...]:
         """Return the ids of the violated rules that refuse, each once, in order."""
-        refusing = (v.rule.id for v in self.violations if v.level is Level.REFUSE)
+        refusing = (v.rule.id for v in self.violations if v.level is RuleLevel.REFUSE)
         return tuple(dict.fromkeys(refusing))
 
 
-def in_order(*groups: Iterable[Rule]) -> tuple[Rule, ...]:
+def in_order(*groups: Iterable[ApiRule]) -> tuple[ApiRule, ...]:
     """Return rules sorted by id in natural order: A2, A2b, A10."""
     return tuple(sorted((rule for group in groups for rule in group), key=_counted))
 
 
-def _counted(rule: Rule) -> tuple[str, int, str]:
+def _counted(rule: ApiRule) -> tuple[str, int, str]:
     digits = "".join(filter(str.isdigit, rule.id))
     letter, _, part = rule.id.partition(digits)
     return letter, int(digits), part
 
 
 def check_body(
-    rules: Iterable[Rule],
+    rules: Iterable[ApiRule],
     body: JsonObject,
     unverified: Unverified = Unverified.WARN,
-    scope: Scope = Scope.BODY,
-) -> Report:
+    scope: CheckScope = CheckScope.BODY,
+) -> CheckReport:
     """Run every rule that applies to this scope."""
-    return Report(tuple(_violations(rules, _Checked(body), unverified, scope)))
+    return CheckReport(tuple(_violations(rules, _Checked(body), unverified, scope)))
 
 
 def _violations(
-    rules: Iterable[Rule], body: JsonObject, unverified: Unverified, scope: Scope
+    rules: Iterable[ApiRule], body: JsonObject, unverified: Unverified, scope: CheckScope
 ) -> Iterator[Violation]:
     for rule in rules:
-        if rule.scope is Scope.BODY and scope is Scope.MESSAGES:
+        if rule.scope is CheckScope.BODY and scope is CheckScope.MESSAGES:
             continue
         if not rule.verified and unverified is Unverified.OFF:
             continue
-        level = rule.level if rule.verified or unverified is Unverified.REFUSE else Level.WARN
+        level = rule.level if rule.verified or unverified is Unverified.REFUSE else RuleLevel.WARN
         for finding in rule.find(body):
             yield Violation(rule, finding, level)
 
@@ -160,16 +160,16 @@ class _Checked(dict[str, Json]):
         self.views: dict[Callable[..., Any], Any] = {}
 
 
-def once_per_check(make: Callable[[JsonObject], View]) -> Callable[[JsonObject], View]:
+def once_per_check(make: Callable[[JsonObject], ViewT]) -> Callable[[JsonObject], ViewT]:
     """Cache a function of the body for the duration of one check, because many rules use it."""
 
     @wraps(make)
-    def look(body: JsonObject) -> View:
+    def look(body: JsonObject) -> ViewT:
         if not isinstance(body, _Checked):
             return make(body)
         if make not in body.views:
             body.views[make] = make(body)
-        return cast(View, body.views[make])
+        return cast(ViewT, body.views[make])
 
     return look
 

@@ -53,7 +53,7 @@ class ScriptedModel:
         """Return the next line."""
         self.asked.append(ask)
         for line in self._lines:
-            return spoken(line, ask)
+            return play_line(line, ask)
         raise ScriptExhausted(
             f"question {len(self.asked)} has no line in the script ({ask.purpose}): {ask.instruction[:200]!r}"
         )
@@ -65,10 +65,10 @@ class ScriptedModel:
     def stream(self, body: JsonObject) -> Streamed:
         """Return the next line, word by word."""
         self.sent.append(body)
-        return in_pieces(self.ask(asked_by(Body.parse(body, ANTHROPIC))))
+        return stream_words(self.ask(ask_of_body(Body.parse(body, ANTHROPIC))))
 
 
-def in_pieces(reply: Reply) -> Streamed:
+def stream_words(reply: Reply) -> Streamed:
     """Yield an answer word by word, each with the whitespace before it; return the answer."""
     for found in re.finditer(r"\s*\S+|\s+$", reply.text):
         yield Piece(found[0])
@@ -92,7 +92,7 @@ class AsyncScriptedModel:
 _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
-def asked_by(body: Body) -> Ask:
+def ask_of_body(body: Body) -> Ask:
     """Convert a request body to an ``Ask``; a last message by the user becomes the instruction."""
     messages, instruction = body.messages, ""
     if messages and messages[-1].role is Role.USER:
@@ -101,7 +101,7 @@ def asked_by(body: Body) -> Ask:
     return Ask(messages=messages, instruction=instruction, system=body.system, max_output_tokens=limit)
 
 
-def spoken(line: Line, ask: Ask) -> Reply:
+def play_line(line: Line, ask: Ask) -> Reply:
     """Return the reply of a line, or raise its error."""
     match line:
         case str():

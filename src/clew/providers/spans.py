@@ -20,14 +20,14 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _scan = json.JSONDecoder().raw_decode
 
 
-class Entry(NamedTuple):
+class ListEntry(NamedTuple):
     """An entry of a list: its value and its original text."""
 
     value: Json
     text: str
 
 
-class Member(NamedTuple):
+class ObjectMember(NamedTuple):
     """A member of an object. If its value is a list under one of the requested keys, it is split too."""
 
     key: str
@@ -35,14 +35,14 @@ class Member(NamedTuple):
     """The text of the key up to the value: ``"messages": ``."""
     value: Json
     text: str
-    entries: Taken[Entry] | None
+    entries: SplitJson[ListEntry] | None
 
 
-Piece = TypeVar("Piece", Entry, Member)
+Piece = TypeVar("Piece", ListEntry, ObjectMember)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken(Generic[Piece]):
+class SplitJson(Generic[Piece]):
     """A list or object split into its pieces."""
 
     head: str
@@ -52,9 +52,9 @@ class Taken(Generic[Piece]):
     """The texts between the pieces."""
     tail: str
 
-    def within(self, before: str, after: str) -> Taken[Piece]:
+    def within(self, before: str, after: str) -> SplitJson[Piece]:
         """Return the same with more text around it."""
-        return Taken(before + self.head, self.pieces, self.gaps, self.tail + after)
+        return SplitJson(before + self.head, self.pieces, self.gaps, self.tail + after)
 
     def joined(self, texts: Sequence[str]) -> str:
         """Return the text with other texts in place of the pieces; extra ones are joined by the last gap."""
@@ -68,28 +68,32 @@ class Taken(Generic[Piece]):
         return "".join(out)
 
 
-def take_apart(text: str, keys: frozenset[str]) -> tuple[Json, Taken[Member] | Taken[Entry] | None]:
+def split_json(
+    text: str, keys: frozenset[str]
+) -> tuple[Json, SplitJson[ObjectMember] | SplitJson[ListEntry] | None]:
     """Parse JSON text; split its object or list, and the lists under ``keys`` of an object.
 
     For other values only the value is returned. Text that is not JSON raises ``NotJson`` with the position.
     """
     try:
-        return _take_apart(text, keys)
+        return _split_json(text, keys)
     except RecursionError as cause:
         raise NotJson("nested too deeply to read") from cause
     except ValueError as cause:  # not JSON, or an integer too long for Python to parse
         raise NotJson(str(cause)) from cause
 
 
-def _take_apart(text: str, keys: frozenset[str]) -> tuple[Json, Taken[Member] | Taken[Entry] | None]:
+def _split_json(
+    text: str, keys: frozenset[str]
+) -> tuple[Json, SplitJson[ObjectMember] | SplitJson[ListEntry] | None]:
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     match text[start : start + 1]:
         case "{":
-            members, end = _take_object(text, start, keys)
+            members, end = _split_object(text, start, keys)
             value: Json = {member.key: member.value for member in members.pieces}
             return value, members.within(text[:start], _rest(text, end))
         case "[":
-            entries, end = _take_list(text, start)
+            entries, end = _split_list(text, start)
             value = [entry.value for entry in entries.pieces]
             return value, entries.within(text[:start], _rest(text, end))
         case _:
@@ -106,8 +110,8 @@ def _rest(text: str, end: int) -> str:
     return text[end:]
 
 
-def _take_list(text: str, start: int) -> tuple[Taken[Entry], int]:
-    entries: list[Entry] = []
+def _split_list(text: str, start: int) -> tuple[SplitJson[ListEntry], int]:
+    entries: list[ListEntry] = []
     gaps: list[str] = []
     at = _skip(text, start + 1)
     head = text[start:at]
@@ -117,13 +121,13 @@ def _take_list(text: str, start: int) -> tuple[Taken[Entry], int]:
             at = _skip(text, _expect(text, at, ","))
             gaps.append(text[end:at])
         value, end = _scan(text, at)
-        entries.append(Entry(value, text[at:end]))
+        entries.append(ListEntry(value, text[at:end]))
         at = _skip(text, end)
-    return Taken(head, entries, gaps, text[end : at + 1]), at + 1
+    return SplitJson(head, entries, gaps, text[end : at + 1]), at + 1
 
 
-def _take_object(text: str, start: int, keys: frozenset[str]) -> tuple[Taken[Member], int]:
-    members: list[Member] = []
+def _split_object(text: str, start: int, keys: frozenset[str]) -> tuple[SplitJson[ObjectMember], int]:
+    members: list[ObjectMember] = []
     gaps: list[str] = []
     at = _skip(text, start + 1)
     head = text[start:at]
@@ -132,24 +136,24 @@ def _take_object(text: str, start: int, keys: frozenset[str]) -> tuple[Taken[Mem
         if members:
             at = _skip(text, _expect(text, at, ","))
             gaps.append(text[end:at])
-        member, end = _take_member(text, at, keys)
+        member, end = _split_member(text, at, keys)
         members.append(member)
         at = _skip(text, end)
-    return Taken(head, members, gaps, text[end : at + 1]), at + 1
+    return SplitJson(head, members, gaps, text[end : at + 1]), at + 1
 
 
-def _take_member(text: str, start: int, keys: frozenset[str]) -> tuple[Member, int]:
+def _split_member(text: str, start: int, keys: frozenset[str]) -> tuple[ObjectMember, int]:
     if text[start : start + 1] != '"':
         raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, start)
     key, at = _scan(text, start)
     at = _skip(text, _expect(text, _skip(text, at), ":"))
     label = text[start:at]
     if key in keys and text[at : at + 1] == "[":
-        entries, end = _take_list(text, at)
+        entries, end = _split_list(text, at)
         value: Json = [entry.value for entry in entries.pieces]
-        return Member(key, label, value, text[at:end], entries), end
+        return ObjectMember(key, label, value, text[at:end], entries), end
     value, end = _scan(text, at)
-    return Member(key, label, value, text[at:end], None), end
+    return ObjectMember(key, label, value, text[at:end], None), end
 
 
 def _skip(text: str, at: int) -> int:

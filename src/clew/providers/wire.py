@@ -27,7 +27,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.providers.rules import Report, Rule, Scope, Unverified, check_body
+from clew.providers.rules import ApiRule, CheckReport, CheckScope, Unverified, check_body
 from clew.providers.shapes import plain
 
 
@@ -61,9 +61,9 @@ class Wire:
     """Whether the list may be a plain string, which is one user message."""
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[ApiRule, ...]:
         """Return the rules that the API enforces."""
-        rules: tuple[Rule, ...] = import_module(self.rules_module).RULES
+        rules: tuple[ApiRule, ...] = import_module(self.rules_module).RULES
         return rules
 
     def parse(self, items: Iterable[Any]) -> list[Message]:
@@ -75,8 +75,11 @@ class Wire:
         return [item for message in messages for item in self.render_items(message)]
 
     def check(
-        self, body: Mapping[str, Any], unverified: Unverified = Unverified.WARN, scope: Scope = Scope.BODY
-    ) -> Report:
+        self,
+        body: Mapping[str, Any],
+        unverified: Unverified = Unverified.WARN,
+        scope: CheckScope = CheckScope.BODY,
+    ) -> CheckReport:
         """Check whether the provider's API would refuse this request body, and by which rules.
 
         Use ``Scope.MESSAGES`` if there is only the list: ``{wire.list_key: items}``. SDK objects in it are

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from clew.budget import DEFAULT, Limit, Policy
 from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
-from clew.message.text import escaped
+from clew.message.text import escape_tags
 from clew.request.assembled import Assembled, Offered
 from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, needed
 from clew.request.pieces import DATA_SOURCE
@@ -155,9 +155,9 @@ def _written(section: Section, pieces: Sequence[Piece], fence: Fence | None) -> 
         elif piece.own:
             yield piece.text
         elif section.heading:
-            yield f"## {escaped(piece.source)}\n{escaped(piece.text)}"
+            yield f"## {escape_tags(piece.source)}\n{escape_tags(piece.text)}"
         else:
-            yield escaped(piece.text)
+            yield escape_tags(piece.text)
 
 
 HEADINGS = "headings"

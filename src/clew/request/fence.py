@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from clew.errors import InputError
 from clew.message import Message, Part, Text, ToolResult, Trust
-from clew.message.text import escaped
+from clew.message.text import escape_tags
 
 TAG = "clew-data"
 ANNOUNCEMENT = (
@@ -42,7 +42,7 @@ class Fence:
 
     def around(self, text: str, source: str, trust: Trust) -> str:
         """Return a text between fences that state its source and trust."""
-        inside = escaped(text)
+        inside = escape_tags(text)
         about = f'from="{_attribute(source)}" trust="{trust.label}"'
         name = self.name(f"{about}\n{inside}")
         return f"<{name} {about}>\n{inside}\n</{name}>"
@@ -95,5 +95,5 @@ def _fenced_result(part: Part, fence: Fence) -> Part:
 
 def _attribute(source: str) -> str:
     """Return a source name that is safe inside a quoted attribute."""
-    plain = "".join(one if one.isprintable() and one not in '"<>&' else "_" for one in escaped(source))
+    plain = "".join(one if one.isprintable() and one not in '"<>&' else "_" for one in escape_tags(source))
     return plain if len(plain) <= _LONGEST_SOURCE else f"{plain[:_LONGEST_SOURCE]}…"

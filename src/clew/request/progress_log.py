@@ -21,7 +21,7 @@ from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
 from clew.log.protocol import StoredEvent
 from clew.message import Cite, Json, JsonObject, Trust
-from clew.message.text import escaped
+from clew.message.text import escape_tags
 from clew.request.sections import PLAN, Piece
 
 _LISTS = ("changed", "evidence", "open")
@@ -131,7 +131,7 @@ def progress_piece(past: Sequence[Checkpoint]) -> Piece | None:
     shown = past[-SHOWN:]
     left = len(past) - len(shown)
     more = [f"({left} earlier checkpoints are in the log.)"] if left else []
-    text = "\n".join([NOTE, *more, *(escaped(as_text(one)) for one in shown)])
+    text = "\n".join([NOTE, *more, *(escape_tags(as_text(one)) for one in shown)])
     return Piece(PLAN, text, SOURCE, Trust.SEMI_TRUSTED, own=True, cuttable=True)
 
 

@@ -35,7 +35,7 @@ from clew.log.protocol import Event
 from clew.message import Item, JsonObject, Role
 from clew.session.history import Compaction
 from clew.session.replay import region_of
-from clew.tokens import Model
+from clew.tokens import ModelInfo
 
 MOST_LEFT = 0.6
 """The share of the usable window up to which a target may be raised; chosen by hand."""
@@ -63,7 +63,7 @@ class Fitted:
 class Gauge:
     """Measures the window of one model under one policy."""
 
-    model: Model
+    model: ModelInfo
     policy: Policy
     window_tokens: int | None = None
     """Overrides the model's own window."""

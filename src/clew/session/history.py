@@ -15,7 +15,7 @@ from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
 from clew.log.protocol import Event, StoredEvent
 from clew.message import Json, JsonObject, Usage
-from clew.message.shape import shaped
+from clew.message.shape import check_fields
 from clew.secrets import mask, mask_json
 
 
@@ -94,7 +94,7 @@ def read_compaction(stored: StoredEvent) -> Compaction:
     body: dict[str, Any] = stored.event.body
     messages = COMPACTION.messages(stored.event.body)
     try:
-        return shaped(
+        return check_fields(
             Compaction(
                 stored.seq,
                 stored.event.time,

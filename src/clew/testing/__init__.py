@@ -1,8 +1,8 @@
 """Scripted models and provider servers, for offline tests of code built on clew."""
 
 from clew.providers.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted
-from clew.testing.extractive import Said, Told, claims_text, extractive, shown
-from clew.testing.server import Broken, HangUp, Request, ScriptedServer, ServerLine, Status
+from clew.testing.extractive import ShownMessage, SummaryClaim, claims_text, extractive, shown_messages
+from clew.testing.server import Broken, HangUp, ReceivedRequest, ScriptedServer, ServerLine, Status
 from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
 
 __all__ = [
@@ -12,17 +12,17 @@ __all__ = [
     "Broken",
     "HangUp",
     "Line",
-    "Request",
-    "Said",
+    "ReceivedRequest",
     "ScriptExhausted",
     "ScriptedModel",
     "ScriptedServer",
     "ServerLine",
+    "ShownMessage",
     "Status",
-    "Told",
+    "SummaryClaim",
     "bad_summariser",
     "claims_text",
     "extractive",
     "good_summariser",
-    "shown",
+    "shown_messages",
 ]

@@ -20,7 +20,7 @@ CHARS_PER_TOKEN = 3
 """A low estimate, so that the answer stays under its token limit."""
 
 
-class Said(NamedTuple):
+class ShownMessage(NamedTuple):
     """A message as shown to a summariser, with an id that it can cite."""
 
     id: str
@@ -28,7 +28,7 @@ class Said(NamedTuple):
     text: str
 
 
-class Told(NamedTuple):
+class SummaryClaim(NamedTuple):
     """A claim as a summariser writes it."""
 
     kind: ClaimKind
@@ -39,8 +39,8 @@ class Told(NamedTuple):
 def extractive(ask: Ask) -> Reply:
     """Answer with the first quotes that fit the token limit."""
     room = ask.max_output_tokens * CHARS_PER_TOKEN
-    claims: list[Told] = []
-    for claim in quotes(shown(ask)):
+    claims: list[SummaryClaim] = []
+    for claim in quotes(shown_messages(ask)):
         room -= len(claims_text([claim]))
         if room < 0:
             break
@@ -48,7 +48,7 @@ def extractive(ask: Ask) -> Reply:
     return Reply(said(Role.ASSISTANT, claims_text(claims)))
 
 
-def quotes(messages: Iterable[Said]) -> Iterator[Told]:
+def quotes(messages: Iterable[ShownMessage]) -> Iterator[SummaryClaim]:
     """Yield a claim for each message with text: its beginning, verbatim."""
     goal = True
     for message in messages:
@@ -60,7 +60,7 @@ def quotes(messages: Iterable[Said]) -> Iterator[Told]:
             kind, goal = (ClaimKind.GOAL if goal else ClaimKind.USER), False
         elif re.search(r"\b(?:error|failed|exception|traceback)\b", text, re.I):
             kind = ClaimKind.ERROR
-        yield Told(kind, text, (message.id,))
+        yield SummaryClaim(kind, text, (message.id,))
 
 
 def _opening(text: str) -> str:
@@ -71,7 +71,7 @@ def _opening(text: str) -> str:
     return (cut.rsplit(maxsplit=1)[0] if re.search(r"\s", cut) else cut[:-1]).strip()
 
 
-def claims_text(claims: Iterable[Told]) -> str:
+def claims_text(claims: Iterable[SummaryClaim]) -> str:
     """Return claims as the JSON text that summarisers are asked for."""
     listed: list[Json] = [
         {"kind": claim.kind.value, "text": claim.text, "sources": list(claim.sources)} for claim in claims
@@ -82,7 +82,7 @@ def claims_text(claims: Iterable[Told]) -> str:
 # Reading what was shown ------------------------------------------------------------------------------
 
 
-def shown(ask: Ask) -> list[Said]:
+def shown_messages(ask: Ask) -> list[ShownMessage]:
     """Return the messages that a request shows, with the ids it marks them with: ``[m12 user]``.
 
     If the request has a transcript or an index, only that is read. If it marks no messages, they are
@@ -95,8 +95,11 @@ def shown(ask: Ask) -> list[Said]:
     fenced = [read for text in texts if (read := read_fence(text)) is not None]
     marked = fenced[-1] if fenced else [one for text in texts for one in read_marks(text)]
     if marked:
-        return [Said(one.name, _role(one.speaker), one.text) for one in marked]
-    return [Said(f"m{i}", message.role, _words(message)) for i, message in enumerate(ask.messages, start=1)]
+        return [ShownMessage(one.name, _role(one.speaker), one.text) for one in marked]
+    return [
+        ShownMessage(f"m{i}", message.role, _words(message))
+        for i, message in enumerate(ask.messages, start=1)
+    ]
 
 
 def _role(speaker: str) -> Role:

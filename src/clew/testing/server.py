@@ -22,18 +22,18 @@ from typing import TypeAlias
 
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
 from clew.message import JsonObject
-from clew.providers import Body, Report
-from clew.providers.anthropic.fake import SpeakAnthropic
-from clew.providers.fake import Dialect
+from clew.providers import Body, CheckReport
+from clew.providers.anthropic.fake import FakeAnthropic
+from clew.providers.fake import FakeApi
 from clew.providers.model import Ask
-from clew.providers.openai_chat.fake import SpeakChat
-from clew.providers.openai_responses.fake import SpeakResponses
-from clew.providers.scripted import Line, ScriptExhausted, asked_by, spoken
+from clew.providers.openai_chat.fake import FakeOpenaiChat
+from clew.providers.openai_responses.fake import FakeOpenaiResponses
+from clew.providers.scripted import Line, ScriptExhausted, ask_of_body, play_line
 
-DIALECTS: dict[str, Dialect] = {
-    "/messages": SpeakAnthropic(),
-    "/chat/completions": SpeakChat(),
-    "/responses": SpeakResponses(),
+FAKE_APIS: dict[str, FakeApi] = {
+    "/messages": FakeAnthropic(),
+    "/chat/completions": FakeOpenaiChat(),
+    "/responses": FakeOpenaiResponses(),
 }
 """APIs by the end of the path, because gateways and clouds put their own prefix in front."""
 
@@ -70,15 +70,15 @@ ServerLine: TypeAlias = Line | Status | HangUp | Broken
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReceivedRequest:
     """A request that the server received."""
 
     path: str
     headers: Mapping[str, str]
     """Names in lower case."""
     raw: bytes
-    dialect: Dialect = field(repr=False)
-    """The API it was sent to."""
+    fake: FakeApi = field(repr=False)
+    """The fake of the API it was sent to."""
 
     @property
     def body(self) -> JsonObject:
@@ -92,11 +92,11 @@ class Request:
     @property
     def ask(self) -> Ask:
         """Return the request as an ``Ask``; a last message by the user is the instruction."""
-        return asked_by(Body.parse(self.body, self.dialect.wire))
+        return ask_of_body(Body.parse(self.body, self.fake.wire))
 
-    def check(self) -> Report:
+    def check(self) -> CheckReport:
         """Report whether the real API would refuse it."""
-        return self.dialect.wire.check(self.body)
+        return self.fake.wire.check(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ScriptedServer:
 
     def __init__(self, *lines: ServerLine, strict: bool = True) -> None:
         """Take the lines. A strict server refuses what the real API refuses, without using up a line."""
-        self.requests: list[Request] = []
+        self.requests: list[ReceivedRequest] = []
         self.strict = strict
         self._lines: Iterator[ServerLine] = iter(lines)
         self._exhausted: ScriptExhausted | None = None
@@ -152,35 +152,35 @@ class ScriptedServer:
         if self._exhausted is not None and error is None:
             raise self._exhausted
 
-    def answer(self, request: Request) -> _Response | None:
+    def answer(self, request: ReceivedRequest) -> _Response | None:
         """Return the response to a request, or None to close the connection."""
         with self._turn:
             self.requests.append(request)
             number = len(self.requests)
             if self.strict and (report := request.check()).refused:
-                return _error(request.dialect, Status(400, str(report.violations[0])))
+                return _error(request.fake, Status(400, str(report.violations[0])))
             line = next(self._lines, None)
             if line is None:
                 self._exhausted = ScriptExhausted(f"request {number} has no line in the script")
-                return _error(request.dialect, Status(500, str(self._exhausted)))
+                return _error(request.fake, Status(500, str(self._exhausted)))
         return self._spoken(line, request, number)
 
-    def _spoken(self, line: ServerLine, request: Request, number: int) -> _Response | None:
+    def _spoken(self, line: ServerLine, request: ReceivedRequest, number: int) -> _Response | None:
         if isinstance(line, HangUp):
             return None
         if isinstance(line, Status):
-            return _error(request.dialect, line)
+            return _error(request.fake, line)
         try:
-            reply = spoken(line.line if isinstance(line, Broken) else line, request.ask)
+            reply = play_line(line.line if isinstance(line, Broken) else line, request.ask)
         except ModelTimeout:
             self.closing.wait()
             return None
         except ModelError as error:
-            return _error(request.dialect, _status_of(error, request.dialect))
+            return _error(request.fake, _status_of(error, request.fake))
         body = request.body
-        answer = request.dialect.whole(reply, body, number)
+        answer = request.fake.response(reply, body, number)
         if body.get("stream"):
-            return _streamed(list(request.dialect.stream(answer, body)), line)
+            return _streamed(list(request.fake.stream(answer, body)), line)
         return _Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
 
 
@@ -192,25 +192,25 @@ def _streamed(events: list[str], line: ServerLine) -> _Response:
     return _Response(200, headers, "".join(events[: line.events]).encode(), 1, line.silent)
 
 
-def _status_of(error: ModelError, dialect: Dialect) -> Status:
+def _status_of(error: ModelError, fake: FakeApi) -> Status:
     """Return the HTTP response that a client translates to this error."""
     match error:
         case ModelBusy(retry_after=seconds):
             headers = {} if seconds is None else {"retry-after": str(seconds)}
             return Status(429, error.detail or "busy", headers=headers)
         case ContextTooLong(tokens=tokens, limit=limit):
-            code = None if dialect.wire.name == "anthropic" else "context_length_exceeded"
-            return Status(400, dialect.too_long(tokens or 200_001, limit or 200_000), code)
+            code = None if fake.wire.name == "anthropic" else "context_length_exceeded"
+            return Status(400, fake.too_long(tokens or 200_001, limit or 200_000), code)
         case ModelRefused():
             return Status(400, error.detail or "refused")
         case _:
             return Status(500, error.detail or "failed")
 
 
-def _error(dialect: Dialect, status: Status) -> _Response:
+def _error(fake: FakeApi, status: Status) -> _Response:
     text = status.text
     if text is None:
-        text = json.dumps(dialect.error(status.status, status.message, status.code))
+        text = json.dumps(fake.error(status.status, status.message, status.code))
     kind = "application/json" if status.text is None else "text/html"
     return _Response(status.status, {"content-type": kind, **status.headers}, text.encode())
 
@@ -222,12 +222,12 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
             path = self.path.partition("?")[0]
-            dialect = next((one for ending, one in DIALECTS.items() if path.endswith(ending)), None)
-            if dialect is None:
+            fake = next((one for ending, one in FAKE_APIS.items() if path.endswith(ending)), None)
+            if fake is None:
                 self.send_error(404)
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
-            response = server.answer(Request(path, headers, raw, dialect))
+            response = server.answer(ReceivedRequest(path, headers, raw, fake))
             if response is None:
                 self.close_connection = True
                 return

@@ -3,14 +3,14 @@
 from clew.tokens.calibrate import Calibration
 from clew.tokens.counter import TokenCounter, counter_for
 from clew.tokens.families import FAMILIES, Family, Tally
-from clew.tokens.models import UNKNOWN, Model, model_named, models
+from clew.tokens.models import UNKNOWN, ModelInfo, model_named, models
 
 __all__ = [
     "FAMILIES",
     "UNKNOWN",
     "Calibration",
     "Family",
-    "Model",
+    "ModelInfo",
     "Tally",
     "TokenCounter",
     "counter_for",

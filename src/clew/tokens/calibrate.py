@@ -18,16 +18,16 @@ from clew.errors import InputError
 from clew.message import JsonObject
 from clew.tokens.families import KINDS, Family, Scale, Tally
 
-UNSURE: Scale = (0.12, 0.25, 0.20, 0.35, 0.50, 0.50)
+INITIAL_DEVIATION: Scale = (0.12, 0.25, 0.20, 0.35, 0.50, 0.50)
 """The standard deviation of each factor before the first report, relative to the factor (chosen by hand)."""
 FORGETTING = 0.005
 """Standard deviation added to each factor per report, to follow a changed tokenizer (chosen by hand)."""
 ESTIMATE_NOISE = 0.04
 """The relative error of an estimate that no factor can correct; measured by ``bench/tokens.py``."""
 EXACT_NOISE = 0.005
-WIDEST_SURPRISE = 3.0
+MAX_DEVIATIONS = 3.0
 """The error of a report is limited to this many standard deviations."""
-FURTHEST = 4.0
+MAX_FACTOR = 4.0
 """A factor stays between its initial value divided by this and multiplied by this (chosen by hand)."""
 
 
@@ -40,7 +40,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class CalibratedScale:
     """A calibrated scale: a factor for each of ``KINDS``, and the number of reports it is based on."""
 
     factors: tuple[Factor, ...]
@@ -54,13 +54,13 @@ class Learnt:
 
 
 @cache
-def before_reports(family: Family) -> Learnt:
+def before_reports(family: Family) -> CalibratedScale:
     """Return the scale of a family before any report."""
-    pairs = zip(family.scale, UNSURE, strict=True)
-    return Learnt(tuple(Factor(value, (value * unsure) ** 2) for value, unsure in pairs))
+    pairs = zip(family.scale, INITIAL_DEVIATION, strict=True)
+    return CalibratedScale(tuple(Factor(value, (value * unsure) ** 2) for value, unsure in pairs))
 
 
-def learn(family: Family, known: Learnt, counted: Tally, reported: int) -> Learnt:
+def learn(family: Family, known: CalibratedScale, counted: Tally, reported: int) -> CalibratedScale:
     """Return the scale updated with one report; an empty or impossible report changes nothing."""
     if reported <= 0 or not any(counted.kinds):
         return known
@@ -68,26 +68,26 @@ def learn(family: Family, known: Learnt, counted: Tally, reported: int) -> Learn
     noise = ESTIMATE_NOISE * (expected - counted.known) + EXACT_NOISE * counted.known + 1.0
     doubt = (f.variance * n * n for f, n in zip(known.factors, counted.kinds, strict=True))
     spread = noise**2 + sum(doubt)
-    limit = WIDEST_SURPRISE * math.sqrt(spread)
+    limit = MAX_DEVIATIONS * math.sqrt(spread)
     surprise = max(-limit, min(limit, reported - expected))
     factors = []
     for start, factor, amount in zip(
         before_reports(family).factors, known.factors, counted.kinds, strict=True
     ):
         gain = factor.variance * amount / spread
-        value = max(start.value / FURTHEST, min(start.value * FURTHEST, factor.value + gain * surprise))
+        value = max(start.value / MAX_FACTOR, min(start.value * MAX_FACTOR, factor.value + gain * surprise))
         variance = factor.variance * (1.0 - gain * amount) + (start.value * FORGETTING) ** 2
         factors.append(Factor(value, min(start.variance, variance)))
-    return Learnt(tuple(factors), known.reports + 1)
+    return CalibratedScale(tuple(factors), known.reports + 1)
 
 
 @dataclass(slots=True)
 class Calibration:
     """Calibrated scales by family; save them across sessions with ``to_json`` and ``from_json``."""
 
-    learnt: dict[str, Learnt] = field(default_factory=dict)
+    learnt: dict[str, CalibratedScale] = field(default_factory=dict)
 
-    def of(self, family: Family) -> Learnt:
+    def of(self, family: Family) -> CalibratedScale:
         """Return the current scale of a family."""
         return self.learnt.get(family.name) or before_reports(family)
 
@@ -114,8 +114,8 @@ class Calibration:
             raise InputError("this is not a token calibration") from cause
 
 
-def _learnt(entry: Mapping[str, Any]) -> Learnt:
+def _learnt(entry: Mapping[str, Any]) -> CalibratedScale:
     factors = tuple(Factor(**entry["factors"][kind]) for kind in KINDS)
     if not all(0 < factor.value < math.inf and 0 <= factor.variance < math.inf for factor in factors):
         raise ValueError("a factor must be above zero")
-    return Learnt(factors, int(entry["reports"]))
+    return CalibratedScale(factors, int(entry["reports"]))

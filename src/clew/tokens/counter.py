@@ -24,9 +24,9 @@ from clew.message import (
 from clew.tokens.calibrate import Calibration
 from clew.tokens.estimate import estimate
 from clew.tokens.exact import BytePairs, available
-from clew.tokens.families import FAMILIES, NOTHING, OTHER, Family, Tally, total
+from clew.tokens.families import EMPTY_TALLY, FAMILIES, OTHER, Family, Tally, total
 from clew.tokens.images import UNKNOWN_IMAGE_TOKENS, image_size
-from clew.tokens.models import Model, model_named
+from clew.tokens.models import ModelInfo, model_named
 
 
 class Tokenizer(Protocol):
@@ -94,13 +94,13 @@ BYTES_PER_TOKEN = {"document": 25, "audio": 500, "video": 1_000, "file": 25}
 second of audio of 16 kB, 250 for a second of video of 250 kB."""
 UNKNOWN_MEDIA_TOKENS = 2_000
 """For media given by URL or file id (chosen by hand)."""
-SEAL_CHARS = 250
+SIGNATURE_CHARS = 250
 """The length of a signature of the shortest thinking block, in base64 characters."""
 CHARS_PER_HIDDEN_TOKEN = 5.0
 """Signature characters per token of thinking. Both numbers were measured on Claude and assumed for others."""
 
 
-class Balance:
+class MessageWeigher:
     """Computes the tallies of messages for one family, with a function for texts."""
 
     def __init__(self, family: Family, weigh_text: Callable[[str], Tally]) -> None:
@@ -138,7 +138,7 @@ class Balance:
             case Media():
                 yield self._media(part)
             case Compacted(text=text, encrypted=encrypted):
-                yield self.weigh_text(text) if text else _sealed(encrypted or "")
+                yield self.weigh_text(text) if text else _hidden_tokens(encrypted or "")
             case ApprovalRequest() | ApprovalAnswer() | Unknown():
                 yield self._message
                 yield self.weigh_text(_as_json(part))
@@ -152,7 +152,7 @@ class Balance:
         the signature holds all of it, and has five characters for each hidden token.
         """
         said = self.weigh_text(part.text)
-        sealed = _sealed(part.signature or "")
+        sealed = _hidden_tokens(part.signature or "")
         return max(said, sealed, key=lambda tally: tally.tokens(self.family.scale))
 
     def _media(self, part: Media) -> Tally:
@@ -175,9 +175,9 @@ def _plain(data: str) -> str:
         return data
 
 
-def _sealed(data: str) -> Tally:
-    hidden = (len(data) - SEAL_CHARS) / CHARS_PER_HIDDEN_TOKEN
-    return Tally(known=hidden) if hidden > 0 else NOTHING
+def _hidden_tokens(data: str) -> Tally:
+    hidden = (len(data) - SIGNATURE_CHARS) / CHARS_PER_HIDDEN_TOKEN
+    return Tally(known=hidden) if hidden > 0 else EMPTY_TALLY
 
 
 def _as_json(part: ApprovalRequest | ApprovalAnswer | Unknown) -> str:
@@ -212,7 +212,7 @@ class TokenCounter:
         self._learnt = self.calibration.learnt.get(family.name)
         self._scale = self.calibration.of(family).scale
         self._texts: TextCache[Tally] = TextCache()
-        self._balance = Balance(family, self.weigh_text)
+        self._balance = MessageWeigher(family, self.weigh_text)
 
     def count_text(self, text: str) -> int:
         """Return the tokens of a text on its own: at least 1 unless it is empty."""
@@ -264,7 +264,7 @@ class TokenCounter:
 
 
 def counter_for(
-    model: str | Model, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
+    model: str | ModelInfo, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
 ) -> TokenCounter:
     """Return a counter for a model: exact if its tokenizer is installed, estimated otherwise.
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter, mul
 from typing import Literal, NamedTuple
 
-from clew.tokens.families import NOTHING, Tally
+from clew.tokens.families import EMPTY_TALLY, Tally
 
 _LETTERS = string.ascii_letters.encode()
 _DIGITS = string.digits.encode()
@@ -63,7 +63,7 @@ SCRIPT = _view(
     (range(0xEA, 0xEE), b"n"),  # hangul
     (b"\xee\xf0\xf1\xf2\xf3\xf4", b"e"),  # emoji
 )
-AS_IT_IS = bytes(range(256))
+RAW_BYTES = bytes(range(256))
 
 
 class Feature(NamedTuple):
@@ -113,8 +113,8 @@ OTHER_FEATURES = (
     Feature("scripts", SCRIPT, b"i", 0.41),
     Feature("scripts", SCRIPT, b"o", 0.45),
     # Vietnamese vowels are part of Latin words, but share their first byte with Georgian.
-    Feature("scripts", AS_IT_IS, b"\xe1\xba", -0.45),
-    Feature("scripts", AS_IT_IS, b"\xe1\xbb", -0.45),
+    Feature("scripts", RAW_BYTES, b"\xe1\xba", -0.45),
+    Feature("scripts", RAW_BYTES, b"\xe1\xbb", -0.45),
     Feature("scripts", SCRIPT, b"e", 2.41),
 )
 
@@ -152,7 +152,7 @@ _ANY = _reading(ASCII_FEATURES + OTHER_FEATURES)
 def estimate(text: str) -> Tally:
     """Return the estimated o200k_base tokens of ``text``, by kind."""
     if not text:
-        return NOTHING
+        return EMPTY_TALLY
     views, weights = _ASCII if text.isascii() else _ANY
     padded = _padded(text)
     counts: list[int] = []

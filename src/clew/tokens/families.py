@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from clew.tokens.images import ImageRule, flat, openai_tiles, patches
+from clew.tokens.images import ImageRule, flat_rate, openai_tiles, patches
 
 Scale: TypeAlias = tuple[float, float, float, float, float, float]
 """One number for each of ``KINDS``, in that order."""
@@ -64,7 +64,7 @@ class Tally(NamedTuple):
         )
 
 
-NOTHING = Tally()
+EMPTY_TALLY = Tally()
 
 
 def total(tallies: Iterable[Tally]) -> Tally:
@@ -123,7 +123,7 @@ FAMILIES = {
         # The tokenizer introduced with Opus 4.7. Its framing is assumed to be unchanged.
         Family("claude-4.7", (1.61, 0.59, 1.69, 1.52, 1.87, 1.0), _CLAUDE, patches(28, 2576, 4784)),
         # CJK and other scripts were not in the measured sessions.
-        Family("gemini", (0.96, 1.27, 1.31, 1.0, 1.0, 1.0), Framing(1, 8, 8), flat(1120)),
+        Family("gemini", (0.96, 1.27, 1.31, 1.0, 1.0, 1.0), Framing(1, 8, 8), flat_rate(1120)),
         Family("other", (1.0, 1.0, 1.0, 1.0, 1.0, 1.0), _CHAT, patches(28, 1568, 1568)),
     )
 }

@@ -40,7 +40,7 @@ def patches(side: int, longest_edge: int, most: int) -> ImageRule:
     return tokens
 
 
-def flat(each: int) -> ImageRule:
+def flat_rate(each: int) -> ImageRule:
     """Return Gemini 3's rule: every image costs the same."""
     return lambda _: each
 

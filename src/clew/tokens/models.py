@@ -18,7 +18,7 @@ from clew.tokens.families import FAMILIES
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelInfo:
     """The facts clew has about a model. Prices are US dollars per million tokens, None if unknown."""
 
     id: str
@@ -54,7 +54,7 @@ class Model:
         return max(0, room if self.max_input_tokens is None else min(room, self.max_input_tokens))
 
 
-UNKNOWN = Model("unknown", window_tokens=128_000, max_output_tokens=8_192, tokenizer="other", known=False)
+UNKNOWN = ModelInfo("unknown", window_tokens=128_000, max_output_tokens=8_192, tokenizer="other", known=False)
 """Assumed for an unknown model: a common window size, and no price."""
 
 # A model's name may have a route or cloud in front, and a revision, variant or date behind it.
@@ -66,7 +66,7 @@ _LONGEST_NAME = 500
 _DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|latest|preview)$")
 
 
-def models(extra: Path | None = None) -> dict[str, Model]:
+def models(extra: Path | None = None) -> dict[str, ModelInfo]:
     """Return all models by id: clew's own table, overridden by the file of ``CLEW_MODELS``, then ``extra``.
 
     Each file is read once per process.
@@ -83,7 +83,7 @@ def prices_date() -> str:
     return str(tomllib.loads(text)["date"])
 
 
-def model_named(name: str, extra: Path | None = None) -> Model:
+def model_named(name: str, extra: Path | None = None) -> ModelInfo:
     """Return the model with this name, in any of its usual spellings.
 
     The name may have a provider in front (``openrouter/anthropic/...``, ``us.anthropic...``), a revision or a
@@ -114,15 +114,15 @@ def _undated(name: str) -> str:
 
 
 @cache
-def _load(*overlays: Path | None) -> dict[str, Model]:
-    table: dict[str, Model] = {}
+def _load(*overlays: Path | None) -> dict[str, ModelInfo]:
+    table: dict[str, ModelInfo] = {}
     for path in (Path(__file__).with_name("models.toml"), *overlays):
         if path is not None:
             _lay_over(table, path)
     return table
 
 
-def _lay_over(table: dict[str, Model], path: Path) -> None:
+def _lay_over(table: dict[str, ModelInfo], path: Path) -> None:
     """Add a file's models to the table; for an existing id, only the fields in the file change."""
     import tomllib
 
@@ -136,11 +136,11 @@ def _lay_over(table: dict[str, Model], path: Path) -> None:
         raise InputError(f"{path} is not a table of models: {cause}") from cause
 
 
-def _model(table: dict[str, Model], name: str, entry: dict[str, Any]) -> Model:
+def _model(table: dict[str, ModelInfo], name: str, entry: dict[str, Any]) -> ModelInfo:
     like = entry.pop("like", name)
     if like != name and like not in table:
         raise ValueError(f"{name} is said to be like {like}, which is not there")
-    model = replace(table[like], id=name, **entry) if like in table else Model(id=name, **entry)
+    model = replace(table[like], id=name, **entry) if like in table else ModelInfo(id=name, **entry)
     if model.tokenizer not in FAMILIES:
         raise ValueError(
             f"{name} has an unknown tokenizer {model.tokenizer!r}, not one of {', '.join(FAMILIES)}"

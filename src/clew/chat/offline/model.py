@@ -22,7 +22,7 @@ from clew.message import (
     said,
 )
 from clew.providers.model import Reply, Stop, Streamed
-from clew.providers.scripted import in_pieces
+from clew.providers.scripted import stream_words
 from clew.rules.rule import Pin
 from clew.session import Session
 
@@ -132,7 +132,7 @@ class OfflineModel:
         counter = self._session.counter
         usage = Usage(self._session.tokens, counter.count(message))
         stop = Stop.TOOL_CALL if any(message.calls) else Stop.END
-        return in_pieces(Reply(message, stop, usage))
+        return stream_words(Reply(message, stop, usage))
 
 
 def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = ()) -> Message:

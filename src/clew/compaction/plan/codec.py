@@ -10,7 +10,7 @@ from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Ru
 from clew.compaction.plan.render import digest_message
 from clew.errors import StoreDamaged
 from clew.message import Cite, Json, JsonObject, Message, Trust
-from clew.message.shape import shaped
+from clew.message.shape import check_fields
 
 _LABELS = {trust.label: trust for trust in Trust}
 
@@ -53,7 +53,7 @@ def plan_from_json(value: JsonObject, messages: Sequence[Message]) -> Plan:
     """Read back what ``plan_to_json`` wrote; ``messages`` are those of ``shown_messages``."""
     body: dict[str, Any] = value
     try:
-        return shaped(
+        return check_fields(
             Plan(
                 tuple(_operation(one, messages) for one in body["operations"]),
                 body["tokens_before"],
@@ -114,7 +114,7 @@ def digest_from_json(value: JsonObject) -> Digest:
     """Read back what ``digest_to_json`` wrote."""
     body: dict[str, Any] = value
     try:
-        return shaped(
+        return check_fields(
             Digest(
                 body["id"],
                 body["level"],

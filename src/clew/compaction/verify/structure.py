@@ -14,8 +14,8 @@ from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.wording import ELISION
 from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
-from clew.providers import Choices, Scope, Wire, convert
-from clew.providers import Level as Refusal
+from clew.providers import CheckScope, ConversionOptions, Wire, convert
+from clew.providers import RuleLevel as Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +235,8 @@ def _wire(case: VerificationContext) -> Iterator[Finding]:
 
 def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
     """Return the wire rules that messages break, without repairing anything, which would hide the cause."""
-    report = wire.check(convert(messages, wire, Choices(repair=False)).body, scope=Scope.MESSAGES)
+    report = wire.check(
+        convert(messages, wire, ConversionOptions(repair=False)).body, scope=CheckScope.MESSAGES
+    )
     refusing = (found for found in report.violations if found.level is Refusal.REFUSE)
     return {found.rule.id: str(found) for found in reversed(list(refusing))}

@@ -15,7 +15,7 @@ from clew.memory.notes.note import LIVE, Category, Note, Priority, Scope, Status
 from clew.memory.notes.rules import AUTHORITY, note_values
 from clew.memory.terms import stem, stop_words, surface
 from clew.message import Item, Json, JsonObject, Text, ToolCall, Trust, words
-from clew.message.text import escaped
+from clew.message.text import escape_tags
 from clew.tokens import TokenCounter, counter_for
 
 TAG_SCORE = 3.0
@@ -192,7 +192,7 @@ def note_line(note: Note) -> str:
 
 def held(text: str) -> str:
     """Return text that cannot leave its list entry or close the block."""
-    return escaped(text).replace("\n", "\n  ")
+    return escape_tags(text).replace("\n", "\n  ")
 
 
 CAP_TOKENS = 500

@@ -19,7 +19,7 @@ from clew.providers.api import (
     with_room_to_think,
     without_refused,
 )
-from clew.providers.failures import told_failure
+from clew.providers.failures import error_in_body
 from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.shapes import as_object, as_text
 from clew.providers.wire import Wire
@@ -82,12 +82,12 @@ class AnthropicMessages:
         """Read a response."""
         content = value.get("content")
         if not isinstance(content, list):
-            raise told_failure(value)
+            raise error_in_body(value)
         message = ANTHROPIC.parse_item({"role": "assistant", "content": content})
         stop = _STOPS.get(as_text(value.get("stop_reason")), Stop.OTHER)
         return Reply(message, stop, _usage(as_object(value.get("usage"))))
 
-    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+    def repaired(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Drop the temperature or the schema, if the refusal names it."""
         return without_refused(body, refused, ("temperature", "output_config"))
 
@@ -100,9 +100,9 @@ class AnthropicMessages:
         """Return the body with streaming turned on."""
         return {**body, "stream": True}
 
-    def gathering(self) -> AnthropicGathering:
+    def assembler(self) -> AnthropicAssembler:
         """Return an assembler for one streamed message."""
-        return AnthropicGathering()
+        return AnthropicAssembler()
 
 
 def _output(ask: Ask, given: JsonObject) -> JsonObject:
@@ -132,7 +132,7 @@ _GROWING = {
 }
 
 
-class AnthropicGathering:
+class AnthropicAssembler:
     """Assembles the events from ``message_start`` to ``message_stop``."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class AnthropicGathering:
         self._grown: dict[int, dict[str, list[str]]] = {}
         self._ended = False
 
-    def take(self, event: JsonObject) -> Iterator[Piece]:
+    def add(self, event: JsonObject) -> Iterator[Piece]:
         """Add an event; yield its text or thinking, if any."""
         match event.get("type"):
             case "message_start":
@@ -169,7 +169,7 @@ class AnthropicGathering:
         if kind in ("text_delta", "thinking_delta"):
             yield Piece(more, kind == "thinking_delta")
 
-    def whole(self) -> JsonObject:
+    def body(self) -> JsonObject:
         """Return the whole message; raise ``ModelFailed`` if the stream has not ended."""
         if not self._ended:
             raise ModelFailed("the answer broke off before its end")

@@ -30,12 +30,12 @@ _ERRORS = {
 }
 
 
-class SpeakAnthropic:
+class FakeAnthropic:
     """``/v1/messages``."""
 
     wire: Wire = ANTHROPIC
 
-    def whole(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
+    def response(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
         """Return a message."""
         content = as_object(ANTHROPIC.render_items(reply.message)[0])["content"]
         if isinstance(content, str):

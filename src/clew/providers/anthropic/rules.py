@@ -15,14 +15,14 @@ from clew.providers.anthropic.rules_walk import (
     SERVER_CALLS,
     Block,
     Inner,
-    Turn,
+    MergedTurn,
     blocks,
     inner_blocks,
     is_server_result,
     is_server_side,
     turns,
 )
-from clew.providers.rules import Finding, Level, Rule, in_order
+from clew.providers.rules import ApiRule, RuleFinding, RuleLevel, in_order
 from clew.providers.shapes import as_object, as_text
 from clew.tokens.images import image_size
 
@@ -39,7 +39,7 @@ def _images(body: JsonObject) -> list[Block | Inner]:
     return [*outer, *(inner for inner in inner_blocks(body) if inner.value.get("type") == "image")]
 
 
-def large_images(body: JsonObject) -> Iterator[Finding]:
+def large_images(body: JsonObject) -> Iterator[RuleFinding]:
     """A11: an image with too many pixels or bytes."""
     images = _images(body)
     many = len(images) > MANY_IMAGES
@@ -47,23 +47,23 @@ def large_images(body: JsonObject) -> Iterator[Finding]:
     for image in images:
         text = as_text(as_object(image.value.get("source")).get("data"))
         if len(text) > MAX_IMAGE_CHARACTERS:
-            yield Finding(
+            yield RuleFinding(
                 image.where, f"{len(text):,} characters of base64, {MAX_IMAGE_CHARACTERS:,} are allowed"
             )
         size = image_size(text) if text else None
         if size and max(size) > limit:
             reason = f" in a request of {len(images)} images" if many else ""
-            yield Finding(
+            yield RuleFinding(
                 image.where, f"{size.width} × {size.height} pixels, {limit} a side are allowed{reason}"
             )
 
 
-def large_request(body: JsonObject) -> Iterator[Finding]:
+def large_request(body: JsonObject) -> Iterator[RuleFinding]:
     """A11b: a request with too many bytes, estimated from below."""
     size = sum(_text_size(block.value) for block in blocks(body))
     size += sum(_text_size(inner.value) for inner in inner_blocks(body))
     if size > MAX_REQUEST_BYTES:
-        yield Finding("messages", f"at least {size:,} bytes, {MAX_REQUEST_BYTES:,} are allowed")
+        yield RuleFinding("messages", f"at least {size:,} bytes, {MAX_REQUEST_BYTES:,} are allowed")
 
 
 def _text_size(value: JsonObject) -> int:
@@ -72,19 +72,19 @@ def _text_size(value: JsonObject) -> int:
 
 
 IMAGE_RULES = (
-    Rule(
+    ApiRule(
         "A11",
         "images are small enough",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error texts on 8,000 pixels a side, and on 2,000 'for many-image requests' of more than 20 "
         "(crush#3810, oh-my-pi#10633, claude-code#49537); 10 MB of base64 (older reports: 5 MB).",
         "scale images down, or drop old ones",
         large_images,
     ),
-    Rule(
+    ApiRule(
         "A11b",
         "a request is at most 32 MB",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Anthropic's list of errors: 413 request_too_large.",
         "send less: drop images and old results",
         large_request,
@@ -95,7 +95,7 @@ IMAGE_RULES = (
 _SYSTEM_KINDS = frozenset({"text", "tool_addition", "tool_removal"})
 
 
-def misplaced_system_turns(body: JsonObject) -> Iterator[Finding]:
+def misplaced_system_turns(body: JsonObject) -> Iterator[RuleFinding]:
     """A14: a system turn at a place where the API refuses one."""
     every = turns(body)
     for i, turn in enumerate(every):
@@ -103,21 +103,21 @@ def misplaced_system_turns(body: JsonObject) -> Iterator[Finding]:
             continue
         where = f"messages.{turn.first}"
         if i == 0:
-            yield Finding(where, "a system turn cannot come first")
+            yield RuleFinding(where, "a system turn cannot come first")
         elif not (every[i - 1].role == "user" or _ends_in_server_tool(every[i - 1])):
-            yield Finding(where, "a system turn must follow a user turn")
+            yield RuleFinding(where, "a system turn must follow a user turn")
         if i + 1 < len(every) and every[i + 1].role != "assistant":
-            yield Finding(where, "a system turn must come last or right before an assistant turn")
+            yield RuleFinding(where, "a system turn must come last or right before an assistant turn")
         for at, block in enumerate(turn.blocks):
             if block.kind not in _SYSTEM_KINDS:
                 yield turn.finding(at, f"a system turn cannot hold {block.kind}")
 
 
-def _ends_in_server_tool(turn: Turn) -> bool:
+def _ends_in_server_tool(turn: MergedTurn) -> bool:
     return bool(turn.blocks) and is_server_side(turn.blocks[-1].kind)
 
 
-def unsupported_system_turns(body: JsonObject) -> Iterator[Finding]:
+def unsupported_system_turns(body: JsonObject) -> Iterator[RuleFinding]:
     """A14b: a system turn for a model that does not accept one."""
     family = known_family(body)
     if family is None or family.system_turns:
@@ -125,22 +125,22 @@ def unsupported_system_turns(body: JsonObject) -> Iterator[Finding]:
     for turn in turns(body):
         if turn.role == "system":
             problem = f"role 'system' is not supported on {as_text(body.get('model'))}"
-            yield Finding(f"messages.{turn.first}", problem)
+            yield RuleFinding(f"messages.{turn.first}", problem)
 
 
-def server_results_without_call(body: JsonObject) -> Iterator[Finding]:
+def server_results_without_call(body: JsonObject) -> Iterator[RuleFinding]:
     """A20: a result of a server tool without a call before it."""
     called: set[str] = set()
     for block in blocks(body):
         if block.kind in SERVER_CALLS:
             called.add(block.id())
         elif is_server_result(block.kind) and block.id("tool_use_id") not in called:
-            yield Finding(
+            yield RuleFinding(
                 block.where, f"{block.kind} for {block.id('tool_use_id')}, which nothing called before"
             )
 
 
-def unfinished_server_calls(body: JsonObject) -> Iterator[Finding]:
+def unfinished_server_calls(body: JsonObject) -> Iterator[RuleFinding]:
     """A21: a call of a server tool without a result, in a turn that has ended."""
     every = turns(body)
     answered = {b.id("tool_use_id") for b in blocks(body) if is_server_result(b.kind)}
@@ -158,7 +158,7 @@ def unfinished_server_calls(body: JsonObject) -> Iterator[Finding]:
                 yield turn.finding(at, f"{block.kind} {block.id()} has no result, and its turn is over")
 
 
-def _open_turn(every: list[Turn]) -> int:
+def _open_turn(every: list[MergedTurn]) -> int:
     """Return the index of the assistant turn that the request continues, or -1."""
     i = len(every) - 1
     while i >= 0 and (every[i].role == "system" or _only_results(every[i])):
@@ -166,42 +166,42 @@ def _open_turn(every: list[Turn]) -> int:
     return i if i >= 0 and every[i].role == "assistant" else -1
 
 
-def _only_results(turn: Turn) -> bool:
+def _only_results(turn: MergedTurn) -> bool:
     return turn.role == "user" and all(block.kind == RESULT for block in turn.blocks)
 
 
 SERVER_RULES = (
-    Rule(
+    ApiRule(
         "A14",
         "a system turn follows the user and precedes the assistant",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Anthropic's claude-api skill. Recorded by pydantic-ai: several in a row count as one, and "
         "tool_addition blocks are accepted as well as text.",
         "move it right before the next assistant turn, or to the top-level system field",
         misplaced_system_turns,
     ),
-    Rule(
+    ApiRule(
         "A14b",
         "a system turn needs a model that accepts one",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error text \"role 'system' is not supported on this model\" (claude-api skill; pydantic-ai's list "
         "of models). Depends on the model.",
         "write it into a user turn, or use the top-level system field",
         unsupported_system_turns,
     ),
-    Rule(
+    ApiRule(
         "A20",
         "every server tool result follows its call",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error text 'unexpected `tool_use_id` found in `advisor_tool_result` blocks … must have a "
         "corresponding `server_tool_use` block before it' (claude-code#64383, #84783).",
         "keep a server tool's call and its result together, or drop both",
         server_results_without_call,
     ),
-    Rule(
+    ApiRule(
         "A21",
         "every server tool call has its result once its turn is over",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error text '`web_search` tool use with id … was found without a corresponding "
         "`web_search_tool_result` block' (Anthropic's page on stop reasons). A call without a result is "
         "accepted only in the turn that the request continues.",

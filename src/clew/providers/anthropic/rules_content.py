@@ -15,7 +15,7 @@ from clew.providers.anthropic.rules_walk import (
     messages,
     turns,
 )
-from clew.providers.rules import Finding, Level, Rule
+from clew.providers.rules import ApiRule, RuleFinding, RuleLevel
 from clew.providers.shapes import Shape, as_list, as_text, misfits, objects
 
 _ROLES = frozenset({"user", "assistant", "system"})
@@ -54,52 +54,52 @@ _CALLED_NAME = re.compile(
 )  # a call may name a tool with a name that a definition could not have
 
 
-def malformed(body: JsonObject) -> Iterator[Finding]:
+def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """A0: messages that do not have the documented shape."""
     given = body.get("messages")
     if not isinstance(given, list):
-        yield Finding("messages", "must be a list")
+        yield RuleFinding("messages", "must be a list")
     if not isinstance(body.get("system"), str | list | None):
-        yield Finding("system", "must be a string or a list")
+        yield RuleFinding("system", "must be a string or a list")
     for i, message in enumerate(as_list(given)):
         if isinstance(message, dict):
             yield from _malformed_message(f"messages.{i}", message)
         else:
-            yield Finding(f"messages.{i}", "must be an object")
+            yield RuleFinding(f"messages.{i}", "must be an object")
 
 
-def _malformed_message(where: str, message: JsonObject) -> Iterator[Finding]:
+def _malformed_message(where: str, message: JsonObject) -> Iterator[RuleFinding]:
     role, content = message.get("role"), message.get("content")
     if as_text(role) not in _ROLES:
-        yield Finding(f"{where}.role", "must be user, assistant or system")
+        yield RuleFinding(f"{where}.role", "must be user, assistant or system")
     if not isinstance(content, str | list):
-        yield Finding(f"{where}.content", "must be a string or a list")
+        yield RuleFinding(f"{where}.content", "must be a string or a list")
     for j, block in enumerate(as_list(content)):
         yield from _malformed_block(f"{where}.content.{j}", block, as_text(role))
 
 
-def _malformed_block(where: str, block: Json, role: str) -> Iterator[Finding]:
+def _malformed_block(where: str, block: Json, role: str) -> Iterator[RuleFinding]:
     if not isinstance(block, dict):
-        yield Finding(where, "must be an object")
+        yield RuleFinding(where, "must be an object")
         return
     kind = block.get("type")
     if not isinstance(kind, str):
-        yield Finding(f"{where}.type", "must be a string")
+        yield RuleFinding(f"{where}.type", "must be a string")
         return
     for field, problem in misfits(block, _FIELDS.get(kind, {})):
-        yield Finding(f"{where}.{field}", problem)
+        yield RuleFinding(f"{where}.{field}", problem)
     if kind in _OTHERS:
-        yield Finding(f"{where}.type", f"{kind} is a block of another API")
+        yield RuleFinding(f"{where}.type", f"{kind} is a block of another API")
     if _ONLY_IN.get(kind, role) != role:
-        yield Finding(where, f"{kind} blocks can only be in {_ONLY_IN[kind]} messages")
+        yield RuleFinding(where, f"{kind} blocks can only be in {_ONLY_IN[kind]} messages")
 
 
-def blank_text(body: JsonObject) -> Iterator[Finding]:
+def blank_text(body: JsonObject) -> Iterator[RuleFinding]:
     """A7: empty text, turns of white space only, and empty messages."""
     last = len(as_list(body.get("messages"))) - 1
     for i, role, message in messages(body):
         if message.get("content") in ("", []) and not (role == "assistant" and i == last):
-            yield Finding(f"messages.{i}.content", "must not be empty")
+            yield RuleFinding(f"messages.{i}.content", "must not be empty")
     for turn in turns(body):
         blank = _is_blank(turn.blocks[0]) and all(map(_is_blank, turn.blocks)) if turn.blocks else False
         for at, block in enumerate(turn.blocks):
@@ -107,7 +107,7 @@ def blank_text(body: JsonObject) -> Iterator[Finding]:
                 yield turn.finding(at, "text must not be blank")
     for j, value in objects(body.get("system")):
         if value.get("type") == "text" and value.get("text") == "":
-            yield Finding(f"system.{j}", "text must not be empty")
+            yield RuleFinding(f"system.{j}", "text must not be empty")
 
 
 def _is_blank(block: Block) -> bool:
@@ -115,74 +115,74 @@ def _is_blank(block: Block) -> bool:
     return block.kind == "text" and isinstance(text, str) and not text.strip()
 
 
-def cached_blank_text(body: JsonObject) -> Iterator[Finding]:
+def cached_blank_text(body: JsonObject) -> Iterator[RuleFinding]:
     """A7b: a cache mark on empty text, also inside tool results."""
     for inner in inner_blocks(body):
         if inner.value.get("text") == "" and inner.value.get("cache_control"):
-            yield Finding(inner.where, "cache_control cannot be set for empty text")
+            yield RuleFinding(inner.where, "cache_control cannot be set for empty text")
 
 
-def empty_results(body: JsonObject) -> Iterator[Finding]:
+def empty_results(body: JsonObject) -> Iterator[RuleFinding]:
     """A7c: a tool result whose content is an empty list."""
     for block in blocks(body):
         if block.kind == RESULT and block.value.get("content") == []:
-            yield Finding(f"{block.where}.content", "must not be an empty list")
+            yield RuleFinding(f"{block.where}.content", "must not be an empty list")
 
 
-def unsigned_thinking(body: JsonObject) -> Iterator[Finding]:
+def unsigned_thinking(body: JsonObject) -> Iterator[RuleFinding]:
     """A9: thinking without its signature."""
     for block in blocks(body):
         if block.kind == "thinking" and block.value.get("signature") == "":
-            yield Finding(f"{block.where}.signature", "thinking needs its signature")
+            yield RuleFinding(f"{block.where}.signature", "thinking needs its signature")
         elif block.kind == "redacted_thinking" and block.value.get("data") == "":
-            yield Finding(f"{block.where}.data", "redacted thinking needs its data")
+            yield RuleFinding(f"{block.where}.data", "redacted thinking needs its data")
 
 
-def empty_compaction(body: JsonObject) -> Iterator[Finding]:
+def empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     """A15: a compaction block with an empty or malformed field."""
     for block in blocks(body):
         if block.kind != "compaction":
             continue
         if block.value.get("content") == "":
-            yield Finding(
+            yield RuleFinding(
                 f"{block.where}.content", "must not be an empty string; null marks a failed compaction"
             )
         for field, problem in misfits(block.value, _COMPACTION):
-            yield Finding(f"{block.where}.{field}", problem)
+            yield RuleFinding(f"{block.where}.{field}", problem)
 
 
-def misplaced_compaction(body: JsonObject) -> Iterator[Finding]:
+def misplaced_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     """A15b: a signed compaction block that is not the first block, or not the only one with content."""
     found = [block for block in blocks(body) if block.kind == "compaction"]
     signed = [block for block in found if as_text(block.value.get("signature"))]
     for block in signed:
         if (block.message, block.at) != (0, 0):
-            yield Finding(
+            yield RuleFinding(
                 block.where, "a signed compaction block must be the first block of the first message"
             )
     told = [block for block in found if as_text(block.value.get("content"))]
     if signed and len(told) > 1:
-        yield Finding(told[-1].where, "only the latest compaction block with content may be sent")
+        yield RuleFinding(told[-1].where, "only the latest compaction block with content may be sent")
 
 
-def several_compactions(body: JsonObject) -> Iterator[Finding]:
+def several_compactions(body: JsonObject) -> Iterator[RuleFinding]:
     """A15c: more than one compaction block with content, none of them signed."""
     found = [block for block in blocks(body) if block.kind == "compaction"]
     told = [block for block in found if as_text(block.value.get("content"))]
     if len(told) > 1 and not any(as_text(block.value.get("signature")) for block in found):
-        yield Finding(told[-1].where, "a second compaction block with content")
+        yield RuleFinding(told[-1].where, "a second compaction block with content")
 
 
-def extra_message_fields(body: JsonObject) -> Iterator[Finding]:
+def extra_message_fields(body: JsonObject) -> Iterator[RuleFinding]:
     """A16b: a message with more than its role and content."""
     for i, role, message in messages(body):
         if len(message) > 2:
             for key in message:
                 if key not in ("role", "content") and not (role == "system" and key == "clear_at"):
-                    yield Finding(f"messages.{i}.{key}", "extra inputs are not permitted")
+                    yield RuleFinding(f"messages.{i}.{key}", "extra inputs are not permitted")
 
 
-def illegal_ids(body: JsonObject) -> Iterator[Finding]:
+def illegal_ids(body: JsonObject) -> Iterator[RuleFinding]:
     """A18: ids and tool names with characters that the API refuses."""
     for block in blocks(body):
         if block.kind == CALL:
@@ -195,29 +195,29 @@ def illegal_ids(body: JsonObject) -> Iterator[Finding]:
     for i, tool in objects(body.get("tools")):
         name = tool.get("name")
         if isinstance(name, str) and not _TOOL_NAME.fullmatch(name):
-            yield Finding(f"tools.{i}.name", f"must match {_TOOL_NAME.pattern}")
+            yield RuleFinding(f"tools.{i}.name", f"must match {_TOOL_NAME.pattern}")
 
 
-def _mismatch(block: Block, key: str, pattern: re.Pattern[str]) -> Iterator[Finding]:
+def _mismatch(block: Block, key: str, pattern: re.Pattern[str]) -> Iterator[RuleFinding]:
     value = block.value.get(key)
     if isinstance(value, str) and not pattern.fullmatch(value):
-        yield Finding(f"{block.where}.{key}", f"must match {pattern.pattern}")
+        yield RuleFinding(f"{block.where}.{key}", f"must match {pattern.pattern}")
 
 
 CONTENT_RULES = (
-    Rule(
+    ApiRule(
         "A0",
         "messages have the documented shape",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "The types of Anthropic's SDK (0.121, August 2026); error text '`tool_use` blocks can only be in "
         "`assistant` messages' and similar ones.",
         "build messages of role and content, with the fields each block needs",
         malformed,
     ),
-    Rule(
+    ApiRule(
         "A7",
         "no text is blank and no message empty",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error texts 'text content blocks must be non-empty' (claude-code#59812, #6774, "
         "anthropic-sdk-python#461) and, for messages of nothing else, 'must contain non-whitespace text' "
         "(claude-code#23440, hermes-agent#41985). White space among other blocks is accepted: Claude "
@@ -226,75 +226,75 @@ CONTENT_RULES = (
         "drop blank text blocks and empty messages",
         blank_text,
     ),
-    Rule(
+    ApiRule(
         "A7b",
         "no cache mark is on empty text",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error text 'cache_control cannot be set for empty text blocks' (claude-code#62379).",
         "move the mark to a block with text",
         cached_blank_text,
     ),
-    Rule(
+    ApiRule(
         "A7c",
         "a tool result's content is not an empty list",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "A comment in pydantic-ai's Anthropic model; not recorded.",
         "leave content out, or say that there was no output",
         empty_results,
         verified=False,
     ),
-    Rule(
+    ApiRule(
         "A9",
         "thinking carries its signature",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error texts 'Invalid `signature` in `thinking` block' and 'cannot be modified' "
         "(claude-code#63284). Only a blank signature can be seen without the API; empty thinking text with "
         "a signature is accepted (recorded by pydantic-ai, Sonnet 5).",
         "send thinking back exactly as it came, or drop the whole block",
         unsigned_thinking,
     ),
-    Rule(
+    ApiRule(
         "A15",
         "a compaction block is not an empty string",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "The SDK's docstring: null content is a no-op, an empty string is not allowed, encrypted_content "
         "goes back verbatim. The beta header it needs is not part of the body.",
         "send the compaction block back exactly as it came",
         empty_compaction,
     ),
-    Rule(
+    ApiRule(
         "A15b",
         "a signed compaction block comes first, and alone",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Documentation of compaction on demand (beta compact-2026-09-04): error codes "
         "compaction_block_misplaced and compaction_block_ambiguous; the block goes back unchanged, first in "
         "messages, only the latest one.",
         "drop the messages that the block replaces and every earlier block, and put it first",
         misplaced_compaction,
     ),
-    Rule(
+    ApiRule(
         "A15c",
         "one compaction block with content",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error code compaction_block_ambiguous, documented for compaction on demand; whether it holds for "
         "histories with several blocks of compact_20260112 is not known.",
         "send only the latest compaction block with content",
         several_compactions,
         verified=False,
     ),
-    Rule(
+    ApiRule(
         "A16b",
         "a message has only role and content",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Anthropic's API forbids unknown fields everywhere ('Extra inputs are not permitted'), and the SDK "
         "knows only these two, and clear_at of a system message within the conversation.",
         "leave out the other fields (id, model, usage) of a stored response",
         extra_message_fields,
     ),
-    Rule(
+    ApiRule(
         "A18",
         "ids and tool names have only letters, digits, _ and -",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error texts 'String should match pattern ^[a-zA-Z0-9_-]+$' for tool_use.id and "
         "tool_result.tool_use_id, '^srvtoolu_[a-zA-Z0-9_]+$' for server_tool_use.id and "
         "'^[a-zA-Z0-9_-]{1,128}$' for a tool's name, quoted by many clients; 128 measured (2026-10-05). "

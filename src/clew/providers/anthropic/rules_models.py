@@ -25,7 +25,7 @@ ALL_EFFORTS = (*BASIC_EFFORTS, "xhigh", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ClaudeFamily:
     """The parameters that the models of one family accept."""
 
     efforts: tuple[str, ...] = ()
@@ -40,17 +40,19 @@ class Family:
     """``role: system`` is accepted in the message list."""
 
 
-_CLASSIC = Family()
-_ADAPTIVE = Family(MAX_EFFORTS, prefill=False)
-_OPUS_4_7 = Family(ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.NONE)
-_OPUS_4_8 = Family(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.NONE, system_turns=True)
+_CLASSIC = ClaudeFamily()
+_ADAPTIVE = ClaudeFamily(MAX_EFFORTS, prefill=False)
+_OPUS_4_7 = ClaudeFamily(ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.NONE)
+_OPUS_4_8 = ClaudeFamily(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.NONE, system_turns=True)
 # Sonnet 5 accepts a system turn and ignores it, so no rule reports it.
-_SONNET_5 = Family(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.DEFAULTS, system_turns=True)
-_FABLE_5 = Family(
+_SONNET_5 = ClaudeFamily(
+    ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.DEFAULTS, system_turns=True
+)
+_FABLE_5 = ClaudeFamily(
     ALL_EFFORTS, False, thinking_budget=False, thinking_off=False, sampling=Sampling.NONE, system_turns=True
 )
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, ClaudeFamily] = {
     "3-haiku": _CLASSIC,
     "3-opus": _CLASSIC,
     "3-sonnet": _CLASSIC,
@@ -60,7 +62,7 @@ FAMILIES: dict[str, Family] = {
     "haiku-4-5": _CLASSIC,
     "opus-4": _CLASSIC,
     "opus-4-1": _CLASSIC,
-    "opus-4-5": Family(BASIC_EFFORTS),
+    "opus-4-5": ClaudeFamily(BASIC_EFFORTS),
     "opus-4-6": _ADAPTIVE,
     "opus-4-7": _OPUS_4_7,
     "opus-4-8": _OPUS_4_8,
@@ -88,6 +90,6 @@ def family_of(model: Json) -> str | None:
     return name.replace(".", "-").removesuffix("-0")
 
 
-def known_family(body: JsonObject) -> Family | None:
+def known_family(body: JsonObject) -> ClaudeFamily | None:
     """Return the family of the request's model, or None if it is not listed."""
     return FAMILIES.get(family_of(body.get("model")) or "")

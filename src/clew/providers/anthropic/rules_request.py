@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
-from clew.providers.anthropic.rules_models import Family, Sampling, known_family
+from clew.providers.anthropic.rules_models import ClaudeFamily, Sampling, known_family
 from clew.providers.anthropic.rules_walk import Block, Inner, blocks, inner_blocks, turns
-from clew.providers.rules import Finding, Level, Rule, Scope
+from clew.providers.rules import ApiRule, CheckScope, RuleFinding, RuleLevel
 from clew.providers.shapes import as_list, as_number, as_object, as_text, misfit_numbers, objects
 
 MAX_CACHE_MARKS = 4
@@ -24,17 +24,17 @@ _FIELDS = frozenset(
 )
 
 
-def cache_marks(body: JsonObject) -> Iterator[Finding]:
+def cache_marks(body: JsonObject) -> Iterator[RuleFinding]:
     """A10: too many cache marks, marks of unknown kinds, or long-lived after short-lived ones."""
     short_lived = False
     for count, (where, mark) in enumerate(_marks(body), start=1):
         lifetime = as_object(mark).get("ttl", "5m")
         if as_object(mark).get("type") != "ephemeral" or lifetime not in ("5m", "1h"):
-            yield Finding(where, "must be of type ephemeral, with ttl 5m or 1h")
+            yield RuleFinding(where, "must be of type ephemeral, with ttl 5m or 1h")
         if count > MAX_CACHE_MARKS:
-            yield Finding(where, f"cache mark {count}, {MAX_CACHE_MARKS} are allowed")
+            yield RuleFinding(where, f"cache mark {count}, {MAX_CACHE_MARKS} are allowed")
         if lifetime == "1h" and short_lived:
-            yield Finding(where, "ttl 1h after ttl 5m")
+            yield RuleFinding(where, "ttl 1h after ttl 5m")
         short_lived = short_lived or lifetime == "5m"
 
 
@@ -57,50 +57,50 @@ def _reading_order(marked: Block | Inner) -> tuple[int, int, int]:
     return marked.message, marked.at or 0, 1
 
 
-def numbers_out_of_range(body: JsonObject) -> Iterator[Finding]:
+def numbers_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
     """A12: a number outside its range, or a value that is not a number."""
     for field, problem in misfit_numbers(body, ("max_tokens", "top_k"), ("temperature", "top_p")):
-        yield Finding(field, problem)
+        yield RuleFinding(field, problem)
     count = len(as_list(body.get("messages")))
     if count > MAX_MESSAGES:
-        yield Finding("messages", f"{count:,} messages, {MAX_MESSAGES:,} are allowed")
+        yield RuleFinding("messages", f"{count:,} messages, {MAX_MESSAGES:,} are allowed")
     max_tokens = as_number(body.get("max_tokens"))
     if max_tokens is not None and max_tokens < 0:
-        yield Finding("max_tokens", "must not be negative")
+        yield RuleFinding("max_tokens", "must not be negative")
     temperature = as_number(body.get("temperature"))
     if temperature is not None and not 0 <= temperature <= 1:
-        yield Finding("temperature", "must be from 0 to 1")
+        yield RuleFinding("temperature", "must be from 0 to 1")
     yield from _thinking_out_of_range(body, max_tokens, temperature)
 
 
 def _thinking_out_of_range(
     body: JsonObject, max_tokens: float | None, temperature: float | None
-) -> Iterator[Finding]:
+) -> Iterator[RuleFinding]:
     thinking = as_object(body.get("thinking"))
     budget = as_number(thinking.get("budget_tokens"))
     if thinking.get("type") != "enabled" or budget is None:
         return
     if budget < MIN_THINKING_BUDGET:
-        yield Finding("thinking.budget_tokens", f"must be at least {MIN_THINKING_BUDGET}")
+        yield RuleFinding("thinking.budget_tokens", f"must be at least {MIN_THINKING_BUDGET}")
     # With tools and interleaved thinking (a header, not seen here) the budget may be larger.
     if max_tokens is not None and budget >= max_tokens and not body.get("tools"):
-        yield Finding("thinking.budget_tokens", "must be less than max_tokens")
+        yield RuleFinding("thinking.budget_tokens", "must be less than max_tokens")
     if temperature is not None and temperature != 1:
-        yield Finding("temperature", "must be 1 if thinking is enabled")
+        yield RuleFinding("temperature", "must be 1 if thinking is enabled")
 
 
-def missing_fields(body: JsonObject) -> Iterator[Finding]:
+def missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
     """A12b: a request without its required fields, or without messages."""
     # Bedrock and Vertex have the model in the URL; their bodies have anthropic_version.
     required = ("max_tokens",) if "anthropic_version" in body else ("model", "max_tokens")
     for field in required:
         if body.get(field) is None:
-            yield Finding(field, "is required")
+            yield RuleFinding(field, "is required")
     if body.get("messages") == []:
-        yield Finding("messages", "at least one message is required")
+        yield RuleFinding("messages", "at least one message is required")
 
 
-def removed_parameters(body: JsonObject) -> Iterator[Finding]:
+def removed_parameters(body: JsonObject) -> Iterator[RuleFinding]:
     """A13: sampling or thinking parameters that the model does not accept."""
     family = known_family(body)
     if family is None:
@@ -108,43 +108,43 @@ def removed_parameters(body: JsonObject) -> Iterator[Finding]:
     model, thinking = as_text(body.get("model")), as_object(body.get("thinking")).get("type")
     for name in ("temperature", "top_p", "top_k"):
         if _is_refused(body.get(name), family, name):
-            yield Finding(name, f"is not supported on {model}")
+            yield RuleFinding(name, f"is not supported on {model}")
     if thinking == "enabled" and not family.thinking_budget:
-        yield Finding("thinking.type", f"enabled is not supported on {model}; use adaptive")
+        yield RuleFinding("thinking.type", f"enabled is not supported on {model}; use adaptive")
     if thinking == "disabled" and not family.thinking_off:
-        yield Finding("thinking.type", f"disabled is not supported on {model}; leave thinking out")
+        yield RuleFinding("thinking.type", f"disabled is not supported on {model}; leave thinking out")
 
 
-def _is_refused(value: Json, family: Family, name: str) -> bool:
+def _is_refused(value: Json, family: ClaudeFamily, name: str) -> bool:
     if value is None or family.sampling is Sampling.ANY:
         return False
     return family.sampling is Sampling.NONE or name == "top_k" or value != 1
 
 
-def unknown_fields(body: JsonObject) -> Iterator[Finding]:
+def unknown_fields(body: JsonObject) -> Iterator[RuleFinding]:
     """A16: a field of the body that the API does not know."""
     for field in body:
         if field not in _FIELDS:
-            yield Finding(field, "extra inputs are not permitted")
+            yield RuleFinding(field, "extra inputs are not permitted")
 
 
-def unusable_compaction(body: JsonObject) -> Iterator[Finding]:
+def unusable_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     """A22: a compaction on demand or a thread that does not have the documented shape."""
     wanted, thread = body.get("compaction"), body.get("thread")
     if wanted is not None:
         if as_object(wanted).get("type") != "summarize":
-            yield Finding("compaction.type", "must be summarize")
+            yield RuleFinding("compaction.type", "must be summarize")
         if body.get("context_management") is not None:
-            yield Finding("compaction", "cannot be combined with context_management")
+            yield RuleFinding("compaction", "cannot be combined with context_management")
     if thread is not None:
         kind = as_object(thread).get("type")
         if kind not in ("create", "continue"):
-            yield Finding("thread.type", "must be create or continue")
+            yield RuleFinding("thread.type", "must be create or continue")
         if kind == "continue" and not as_text(as_object(thread).get("previous_message_id")):
-            yield Finding("thread.previous_message_id", "is required to continue a thread")
+            yield RuleFinding("thread.previous_message_id", "is required to continue a thread")
 
 
-def unusable_tools(body: JsonObject) -> Iterator[Finding]:
+def unusable_tools(body: JsonObject) -> Iterator[RuleFinding]:
     """A17: tool definitions that the API refuses."""
     tools = list(objects(body.get("tools")))
     names: set[str] = set()
@@ -152,93 +152,95 @@ def unusable_tools(body: JsonObject) -> Iterator[Finding]:
         schema, name = as_object(tool.get("input_schema")), as_text(tool.get("name"))
         for word in ("oneOf", "allOf", "anyOf"):
             if word in schema:
-                yield Finding(f"tools.{i}.input_schema", f"{word} is not supported at the top level")
+                yield RuleFinding(f"tools.{i}.input_schema", f"{word} is not supported at the top level")
         if name and name in names:
-            yield Finding(f"tools.{i}.name", f"tool names must be unique: {name}")
+            yield RuleFinding(f"tools.{i}.name", f"tool names must be unique: {name}")
         names.add(name)
     if tools and all(tool.get("defer_loading") is True for _, tool in tools):
-        yield Finding("tools", "all tools have defer_loading set")
+        yield RuleFinding("tools", "all tools have defer_loading set")
 
 
-def unsupported_effort(body: JsonObject) -> Iterator[Finding]:
+def unsupported_effort(body: JsonObject) -> Iterator[RuleFinding]:
     """A19: an effort level that the model does not know."""
     family, effort = known_family(body), as_object(body.get("output_config")).get("effort")
     if family is None or not isinstance(effort, str) or effort in family.efforts:
         return
     levels = ", ".join(family.efforts) or "none"
-    yield Finding("output_config.effort", f"{as_text(body.get('model'))} has no {effort!r}; it has: {levels}")
+    yield RuleFinding(
+        "output_config.effort", f"{as_text(body.get('model'))} has no {effort!r}; it has: {levels}"
+    )
 
 
 REQUEST_RULES = (
-    Rule(
+    ApiRule(
         "A10",
         "at most four cache marks, the long-lived first",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error texts 'A maximum of 4 blocks with cache_control may be provided' (sub2api#176) and 'a "
         "ttl=1h cache_control block must not come after a ttl=5m' (headroom#2939). The top-level mark is "
         "not counted.",
         "drop the oldest marks; give earlier marks the longer ttl",
         cache_marks,
     ),
-    Rule(
+    ApiRule(
         "A12",
         "numbers are in range",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "The SDK's docstrings and Anthropic's list of errors: 100,000 messages, temperature 0 to 1 (and 1 "
         "with thinking), thinking budget from 1,024 and below max_tokens.",
         "change the number",
         numbers_out_of_range,
     ),
-    Rule(
+    ApiRule(
         "A12b",
         "a request has a model, max_tokens and a message",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Anthropic's list of errors: missing required parameters.",
         "add the field",
         missing_fields,
-        scope=Scope.BODY,
+        scope=CheckScope.BODY,
     ),
-    Rule(
+    ApiRule(
         "A13",
         "the model accepts the sampling and thinking parameters",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Anthropic's claude-api skill (Opus 4.7 and later, Sonnet 5, Fable 5) and pydantic-ai's model "
         "profiles. Depends on the model.",
         "leave the parameter out",
         removed_parameters,
     ),
-    Rule(
+    ApiRule(
         "A16",
         "the body has only known fields",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error text 'Extra inputs are not permitted' (Anthropic's page for gateways); the fields are those "
         "of the SDK of November 2026 (anthropic 2.8.0) and of Bedrock and Vertex bodies.",
         "leave the field out",
         unknown_fields,
     ),
-    Rule(
+    ApiRule(
         "A17",
         "tool definitions are usable",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error texts 'input_schema does not support oneOf, allOf, or anyOf at the top level' "
         "(Codewhale#4329), 'All tools have defer_loading set' (claude-api skill) and 'Tool names must be "
         "unique'.",
         "wrap the schema in an object; keep one tool loaded; name each tool once",
         unusable_tools,
     ),
-    Rule(
+    ApiRule(
         "A22",
         "a compaction on demand and a thread are of the documented shape",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Types of the SDK (anthropic 2.8.0): compaction {type: summarize}, which cannot be combined with "
         "context_management; thread {type: create} or {type: continue, previous_message_id}.",
         "use the documented fields, and one kind of compaction",
         unusable_compaction,
     ),
-    Rule(
+    ApiRule(
         "A19",
         "the model knows the effort level",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Recorded by pydantic-ai: \"This model does not support effort level 'xhigh'\" (Opus 4.6); the "
         "levels are those of Anthropic's claude-api skill. Depends on the model.",
         "use a level that the model has",
@@ -256,64 +258,66 @@ def _compactions(body: JsonObject) -> list[Block]:
     return [block for block in blocks(body) if block.kind == "compaction" and block.value.get("content")]
 
 
-def unsigned_compaction(body: JsonObject) -> Iterator[Finding]:
+def unsigned_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     """A32: a signed block without its signature, or with tool changes that are not a list."""
     for block in _compactions(body):
         if "signature" in block.value and not block.value["signature"]:
-            yield Finding(f"{block.where}.signature", "the signature is empty")
+            yield RuleFinding(f"{block.where}.signature", "the signature is empty")
         changes = block.value.get("tool_changes")
         if changes is not None and not isinstance(changes, list):
-            yield Finding(f"{block.where}.tool_changes", "tool_changes is not the list that came")
+            yield RuleFinding(f"{block.where}.tool_changes", "tool_changes is not the list that came")
 
 
-def compaction_of_an_open_turn(body: JsonObject) -> Iterator[Finding]:
+def compaction_of_an_open_turn(body: JsonObject) -> Iterator[RuleFinding]:
     """A34: a compaction on demand in the middle of a turn, or of an empty history."""
     if not body.get("compaction"):
         return
     every = turns(body)
     rest = [block for block in blocks(body) if block.kind != "compaction"]
     if not rest:
-        yield Finding("compaction", "there is nothing to summarise (compaction_nothing_to_summarize)")
+        yield RuleFinding("compaction", "there is nothing to summarise (compaction_nothing_to_summarize)")
     elif every[-1].role == "assistant":
-        yield Finding("compaction", "the last turn is the assistant's and open (compaction_incomplete_turn)")
+        yield RuleFinding(
+            "compaction", "the last turn is the assistant's and open (compaction_incomplete_turn)"
+        )
 
 
-def low_compaction_trigger(body: JsonObject) -> Iterator[Finding]:
+def low_compaction_trigger(body: JsonObject) -> Iterator[RuleFinding]:
     """A35: an automatic compaction with a trigger below the API's minimum."""
     for number, edit in enumerate(as_list(as_object(body.get("context_management")).get("edits"))):
         value = as_object(as_object(edit).get("trigger")).get("value")
         is_compact = str(as_object(edit).get("type", "")).startswith("compact_")
         if is_compact and isinstance(value, int) and value < LEAST_TRIGGER:
             where = f"context_management.edits.{number}.trigger.value"
-            yield Finding(where, f"{value} is below {LEAST_TRIGGER:,}")
+            yield RuleFinding(where, f"{value} is below {LEAST_TRIGGER:,}")
 
 
 COMPACTION_RULES = (
-    Rule(
+    ApiRule(
         "A32",
         "a compaction block is as it came",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         f"Error codes compaction_content_mismatch, compaction_signature_invalid and "
         f"compaction_tool_changes_mismatch ({_DOCS}); edited text cannot be seen from here.",
         "send it back byte for byte; say what it lacks in a later message",
         unsigned_compaction,
     ),
-    Rule(
+    ApiRule(
         "A34",
         "compaction on demand comes after a whole turn",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         f"Error codes compaction_incomplete_turn and compaction_nothing_to_summarize ({_DOCS}).",
         "ask for it once the last call has its result and the user's turn has come",
         compaction_of_an_open_turn,
-        scope=Scope.BODY,
+        scope=CheckScope.BODY,
     ),
-    Rule(
+    ApiRule(
         "A35",
         "automatic compaction starts at 50,000 tokens or more",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         f"The least value of the trigger of compact_20260112 ({_DOCS}).",
         "raise the trigger to 50,000 or more",
         low_compaction_trigger,
-        scope=Scope.BODY,
+        scope=CheckScope.BODY,
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message import JsonObject
-from clew.providers.rules import Finding, once_per_check
+from clew.providers.rules import RuleFinding, once_per_check
 from clew.providers.shapes import as_object, as_text, objects
 
 CALL = "tool_use"
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
 
 @dataclass(slots=True)
-class Turn:
+class MergedTurn:
     """Consecutive messages of one role, which the API merges into one."""
 
     role: str
@@ -57,10 +57,10 @@ class Turn:
         """Return the results of client tools."""
         return [block for block in self.blocks if block.kind == RESULT]
 
-    def finding(self, at: int, problem: str) -> Finding:
+    def finding(self, at: int, problem: str) -> RuleFinding:
         """Report the block at that index of the turn, with both places if the API counts differently."""
         where, told = self.blocks[at].where, f"messages.{self.number}.content.{at}"
-        return Finding(where, problem, told if told != where else None)
+        return RuleFinding(where, problem, told if told != where else None)
 
 
 @once_per_check
@@ -76,19 +76,19 @@ def blocks(body: JsonObject) -> list[Block]:
 
 
 @once_per_check
-def turns(body: JsonObject) -> list[Turn]:
+def turns(body: JsonObject) -> list[MergedTurn]:
     """Return the messages as the API sees them: consecutive ones of one role are merged.
 
     A history that begins with the assistant is accepted; the API puts an empty user message in front, so the
     indexes in its error messages are one higher.
     """
-    merged: list[Turn] = []
+    merged: list[MergedTurn] = []
     shift = 0
     for i, role, message in messages(body):
         if not merged:
             shift = int(role == "assistant")
         if not merged or merged[-1].role != role:
-            merged.append(Turn(role, len(merged) + shift, i, i))
+            merged.append(MergedTurn(role, len(merged) + shift, i, i))
         turn, content = merged[-1], message.get("content")
         turn.last = i
         if isinstance(content, list):

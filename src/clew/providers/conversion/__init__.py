@@ -34,11 +34,26 @@ from clew.message import (
     system_prefix,
 )
 from clew.message.atoms import Place
-from clew.providers.conversion.carry import Crossing, carry_message, is_freeform, same_parts
-from clew.providers.conversion.regroup import Draft, Piece, is_answer, is_call, merge_neighbours, regroup
-from clew.providers.conversion.targets import AS_USUAL, TARGETS, Choices, Loss, LossKind, Target, name_calls
+from clew.providers.conversion.parts import Conversion, convert_parts, is_freeform, same_parts
+from clew.providers.conversion.regroup import (
+    DraftMessage,
+    PlacedPart,
+    is_answer,
+    is_call,
+    merge_neighbours,
+    regroup,
+)
+from clew.providers.conversion.targets import (
+    DEFAULT_OPTIONS,
+    TARGETS,
+    ConversionLoss,
+    ConversionLossKind,
+    ConversionOptions,
+    Target,
+    name_calls,
+)
 from clew.providers.formats import wire_named
-from clew.providers.rules import Scope
+from clew.providers.rules import CheckScope
 from clew.providers.wire import Wire, as_entry, own
 
 _INSTRUCTING = (Role.SYSTEM, Role.DEVELOPER)
@@ -53,7 +68,7 @@ class Converted:
     """The message list as JSON (``Any``, for SDKs that have their own types)."""
     system: Json
     """The system field; None if there is none or it is part of the list."""
-    losses: tuple[Loss, ...]
+    losses: tuple[ConversionLoss, ...]
 
     @property
     def body(self) -> dict[str, Any]:
@@ -63,22 +78,24 @@ class Converted:
         return {self.wire.system_key: self.system, self.wire.list_key: self.items}
 
 
-def convert(messages: Sequence[Message], to: Wire | str, choices: Choices = AS_USUAL) -> Converted:
+def convert(
+    messages: Sequence[Message], to: Wire | str, choices: ConversionOptions = DEFAULT_OPTIONS
+) -> Converted:
     """Write messages in another wire format; they may begin with system messages, as in ``Body.system``."""
     target = TARGETS[wire_named(to).name if isinstance(to, str) else to.name]
     messages = [as_entry(message) for message in messages]
-    return _as_it_is(messages, target) or _carried_over(messages, target, choices)
+    return _unchanged(messages, target) or _converted(messages, target, choices)
 
 
-def _as_it_is(messages: Sequence[Message], target: Target) -> Converted | None:
+def _unchanged(messages: Sequence[Message], target: Target) -> Converted | None:
     """Return the history unchanged if it is already in the target's format and passes its check."""
     if not all(target.native(message.native) for message in messages):
         return None
-    written = _written(messages, target, ())
-    return None if target.wire.check(written.body, scope=Scope.MESSAGES).refused else written
+    written = _render(messages, target, ())
+    return None if target.wire.check(written.body, scope=CheckScope.MESSAGES).refused else written
 
 
-def _written(messages: Sequence[Message], target: Target, losses: Sequence[Loss]) -> Converted:
+def _render(messages: Sequence[Message], target: Target, losses: Sequence[ConversionLoss]) -> Converted:
     apart = _system_apart(messages, target)
     system = target.wire.render_system(messages[:apart]) if apart else None
     return Converted(target.wire, target.wire.render(messages[apart:]), system, tuple(losses))
@@ -97,19 +114,23 @@ def _system_apart(messages: Sequence[Message], target: Target) -> int:
     return int(plain and not listed and isinstance(messages[0].parts[0], Text))
 
 
-def _carried_over(messages: Sequence[Message], target: Target, choices: Choices) -> Converted:
+def _converted(messages: Sequence[Message], target: Target, choices: ConversionOptions) -> Converted:
     messages = [_with_some_content(message, target) for message in messages]
     pairing = pair([_without_server_tools(message) for message in messages])
     names = name_calls(messages, pairing, target)
-    crossing = Crossing(target, choices, pairing, names, _freeform(messages, pairing, target))
-    drafts = _spoken([_draft(crossing, i, message) for i, message in enumerate(messages)], messages, crossing)
-    drafts = regroup(drafts, crossing)
-    drafts = merge_neighbours((draft for draft in drafts if draft.pieces), messages, crossing)
+    conversion = Conversion(target, choices, pairing, names, _freeform(messages, pairing, target))
+    drafts = _assign_roles(
+        [_draft(conversion, i, message) for i, message in enumerate(messages)], messages, conversion
+    )
+    drafts = regroup(drafts, conversion)
+    drafts = merge_neighbours((draft for draft in drafts if draft.pieces), messages, conversion)
     if drafts and not target.last_space:
-        drafts[-1] = _without_last_space(crossing, drafts[-1])
-    written = [_finished(draft, messages, target) for draft in drafts]
-    losses = sorted(crossing.losses, key=lambda loss: (loss.message, -1 if loss.part is None else loss.part))
-    return _written(written, target, losses)
+        drafts[-1] = _without_last_space(conversion, drafts[-1])
+    written = [_finish(draft, messages, target) for draft in drafts]
+    losses = sorted(
+        conversion.losses, key=lambda loss: (loss.message, -1 if loss.part is None else loss.part)
+    )
+    return _render(written, target, losses)
 
 
 def _with_some_content(message: Message, target: Target) -> Message:
@@ -145,12 +166,14 @@ def _freeform(messages: Sequence[Message], pairing: Pairing, target: Target) -> 
     return frozenset(calls | {result for result, call in pairing.answers.items() if call in calls})
 
 
-def _draft(crossing: Crossing, index: int, message: Message) -> Draft:
-    role = _speaker(message)
-    return Draft(role, tuple([Piece(*one) for one in carry_message(crossing, index, message, role)]))
+def _draft(conversion: Conversion, index: int, message: Message) -> DraftMessage:
+    role = _role_of(message)
+    return DraftMessage(
+        role, tuple([PlacedPart(*one) for one in convert_parts(conversion, index, message, role)])
+    )
 
 
-def _speaker(message: Message) -> Role:
+def _role_of(message: Message) -> Role:
     """Return the role that fits the parts: assistant for calls, tool for results outside a user message."""
     if any(map(is_call, message.parts)):
         return Role.ASSISTANT
@@ -159,41 +182,49 @@ def _speaker(message: Message) -> Role:
     return message.role
 
 
-def _spoken(drafts: Sequence[Draft], messages: Sequence[Message], crossing: Crossing) -> list[Draft]:
+def _assign_roles(
+    drafts: Sequence[DraftMessage], messages: Sequence[Message], conversion: Conversion
+) -> list[DraftMessage]:
     """Give every message a role that the target allows at its place."""
-    out: list[Draft] = []
+    out: list[DraftMessage] = []
     leading = True
     for i, draft in enumerate(drafts):
         leading = leading and draft.role in _INSTRUCTING
-        if draft.role not in _INSTRUCTING or crossing.to.instructions_anywhere:
+        if draft.role not in _INSTRUCTING or conversion.to.instructions_anywhere:
             out.append(draft)
-        elif leading or crossing.to.native(messages[i].native):
+        elif leading or conversion.to.native(messages[i].native):
             if draft.role is Role.DEVELOPER:
-                crossing.lose((i, None), LossKind.ROLE, "the developer message became a system message")
+                conversion.lose(
+                    (i, None), ConversionLossKind.ROLE, "the developer message became a system message"
+                )
             out.append(draft)
         else:
-            crossing.lose(
-                (i, None), LossKind.ROLE, f"the {draft.role} message became a user message, between tags"
+            conversion.lose(
+                (i, None),
+                ConversionLossKind.ROLE,
+                f"the {draft.role} message became a user message, between tags",
             )
-            out.append(Draft(Role.USER, tuple(map(_tagged, draft.pieces))))
+            out.append(DraftMessage(Role.USER, tuple(map(_tagged, draft.pieces))))
     return out
 
 
-def _tagged(piece: Piece) -> Piece:
+def _tagged(piece: PlacedPart) -> PlacedPart:
     if not isinstance(piece.part, Text):
         return piece
-    return Piece(piece.place, Text(f"<system>\n{piece.part.text}\n</system>", trust=piece.part.trust))
+    return PlacedPart(piece.place, Text(f"<system>\n{piece.part.text}\n</system>", trust=piece.part.trust))
 
 
-def _without_last_space(crossing: Crossing, draft: Draft) -> Draft:
+def _without_last_space(conversion: Conversion, draft: DraftMessage) -> DraftMessage:
     place, part = draft.pieces[-1]
     if draft.role is not Role.ASSISTANT or not isinstance(part, Text) or part.text == part.text.rstrip():
         return draft
-    crossing.lose(place, LossKind.BLANK, "white space at the end of the last assistant text")
-    return replace(draft, pieces=(*draft.pieces[:-1], Piece(place, replace(part, text=part.text.rstrip()))))
+    conversion.lose(place, ConversionLossKind.BLANK, "white space at the end of the last assistant text")
+    return replace(
+        draft, pieces=(*draft.pieces[:-1], PlacedPart(place, replace(part, text=part.text.rstrip())))
+    )
 
 
-def _finished(draft: Draft, messages: Sequence[Message], target: Target) -> Message:
+def _finish(draft: DraftMessage, messages: Sequence[Message], target: Target) -> Message:
     """Return the message of a draft: the original one if it is unchanged."""
     first = messages[draft.pieces[0].place.message]
     parts = tuple([piece.part for piece in draft.pieces])

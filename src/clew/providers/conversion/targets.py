@@ -20,7 +20,7 @@ from clew.providers.media import kind_of_type
 from clew.providers.wire import Wire, derived_id, same_wire
 
 
-class LossKind(StrEnum):
+class ConversionLossKind(StrEnum):
     """What was lost or changed."""
 
     THINKING = "thinking"
@@ -56,14 +56,14 @@ class LossKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class ConversionLoss:
     """One difference between the converted history and the original."""
 
     message: int
     """The index of the message in the original."""
     part: int | None
     """The index of the part in the message; None for the message itself."""
-    kind: LossKind
+    kind: ConversionLossKind
     why: str
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class ConversionOptions:
     """Options of a conversion."""
 
     thinking_as_text: bool = False
@@ -82,7 +82,7 @@ class Choices:
     """Add a result to calls without one and turn results without a call into text, as APIs require."""
 
 
-AS_USUAL = Choices()
+DEFAULT_OPTIONS = ConversionOptions()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
-from clew.providers.rules import Finding, Level, Rule, Scope, in_order, once_per_check
+from clew.providers.rules import ApiRule, CheckScope, RuleFinding, RuleLevel, in_order, once_per_check
 from clew.providers.shapes import as_list, as_object, as_text, objects
 
 MAX_NAME = 128
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
 _SIGNED_CALLS = re.compile(r"(?:.*/)?(?:auto-)?gemini-(?:[3-9]|\d\d)")
 
 
-class Part(NamedTuple):
+class GeminiPart(NamedTuple):
     """A part and its place."""
 
     content: int
@@ -38,21 +38,21 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Turn:
+class GeminiTurn:
     """Consecutive contents of the user or of the model, which the API reads as one turn."""
 
     by_model: bool
     first: int
     last: int
-    parts: list[Part] = field(default_factory=list)
+    parts: list[GeminiPart] = field(default_factory=list)
 
     @property
-    def calls(self) -> list[Part]:
+    def calls(self) -> list[GeminiPart]:
         """Return its function calls."""
         return [part for part in self.parts if part.call is not None]
 
     @property
-    def responses(self) -> list[Part]:
+    def responses(self) -> list[GeminiPart]:
         """Return its function responses."""
         return [part for part in self.parts if part.response is not None]
 
@@ -71,59 +71,59 @@ def _object(value: Json) -> JsonObject | None:
 
 
 @once_per_check
-def _turns(body: JsonObject) -> list[Turn]:
-    turns: list[Turn] = []
+def _turns(body: JsonObject) -> list[GeminiTurn]:
+    turns: list[GeminiTurn] = []
     for i, content in objects(body.get("contents")):
         by_model = content.get("role") == "model"
         if not turns or turns[-1].by_model != by_model:
-            turns.append(Turn(by_model, i, i))
+            turns.append(GeminiTurn(by_model, i, i))
         turns[-1].last = i
         turns[-1].parts.extend(_part(i, j, part) for j, part in objects(content.get("parts")))
     return turns
 
 
-def _part(content: int, at: int, part: JsonObject) -> Part:
+def _part(content: int, at: int, part: JsonObject) -> GeminiPart:
     call = _either(part, "functionCall", "function_call")
     response = _either(part, "functionResponse", "function_response")
     signed = bool(_either(part, "thoughtSignature", "thought_signature"))
-    return Part(content, at, _object(call), _object(response), signed)
+    return GeminiPart(content, at, _object(call), _object(response), signed)
 
 
-def malformed(body: JsonObject) -> Iterator[Finding]:
+def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """G0: contents that do not have the documented shape."""
     given = body.get("contents")
     if not isinstance(given, list):
-        yield Finding("contents", "must be a list")
+        yield RuleFinding("contents", "must be a list")
     for i, content in enumerate(as_list(given)):
         if isinstance(content, dict):
             yield from _malformed_content(f"contents.{i}", content)
         else:
-            yield Finding(f"contents.{i}", "must be an object")
+            yield RuleFinding(f"contents.{i}", "must be an object")
 
 
-def _malformed_content(where: str, content: JsonObject) -> Iterator[Finding]:
+def _malformed_content(where: str, content: JsonObject) -> Iterator[RuleFinding]:
     role, parts = content.get("role", ""), content.get("parts")
     if not isinstance(role, str) or role not in _ROLES:
-        yield Finding(f"{where}.role", "must be user or model")
+        yield RuleFinding(f"{where}.role", "must be user or model")
     if not isinstance(parts, list) or not parts:
-        yield Finding(f"{where}.parts", "must be a list of at least one part")
+        yield RuleFinding(f"{where}.parts", "must be a list of at least one part")
     for j, part in enumerate(as_list(parts)):
         if not isinstance(part, dict) or not part:
-            yield Finding(f"{where}.parts.{j}", "must be an object with one kind of content")
+            yield RuleFinding(f"{where}.parts.{j}", "must be an object with one kind of content")
             continue
         for camel, snake in (("functionCall", "function_call"), ("functionResponse", "function_response")):
             named = _either(part, camel, snake)
             if named is not None and not as_text(as_object(named).get("name")):
-                yield Finding(f"{where}.parts.{j}.{camel}", "must be an object with a name")
+                yield RuleFinding(f"{where}.parts.{j}.{camel}", "must be an object with a name")
 
 
-def missing_contents(body: JsonObject) -> Iterator[Finding]:
+def missing_contents(body: JsonObject) -> Iterator[RuleFinding]:
     """G0b: a request without contents."""
     if body.get("contents") == []:
-        yield Finding("contents", "at least one content is required")
+        yield RuleFinding("contents", "at least one content is required")
 
 
-def unsigned_calls(body: JsonObject) -> Iterator[Finding]:
+def unsigned_calls(body: JsonObject) -> Iterator[RuleFinding]:
     """G1: a step of the current turn whose first function call has no signature."""
     if not _SIGNED_CALLS.match(as_text(body.get("model")).lower()):
         return
@@ -133,20 +133,20 @@ def unsigned_calls(body: JsonObject) -> Iterator[Finding]:
         steps: set[int] = set()  # each content is one step, and a turn may have several
         for call in turn.calls:
             if call.content not in steps and not call.signed:
-                yield Finding(call.where, "function call is missing its thoughtSignature")
+                yield RuleFinding(call.where, "function call is missing its thoughtSignature")
             steps.add(call.content)
 
 
-def merged_contents(body: JsonObject) -> Iterator[Finding]:
+def merged_contents(body: JsonObject) -> Iterator[RuleFinding]:
     """G2: consecutive contents of one role."""
     for turn in _turns(body):
         if turn.first != turn.last:
             side = "model" if turn.by_model else "user"
             problem = f"contents {turn.first} to {turn.last} are all {side}; the API reads them as one"
-            yield Finding(f"contents.{turn.last}", problem)
+            yield RuleFinding(f"contents.{turn.last}", problem)
 
 
-def uneven_responses(body: JsonObject) -> Iterator[Finding]:
+def uneven_responses(body: JsonObject) -> Iterator[RuleFinding]:
     """G2b: a different number of function responses than of calls in the previous turn."""
     calls = 0
     for turn in _turns(body):
@@ -156,18 +156,18 @@ def uneven_responses(body: JsonObject) -> Iterator[Finding]:
             responses = len(turn.responses)
             if responses != calls:
                 where = turn.responses[0].where if responses else f"contents.{turn.first}"
-                yield Finding(where, f"{responses} function responses to {calls} function calls")
+                yield RuleFinding(where, f"{responses} function responses to {calls} function calls")
             calls = 0
 
 
-def illegal_names(body: JsonObject) -> Iterator[Finding]:
+def illegal_names(body: JsonObject) -> Iterator[RuleFinding]:
     """G2c: function names that the API refuses."""
     for where, name in _names(body):
         if len(name) > MAX_NAME or not _NAME.fullmatch(name):
             problem = (
                 f"{name[:40]!r} must start with a letter or _ and have at most {MAX_NAME} plain characters"
             )
-            yield Finding(where, problem)
+            yield RuleFinding(where, problem)
 
 
 def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
@@ -180,38 +180,38 @@ def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
                 yield part.where, name
 
 
-def leading_call(body: JsonObject) -> Iterator[Finding]:
+def leading_call(body: JsonObject) -> Iterator[RuleFinding]:
     """G3: a function call without a user turn before it."""
     first = _turns(body)[:1]
     if first and first[0].by_model and first[0].calls:
         problem = "a function call must come after a user turn or a function response"
-        yield Finding(first[0].calls[0].where, problem)
+        yield RuleFinding(first[0].calls[0].where, problem)
 
 
 RULES = in_order(
     (
-        Rule(
+        ApiRule(
             "G0",
             "contents have the documented shape",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Google's API reference; error texts 'contents.parts must not be empty' and 'Please use a "
             "valid role: user, model'.",
             "build contents of a role and at least one part",
             malformed,
         ),
-        Rule(
+        ApiRule(
             "G0b",
             "a request has a content",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text 'contents is not specified', known from many clients.",
             "add a content",
             missing_contents,
-            scope=Scope.BODY,
+            scope=CheckScope.BODY,
         ),
-        Rule(
+        ApiRule(
             "G1",
             "function calls of the current turn keep their thought signature",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text 'Function call is missing a thought_signature' (code_puppy#165, spring-ai#4977). "
             "Of parallel calls in one content only the first needs it, and each content counts "
             "(js-genai#1275, pipecat#3420; recorded by pydantic-ai). Gemini 3 and later; older turns are "
@@ -219,38 +219,38 @@ RULES = in_order(
             "send the part back with its signature, or with the documented placeholder for foreign calls",
             unsigned_calls,
         ),
-        Rule(
+        ApiRule(
             "G2",
             "roles alternate",
-            Level.WARN,
+            RuleLevel.WARN,
             "litellm merges them for older models; recorded by pydantic-ai: contents of one role in a row "
             "are accepted.",
             "merge contents of one role",
             merged_contents,
         ),
-        Rule(
+        ApiRule(
             "G2b",
             "every function call has its response in the next turn",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text 'Please ensure that the number of function response parts is equal to the number "
             "of function call parts' (gemini-cli#3814, #5443, #16984). Recorded by pydantic-ai: counted "
             "after merging.",
             "keep each call and its response together",
             uneven_responses,
         ),
-        Rule(
+        ApiRule(
             "G2c",
             "function names start with a letter or underscore",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text 'Invalid function name. Must start with a letter or an underscore' "
             "(ida-pro-mcp#129); 128 characters measured (2026-10-05), older reports say 64.",
             "rename the function, the same way everywhere",
             illegal_names,
         ),
-        Rule(
+        ApiRule(
             "G3",
             "a function call follows a user turn or a response",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text 'function call turn comes immediately after a user turn or after a function "
             "response turn', listed by several clients; not recorded.",
             "start with a user turn",

@@ -15,7 +15,7 @@ from clew.providers.api import (
     with_room_to_think,
     without_refused,
 )
-from clew.providers.failures import told_failure
+from clew.providers.failures import error_in_body
 from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.openai_chat import OPENAI
 from clew.providers.shapes import as_object, as_text, objects
@@ -61,14 +61,14 @@ class OpenaiChat:
         """Read the first choice."""
         choice = next((choice for _, choice in objects(value.get("choices"))), None)
         if choice is None or not isinstance(choice.get("message"), dict):
-            raise told_failure(value)
+            raise error_in_body(value)
         given = as_object(choice["message"])
         stop = _STOPS.get(as_text(choice.get("finish_reason")), Stop.OTHER)
         stop = Stop.REFUSED if given.get("refusal") else stop
         message = OPENAI.parse_item({**given, "role": "assistant"})
         return Reply(message, stop, _usage(as_object(value.get("usage"))))
 
-    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+    def repaired(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Drop the temperature, schema or stream options, or use the other name of the output limit."""
         shorter = without_refused(body, refused, ("temperature", "response_format", "stream_options"))
         if shorter is not None or self.limit_field not in body or self.limit_field not in refused.detail:
@@ -84,9 +84,9 @@ class OpenaiChat:
         """Return the body with streaming turned on, and usage in the last event."""
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
-    def gathering(self) -> ChatGathering:
+    def assembler(self) -> ChatAssembler:
         """Return an assembler for one streamed completion."""
-        return ChatGathering()
+        return ChatAssembler()
 
 
 def _usage(usage: JsonObject) -> Usage:
@@ -113,13 +113,13 @@ class _Call:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
-    def whole(self) -> JsonObject:
+    def body(self) -> JsonObject:
         """Return the call as in a non-streamed message."""
         function: JsonObject = {"name": self.name, "arguments": "".join(self.arguments)}
         return {"type": "function", "function": function, "id": self.id}
 
 
-class ChatGathering:
+class ChatAssembler:
     """Assembles the chunks up to the one with a finish reason, and the usage after it."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class ChatGathering:
         self._reason: Json = None
         self._usage: Json = None
 
-    def take(self, event: JsonObject) -> Iterator[Piece]:
+    def add(self, event: JsonObject) -> Iterator[Piece]:
         """Add a chunk; yield its text or reasoning, if any."""
         self._usage = event.get("usage") or self._usage
         choice = next((one for _, one in objects(event.get("choices"))), None)
@@ -153,12 +153,12 @@ class ChatGathering:
         call.name = call.name or as_text(more.get("name"))
         call.arguments.append(as_text(more.get("arguments")))
 
-    def whole(self) -> JsonObject:
+    def body(self) -> JsonObject:
         """Return the whole completion; raise ``ModelFailed`` if the stream has not ended."""
         if self._reason is None:
             raise ModelFailed("the answer broke off before its end")
         message: JsonObject = {"role": "assistant", "content": None}
         message |= {key: "".join(pieces) for key, pieces in self._said.items()}
         if self._calls:
-            message["tool_calls"] = [self._calls[index].whole() for index in sorted(self._calls)]
+            message["tool_calls"] = [self._calls[index].body() for index in sorted(self._calls)]
         return {"choices": [{"message": message, "finish_reason": self._reason}], "usage": self._usage}

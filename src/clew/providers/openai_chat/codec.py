@@ -27,7 +27,7 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.providers.media import read_file, read_sound, read_url, write_file, write_sound, write_url
+from clew.providers.media import read_audio, read_file, read_url, write_audio, write_file, write_url
 from clew.providers.wire import (
     derived_id,
     differs,
@@ -245,7 +245,7 @@ def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None
         case "image_url" if isinstance(value, dict) and isinstance(value.get("url"), str):
             return _image(text_at(value, "url"), trust, native)
         case "input_audio" if isinstance(value, dict):
-            return read_sound(value, trust, native)
+            return read_audio(value, trust, native)
         case "file" if isinstance(value, dict):
             return read_file(value, trust, native)
         case "thinking" if isinstance(value, list):
@@ -396,7 +396,7 @@ def _fresh_block(part: Media | Thinking, base: JsonObject | None) -> JsonObject:
         url: JsonObject = {"url": write_url(part, "image/png")}
         return overlay(base, {"type": "image_url", "image_url": overlay(_object(given), url)})
     if part.kind == "audio":
-        return overlay(base, {"type": "input_audio", "input_audio": write_sound(part)})
+        return overlay(base, {"type": "input_audio", "input_audio": write_audio(part)})
     return overlay(base, {"type": "file", "file": overlay(None, write_file(part))})
 
 

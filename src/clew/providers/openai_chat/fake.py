@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject, Thinking
 from clew.providers import OPENAI, Wire
-from clew.providers.fake import SpeakOpenai, event, pieces
+from clew.providers.fake import FakeOpenaiErrors, event, pieces
 from clew.providers.model import Reply, Stop
 from clew.providers.shapes import as_object, as_text, objects
 
@@ -19,12 +19,12 @@ _STOPS = {
 }
 
 
-class SpeakChat(SpeakOpenai):
+class FakeOpenaiChat(FakeOpenaiErrors):
     """``/v1/chat/completions``."""
 
     wire: Wire = OPENAI
 
-    def whole(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
+    def response(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
         """Return a completion with one choice."""
         usage = reply.usage
         return {

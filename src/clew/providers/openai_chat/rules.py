@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
-from clew.providers.rules import Finding, Level, Rule, Scope, in_order, may_be_openai, once_per_check
+from clew.providers.rules import (
+    ApiRule,
+    CheckScope,
+    RuleFinding,
+    RuleLevel,
+    in_order,
+    may_be_openai,
+    once_per_check,
+)
 from clew.providers.shapes import (
     Shape,
     as_list,
@@ -55,16 +63,16 @@ MAX_CALL_ID = 40
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def unusable_tools(body: JsonObject) -> Iterator[Finding]:
+def unusable_tools(body: JsonObject) -> Iterator[RuleFinding]:
     """O3: too many tools, or names that the API refuses."""
     if not may_be_openai(body):
         return
     count = len(as_list(body.get("tools")))
     if count > MAX_TOOLS:
-        yield Finding("tools", f"{count} tools, {MAX_TOOLS} are allowed")
+        yield RuleFinding("tools", f"{count} tools, {MAX_TOOLS} are allowed")
     for where, name in _names(body):
         if len(name) > MAX_NAME or not _NAME.fullmatch(name):
-            yield Finding(where, f"must be 1 to {MAX_NAME} letters, digits, _ or -")
+            yield RuleFinding(where, f"must be 1 to {MAX_NAME} letters, digits, _ or -")
 
 
 def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
@@ -76,55 +84,55 @@ def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
             yield f"{where}.function.name", name
 
 
-def long_names(body: JsonObject) -> Iterator[Finding]:
+def long_names(body: JsonObject) -> Iterator[RuleFinding]:
     """O3b: names longer than documented, or descriptions longer than an earlier limit."""
     if not may_be_openai(body):
         return
     for where, name in _names(body):
         if MAX_DOCUMENTED_NAME < len(name) <= MAX_NAME:
-            yield Finding(where, f"{len(name)} characters, {MAX_DOCUMENTED_NAME} are documented")
+            yield RuleFinding(where, f"{len(name)} characters, {MAX_DOCUMENTED_NAME} are documented")
     for i, tool in objects(body.get("tools")):
         length = len(as_text(as_object(tool.get("function")).get("description")))
         if length > MAX_DESCRIPTION:
-            yield Finding(
+            yield RuleFinding(
                 f"tools.{i}.function.description", f"{length} characters, {MAX_DESCRIPTION} were allowed"
             )
 
 
-def long_call_ids(body: JsonObject) -> Iterator[Finding]:
+def long_call_ids(body: JsonObject) -> Iterator[RuleFinding]:
     """O3c: a call id longer than 40 characters."""
     if not may_be_openai(body):
         return
     for where, call in calls(body):
         length = len(as_text(call.get("id")))
         if length > MAX_CALL_ID:
-            yield Finding(f"{where}.id", f"{length} characters, {MAX_CALL_ID} are allowed")
+            yield RuleFinding(f"{where}.id", f"{length} characters, {MAX_CALL_ID} are allowed")
 
 
 TOOL_RULES = (
-    Rule(
+    ApiRule(
         "O3",
         "at most 128 tools, with plain names",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "OpenAPI specification; hexstrike#29 (tools). 128 characters is the longest name measured on "
         "api.openai.com (2026-10-05). Only for OpenAI's models.",
         "send fewer tools, rename them",
         unusable_tools,
     ),
-    Rule(
+    ApiRule(
         "O3b",
         "tool names and descriptions are short",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "The specification says 64 characters for a name; reports of 2024 and 2025 name 1,024 for a "
         "description (home-assistant#121325, sentry-mcp#106). Longer ones have been accepted since.",
         "shorten them",
         long_names,
         verified=False,
     ),
-    Rule(
+    ApiRule(
         "O3c",
         "tool call ids have at most 40 characters",
-        Level.REFUSE,
+        RuleLevel.REFUSE,
         "Error text 'string too long. Expected a string with maximum length 40' (camel#2215, "
         "vercel/ai#5171, agno#5382); vercel/ai#8132 could not repeat it in July 2026.",
         "shorten ids that come from other providers, the same way in call and answer",
@@ -155,64 +163,66 @@ _NO_SYSTEM = re.compile(r"(?:openai/)?o1-(?:mini|preview)")
 _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
 
 
-def malformed(body: JsonObject) -> Iterator[Finding]:
+def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """O0: messages that do not have the documented shape."""
     given = body.get("messages")
     if not isinstance(given, list):
-        yield Finding("messages", "must be a list")
+        yield RuleFinding("messages", "must be a list")
     for i, message in enumerate(as_list(given)):
         if isinstance(message, dict):
             yield from _malformed_message(f"messages.{i}", message)
         else:
-            yield Finding(f"messages.{i}", "must be an object")
+            yield RuleFinding(f"messages.{i}", "must be an object")
 
 
-def _malformed_message(where: str, message: JsonObject) -> Iterator[Finding]:
+def _malformed_message(where: str, message: JsonObject) -> Iterator[RuleFinding]:
     role = as_text(message.get("role"))
     if role not in _ROLES:
-        yield Finding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
+        yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
     for field, problem in misfits(message, _FIELDS.get(role, {})):
-        yield Finding(f"{where}.{field}", problem)
+        yield RuleFinding(f"{where}.{field}", problem)
     for j, part in enumerate(as_list(message.get("content"))):
         if not isinstance(part, dict):
-            yield Finding(f"{where}.content.{j}", "must be an object")
+            yield RuleFinding(f"{where}.content.{j}", "must be an object")
     calls = message.get("tool_calls")
     if not isinstance(calls, list | None):
-        yield Finding(f"{where}.tool_calls", "must be a list")
+        yield RuleFinding(f"{where}.tool_calls", "must be a list")
     for j, call in enumerate(as_list(calls)):
         yield from _malformed_call(f"{where}.tool_calls.{j}", call)
 
 
-def _malformed_call(where: str, call: Json) -> Iterator[Finding]:
+def _malformed_call(where: str, call: Json) -> Iterator[RuleFinding]:
     if not isinstance(call, dict):
-        yield Finding(where, "must be an object")
+        yield RuleFinding(where, "must be an object")
         return
     kind, text = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
     wanted: dict[str, Shape] = {"id": str, kind: dict}
     for field, problem in misfits(call, wanted):
-        yield Finding(f"{where}.{field}", problem)
+        yield RuleFinding(f"{where}.{field}", problem)
     if isinstance(called := call.get(kind), dict):
         for field, problem in misfits(called, {"name": str, text: str}):
-            yield Finding(f"{where}.{kind}.{field}", problem)
+            yield RuleFinding(f"{where}.{kind}.{field}", problem)
 
 
-def unexpected_answers(body: JsonObject) -> Iterator[Finding]:
+def unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
     """O1: a tool message without a call in the assistant message before it."""
     called: set[str] = set()
     for i, role, message in messages(body):
         if role == "tool":
             given = as_text(message.get("tool_call_id"))
             if not called:
-                yield Finding(
+                yield RuleFinding(
                     f"messages.{i}", "a tool message must follow an assistant message with tool_calls"
                 )
             elif given not in called:
-                yield Finding(f"messages.{i}.tool_call_id", f"{given!r} is not in the tool_calls before it")
+                yield RuleFinding(
+                    f"messages.{i}.tool_call_id", f"{given!r} is not in the tool_calls before it"
+                )
         else:
             called = {as_text(call.get("id")) for _, call in objects(message.get("tool_calls"))}
 
 
-def unanswered_calls(body: JsonObject) -> Iterator[Finding]:
+def unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
     """O2: a call that is not answered before the next message of another role."""
     waiting: dict[str, str] = {}
     for i, role, message in messages(body):
@@ -225,134 +235,134 @@ def unanswered_calls(body: JsonObject) -> Iterator[Finding]:
     yield from _unanswered(waiting)
 
 
-def _unanswered(waiting: dict[str, str]) -> Iterator[Finding]:
+def _unanswered(waiting: dict[str, str]) -> Iterator[RuleFinding]:
     for call_id, where in waiting.items():
-        yield Finding(where, f"tool call {call_id} is not answered by a tool message right after it")
+        yield RuleFinding(where, f"tool call {call_id} is not answered by a tool message right after it")
 
 
-def wrong_content(body: JsonObject) -> Iterator[Finding]:
+def wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
     """O4: no content, or parts of a kind that the role does not accept."""
     if not may_be_openai(body):
         return
     for i, role, message in messages(body):
         content = message.get("content")
         if content == []:
-            yield Finding(f"messages.{i}.content", "must have at least one part")
+            yield RuleFinding(f"messages.{i}.content", "must have at least one part")
         spoken = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
         if content is None and role == "assistant" and not spoken:
-            yield Finding(f"messages.{i}.content", "may be null only with tool_calls")
+            yield RuleFinding(f"messages.{i}.content", "may be null only with tool_calls")
     for where, role, part in parts(body):
         kind = as_text(part.get("type"))
         if role in _PART_KINDS and kind not in _PART_KINDS[role]:
-            yield Finding(where, f"{role} messages do not accept {kind or 'untyped'} parts")
+            yield RuleFinding(where, f"{role} messages do not accept {kind or 'untyped'} parts")
 
 
-def unsupported_roles(body: JsonObject) -> Iterator[Finding]:
+def unsupported_roles(body: JsonObject) -> Iterator[RuleFinding]:
     """O5: instructions for a model that does not accept them."""
     model = as_text(body.get("model"))
     if not _NO_SYSTEM.match(model):
         return
     for i, role, _message in messages(body):
         if role in ("system", "developer"):
-            yield Finding(f"messages.{i}.role", f"{model} does not support {role!r}")
+            yield RuleFinding(f"messages.{i}.role", f"{model} does not support {role!r}")
 
 
-def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
+def temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
     """O6: a temperature outside 0 to 2, or a value that is not a number."""
     for field, problem in misfit_numbers(body, _WHOLE, _NUMBERS):
-        yield Finding(field, problem)
+        yield RuleFinding(field, problem)
     temperature = as_number(body.get("temperature"))
     if temperature is not None and not 0 <= temperature <= 2:
-        yield Finding("temperature", "must be from 0 to 2")
+        yield RuleFinding("temperature", "must be from 0 to 2")
 
 
-def unsupported_audio(body: JsonObject) -> Iterator[Finding]:
+def unsupported_audio(body: JsonObject) -> Iterator[RuleFinding]:
     """O7: audio for a model that accepts only text and images."""
     model = as_text(body.get("model"))
     if not _NO_AUDIO.match(model) or "audio" in model:
         return
     for where, _role, part in parts(body):
         if part.get("type") == "input_audio":
-            yield Finding(where, f"{model} accepts only text and images")
+            yield RuleFinding(where, f"{model} accepts only text and images")
 
 
-def missing_fields(body: JsonObject) -> Iterator[Finding]:
+def missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
     """O0b: a request without a model, or without messages."""
     if not body.get("model"):
-        yield Finding("model", "is required")
+        yield RuleFinding("model", "is required")
     if body.get("messages") == []:
-        yield Finding("messages", "at least one message is required")
+        yield RuleFinding("messages", "at least one message is required")
 
 
 RULES = in_order(
     TOOL_RULES,
     (
-        Rule(
+        ApiRule(
             "O0",
             "messages have the documented shape",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAI's OpenAPI specification (August 2026).",
             "build messages of role and content, with the fields each role needs",
             malformed,
         ),
-        Rule(
+        ApiRule(
             "O0b",
             "a request has a model and a message",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAI's OpenAPI specification: both are required.",
             "add the field",
             missing_fields,
-            scope=Scope.BODY,
+            scope=CheckScope.BODY,
         ),
-        Rule(
+        ApiRule(
             "O1",
             "every tool message answers a call of the assistant message before it",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error texts \"messages with role 'tool' must be a response to a preceeding message with "
             "'tool_calls'\" (semantic-kernel#12708, llama_index#16214) and \"'tool_call_id' not found in "
             "'tool_calls'\".",
             "drop the tool message, or keep the call it answers",
             unexpected_answers,
         ),
-        Rule(
+        ApiRule(
             "O2",
             "every tool call is answered before the next message",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text \"An assistant message with 'tool_calls' must be followed by tool messages "
             "responding to each 'tool_call_id'\" (pydantic-ai#174); also for a call at the very end.",
             "keep each call and all its answers together",
             unanswered_calls,
         ),
-        Rule(
+        ApiRule(
             "O4",
             "content is of the kinds that its role accepts",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAPI specification: null only with tool calls, at least one part, tool and system parts "
             "are text, assistant parts text or a refusal. Only for OpenAI's models: other servers accept "
             "more.",
             "write such parts as text, or move them to a user message",
             wrong_content,
         ),
-        Rule(
+        ApiRule(
             "O5",
             "the model accepts instructions",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Recorded by pydantic-ai (o1-mini, system and developer). Depends on the model.",
             "put the instructions into the first user message",
             unsupported_roles,
         ),
-        Rule(
+        ApiRule(
             "O6",
             "temperature is from 0 to 2",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAPI specification; recorded by pydantic-ai on the Responses API.",
             "change the number",
             temperature_out_of_range,
         ),
-        Rule(
+        ApiRule(
             "O7",
             "the model accepts audio",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Recorded upstream in pydantic-ai (gpt-5-mini): 'Content blocks are expected to be either text "
             "or image_url type'. Depends on the model.",
             "send a transcript instead of audio",

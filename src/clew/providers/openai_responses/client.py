@@ -15,7 +15,7 @@ from clew.providers.api import (
     with_room_to_think,
     without_refused,
 )
-from clew.providers.failures import told_failure
+from clew.providers.failures import error_in_body
 from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.openai_responses import RESPONSES
 from clew.providers.shapes import as_list, as_object, as_text
@@ -52,12 +52,12 @@ class OpenaiResponses:
     def reply(self, value: JsonObject) -> Reply:
         """Read the output items as one message."""
         if not isinstance(value.get("output"), list) or value.get("status") == "failed":
-            raise told_failure(value)
+            raise error_in_body(value)
         items = RESPONSES.parse(as_list(value["output"]))
         message = Message(Role.ASSISTANT, tuple(part for item in items for part in item.parts))
         return Reply(message, _stop(value, message), _usage(as_object(value.get("usage"))))
 
-    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+    def repaired(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Drop the temperature, the schema or ``store``, if the refusal names it."""
         return without_refused(body, refused, ("temperature", "text", "store"))
 
@@ -69,9 +69,9 @@ class OpenaiResponses:
         """Return the body with streaming turned on."""
         return {**body, "stream": True}
 
-    def gathering(self) -> ResponsesGathering:
+    def assembler(self) -> ResponsesAssembler:
         """Return an assembler for one streamed response."""
-        return ResponsesGathering()
+        return ResponsesAssembler()
 
 
 def _stop(value: JsonObject, message: Message) -> Stop:
@@ -99,13 +99,13 @@ def _usage(usage: JsonObject) -> Usage:
 # Streaming ------------------------------------------------------------------------------------------
 
 
-class ResponsesGathering:
+class ResponsesAssembler:
     """Keeps the last event of a stream, which holds the whole response."""
 
     def __init__(self) -> None:
         self._response: JsonObject | None = None
 
-    def take(self, event: JsonObject) -> Iterator[Piece]:
+    def add(self, event: JsonObject) -> Iterator[Piece]:
         """Add an event; yield its text or reasoning, if any."""
         match event.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
@@ -115,9 +115,9 @@ class ResponsesGathering:
             case "response.completed" | "response.incomplete" | "response.failed":
                 self._response = as_object(event.get("response"))
             case "error":
-                raise told_failure({"error": dict(event)})
+                raise error_in_body({"error": dict(event)})
 
-    def whole(self) -> JsonObject:
+    def body(self) -> JsonObject:
         """Return the whole response; raise ``ModelFailed`` if the stream has not ended."""
         if self._response is None:
             raise ModelFailed("the answer broke off before its end")

@@ -27,7 +27,7 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.providers.media import read_file, read_sound, read_url, write_file, write_sound, write_url
+from clew.providers.media import read_audio, read_file, read_url, write_audio, write_file, write_url
 from clew.providers.openai_responses.calls import (
     NAME,
     is_call,
@@ -210,7 +210,7 @@ def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None
         case {"type": "input_file"}:
             return read_file(block, trust, native)
         case {"type": "input_audio", "input_audio": dict(sound)}:
-            return read_sound(sound, trust, native)
+            return read_audio(sound, trust, native)
         case _:
             return parse_chunk(block, trust, native)
 
@@ -332,5 +332,5 @@ def _fresh_media(part: Media) -> JsonObject:
         fields: JsonObject = {"image_url": write_url(part, "image/png"), "file_id": part.file_id}
         return overlay(None, {"type": "input_image", **fields})
     if part.kind == "audio":
-        return {"type": "input_audio", "input_audio": write_sound(part)}
+        return {"type": "input_audio", "input_audio": write_audio(part)}
     return overlay(None, {"type": "input_file", **write_file(part)})

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject, Message
 from clew.providers import RESPONSES, Wire
-from clew.providers.fake import SpeakOpenai, event, pieces
+from clew.providers.fake import FakeOpenaiErrors, event, pieces
 from clew.providers.model import Reply, Stop
 from clew.providers.shapes import as_text, objects
 
 _CUT = {Stop.MAX_TOKENS: "max_output_tokens", Stop.REFUSED: "content_filter"}
 
 
-class SpeakResponses(SpeakOpenai):
+class FakeOpenaiResponses(FakeOpenaiErrors):
     """``/v1/responses``."""
 
     wire: Wire = RESPONSES
 
-    def whole(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
+    def response(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
         """Return a response."""
         usage = reply.usage
         reason = _CUT.get(reply.stop)
@@ -59,10 +59,10 @@ def _items(message: Message, number: int) -> Iterator[Json]:
         elif item.get("type") == "reasoning":
             yield {"id": f"rs_{number}_{index}", **item}
         else:
-            yield _said(item, f"msg_{number}_{index}")
+            yield _message_item(item, f"msg_{number}_{index}")
 
 
-def _said(item: JsonObject, item_id: str) -> JsonObject:
+def _message_item(item: JsonObject, item_id: str) -> JsonObject:
     content = item["content"]
     texts = [content] if isinstance(content, str) else [block["text"] for _, block in objects(content)]
     blocks: list[Json] = [{"type": "output_text", "text": text, "annotations": []} for text in texts]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from clew.message import JsonObject
 from clew.providers.rules import (
-    Finding,
-    Level,
-    Rule,
-    Scope,
+    ApiRule,
+    CheckScope,
+    RuleFinding,
+    RuleLevel,
     in_order,
     is_deepseek,
     may_be_openai,
@@ -30,14 +30,14 @@ _ANY_PART = _GIVEN | {"output_text", "refusal", "text", "image_url", "tool_use",
 """Parts of this API and of others. Unlisted kinds may be new, and are not reported."""
 
 
-def others_parts(where: str, item: JsonObject) -> Iterator[Finding]:
+def others_parts(where: str, item: JsonObject) -> Iterator[RuleFinding]:
     """Yield the parts that a message of this role does not accept."""
     role = as_text(item.get("role"))
     wrong = _ANY_PART - _PART_KINDS[role] if role in _PART_KINDS else frozenset()
     for j, part in objects(item.get("content")):
         kind = as_text(part.get("type"))
         if kind in wrong:
-            yield Finding(f"{where}.content.{j}.type", f"{role} messages do not accept {kind} parts")
+            yield RuleFinding(f"{where}.content.{j}.type", f"{role} messages do not accept {kind} parts")
 
 
 MAX_CALL_ID = 64
@@ -84,37 +84,37 @@ def _is_stored(body: JsonObject) -> bool:
     return body.get("store") is not False
 
 
-def malformed(body: JsonObject) -> Iterator[Finding]:
+def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """P0: items that do not have the documented shape."""
     given = body.get("input")
     if given is None and ("prompt" in body or _is_continued(body)):
         return
     if not isinstance(given, str | list):
-        yield Finding("input", "must be a string or a list")
+        yield RuleFinding("input", "must be a string or a list")
     strict = may_be_openai(body)
     for i, item in enumerate(as_list(given)):
         if isinstance(item, dict):
             yield from _malformed_item(f"input.{i}", item)
             yield from others_parts(f"input.{i}", item) if strict else ()
         else:
-            yield Finding(f"input.{i}", "must be an object")
+            yield RuleFinding(f"input.{i}", "must be an object")
 
 
-def _malformed_item(where: str, item: JsonObject) -> Iterator[Finding]:
+def _malformed_item(where: str, item: JsonObject) -> Iterator[RuleFinding]:
     kind = _type(item)
     if not kind and not isinstance(item.get("id"), str):  # a bare id refers to a stored item
-        yield Finding(where, "must have a type or a role")
+        yield RuleFinding(where, "must have a type or a role")
     if kind == "message" and as_text(item.get("role")) not in _ROLES:
-        yield Finding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
+        yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
     for field, problem in misfits(item, _FIELDS.get(kind, {})):
-        yield Finding(f"{where}.{field}", problem)
+        yield RuleFinding(f"{where}.{field}", problem)
     if kind == "message":
         for j, part in enumerate(as_list(item.get("content"))):
             if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-                yield Finding(f"{where}.content.{j}", "must be an object with a type")
+                yield RuleFinding(f"{where}.content.{j}", "must be an object with a type")
 
 
-def stranded_reasoning(body: JsonObject) -> Iterator[Finding]:
+def stranded_reasoning(body: JsonObject) -> Iterator[RuleFinding]:
     """P1: a reasoning item without the item it led to."""
     if not may_be_openai(body):
         return
@@ -138,14 +138,14 @@ def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
     return made_by_model and (bool(item.get("id")) or not stored)
 
 
-def _stranded(pending: list[tuple[int, JsonObject]]) -> Iterator[Finding]:
+def _stranded(pending: list[tuple[int, JsonObject]]) -> Iterator[RuleFinding]:
     for i, item in pending:
-        yield Finding(
+        yield RuleFinding(
             f"input.{i}", f"reasoning {as_text(item.get('id'))} without its required following item"
         )
 
 
-def orphaned_items(body: JsonObject) -> Iterator[Finding]:
+def orphaned_items(body: JsonObject) -> Iterator[RuleFinding]:
     """P2: a stored item without its reasoning, in a history with other reasoning items."""
     if not may_be_openai(body) or not _is_stored(body):
         return
@@ -158,10 +158,10 @@ def orphaned_items(body: JsonObject) -> Iterator[Finding]:
         elif kind in _OUTPUTS or (kind == "message" and item.get("role") != "assistant"):
             reasoned = False
         elif item.get("id") and not reasoned and kind in ("message", *_CALLS):
-            yield Finding(f"input.{i}", f"{as_text(item.get('id'))} is without its reasoning item")
+            yield RuleFinding(f"input.{i}", f"{as_text(item.get('id'))} is without its reasoning item")
 
 
-def unpaired(body: JsonObject) -> Iterator[Finding]:
+def unpaired(body: JsonObject) -> Iterator[RuleFinding]:
     """P3: a call without its output, or an output without its call."""
     hidden = _is_continued(body) or any(kind in ("item_reference", "") for _, kind, _ in _items(body))
     waiting: defaultdict[str, list[int]] = defaultdict(list)
@@ -176,10 +176,10 @@ def unpaired(body: JsonObject) -> Iterator[Finding]:
         elif waiting.get(call_id):
             waiting[call_id].pop()  # ids may repeat: an output belongs to the nearest call
         elif call_id not in waiting and not hidden:
-            yield Finding(f"input.{i}", f"no tool call found for {kind} {call_id}")
+            yield RuleFinding(f"input.{i}", f"no tool call found for {kind} {call_id}")
     for call_id, places in waiting.items():
         for i in places:
-            yield Finding(f"input.{i}", f"no tool output found for call {call_id}")
+            yield RuleFinding(f"input.{i}", f"no tool output found for call {call_id}")
 
 
 def _call_id(item: JsonObject) -> str:
@@ -187,23 +187,23 @@ def _call_id(item: JsonObject) -> str:
     return as_text(item.get("call_id")) or as_text(item.get("id"))
 
 
-def sizes_out_of_range(body: JsonObject) -> Iterator[Finding]:
+def sizes_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
     """P4: ids, outputs and thresholds outside their limits."""
     for i, kind, item in _items(body):
         call_id, output = item.get("call_id"), item.get("output")
         if kind in _JOINED and isinstance(call_id, str) and not 1 <= len(call_id) <= MAX_CALL_ID:
-            yield Finding(f"input.{i}.call_id", f"must have 1 to {MAX_CALL_ID} characters")
+            yield RuleFinding(f"input.{i}.call_id", f"must have 1 to {MAX_CALL_ID} characters")
         if kind in _OUTPUTS and isinstance(output, str) and len(output) > MAX_OUTPUT:
-            yield Finding(f"input.{i}.output", f"{len(output):,} characters, {MAX_OUTPUT:,} are allowed")
+            yield RuleFinding(f"input.{i}.output", f"{len(output):,} characters, {MAX_OUTPUT:,} are allowed")
     for i, step in objects(body.get("context_management")):
         threshold = as_number(step.get("compact_threshold"))
         if threshold is not None and threshold < MIN_COMPACT_THRESHOLD:
-            yield Finding(
+            yield RuleFinding(
                 f"context_management.{i}.compact_threshold", f"must be at least {MIN_COMPACT_THRESHOLD}"
             )
 
 
-def interleaved_calls(body: JsonObject) -> Iterator[Finding]:
+def interleaved_calls(body: JsonObject) -> Iterator[RuleFinding]:
     """P5: on DeepSeek, a message between a call and its output."""
     if not is_deepseek(body):
         return
@@ -215,67 +215,69 @@ def interleaved_calls(body: JsonObject) -> Iterator[Finding]:
             waiting.pop(_call_id(item), None)
         elif kind == "message":
             for call_id, at in waiting.items():
-                yield Finding(f"input.{at}", f"a message is between call {call_id} and its output")
+                yield RuleFinding(f"input.{at}", f"a message is between call {call_id} and its output")
             waiting.clear()
 
 
-def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
+def temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
     """P6: a temperature outside 0 to 2, or a value that is not a number."""
     for field, problem in misfit_numbers(
         body, ("max_output_tokens", "max_tool_calls"), ("temperature", "top_p")
     ):
-        yield Finding(field, problem)
+        yield RuleFinding(field, problem)
     temperature = as_number(body.get("temperature"))
     if temperature is not None and not 0 <= temperature <= 2:
-        yield Finding("temperature", "must be from 0 to 2")
+        yield RuleFinding("temperature", "must be from 0 to 2")
 
 
-def sound_files(body: JsonObject) -> Iterator[Finding]:
+def sound_files(body: JsonObject) -> Iterator[RuleFinding]:
     """P7: audio or video sent as a file."""
     for i, _kind, item in _items(body):
         for key in ("content", "output"):
             for j, part in objects(item.get(key)):
                 if _SOUND_OR_FILM.match(as_text(part.get("file_data"))):
-                    yield Finding(f"input.{i}.{key}.{j}.file_data", "audio and video files are not supported")
+                    yield RuleFinding(
+                        f"input.{i}.{key}.{j}.file_data", "audio and video files are not supported"
+                    )
 
 
-def trigger_not_last(body: JsonObject) -> Iterator[Finding]:
+def trigger_not_last(body: JsonObject) -> Iterator[RuleFinding]:
     """P8: a compaction trigger that is not the last item."""
     last = len(as_list(body.get("input"))) - 1
     for i, kind, _item in _items(body):
         if kind == "compaction_trigger" and i != last:
-            yield Finding(f"input.{i}", "a compaction trigger must be the last item")
+            yield RuleFinding(f"input.{i}", "a compaction trigger must be the last item")
 
 
-def missing_fields(body: JsonObject) -> Iterator[Finding]:
+def missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
     """P0b: a request without a model."""
     if not body.get("model") and "prompt" not in body:
-        yield Finding("model", "is required")
+        yield RuleFinding("model", "is required")
 
 
 RULES = in_order(
     (
-        Rule(
+        ApiRule(
             "P0",
             "items have the documented shape",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAI's OpenAPI specification (August 2026).",
             "build items with a type (or a role) and the fields each needs",
             malformed,
         ),
-        Rule(
+        ApiRule(
             "P0b",
             "a request names its model",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAI's OpenAPI specification: only a stored prompt can name the model instead.",
             "add the field",
             missing_fields,
-            scope=Scope.BODY,
+            scope=CheckScope.BODY,
         ),
-        Rule(
+        ApiRule(
             "P1",
             "a reasoning item is followed by the item it led to",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Recorded by pydantic-ai: \"of type 'reasoning' was provided without its required following "
             'item" for an item with an id whose follower was rewritten and has none; accepted once the '
             "reasoning went out as text. Recorded by opencode: with store false and no ids at all, the "
@@ -283,10 +285,10 @@ RULES = in_order(
             "keep the reasoning item and its follower with their ids, or drop the reasoning item",
             stranded_reasoning,
         ),
-        Rule(
+        ApiRule(
             "P2",
             "a stored item keeps its reasoning item",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error text \"of type 'message' was provided without its required 'reasoning' item\" "
             "(codex#20774, agents-python#3941). A model may also answer without reasoning, which cannot be "
             "seen here.",
@@ -294,54 +296,54 @@ RULES = in_order(
             orphaned_items,
             verified=False,
         ),
-        Rule(
+        ApiRule(
             "P3",
             "every call has its output and every output its call",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Error texts 'No tool call found for function call output' and 'No tool output found for "
             "function call' (pydantic-ai and litellm source, a cline test). Recorded by pydantic-ai: ids "
             "may repeat. Not applied to outputs if the API holds earlier items.",
             "keep each call and its output together",
             unpaired,
         ),
-        Rule(
+        ApiRule(
             "P4",
             "ids, outputs and thresholds are in range",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAPI specification: call_id 1 to 64 characters, output at most 10,485,760, "
             "compact_threshold from 1,000.",
             "shorten the id or the output",
             sizes_out_of_range,
         ),
-        Rule(
+        ApiRule(
             "P5",
             "on DeepSeek no message is between a call and its output",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Recorded by pydantic-ai (deepseek-v4-flash): 'No tool output found for tool call' if a "
             "message is between two calls. Depends on the model.",
             "put messages before the calls or after the outputs",
             interleaved_calls,
         ),
-        Rule(
+        ApiRule(
             "P6",
             "temperature is from 0 to 2",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Recorded by pydantic-ai: \"Invalid 'temperature': decimal below minimum value\".",
             "change the number",
             temperature_out_of_range,
         ),
-        Rule(
+        ApiRule(
             "P7",
             "files are not audio or video",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "Recorded upstream in pydantic-ai: \"got unsupported MIME type 'audio/mpeg'\".",
             "send a transcript instead",
             sound_files,
         ),
-        Rule(
+        ApiRule(
             "P8",
             "a compaction trigger is the last item",
-            Level.REFUSE,
+            RuleLevel.REFUSE,
             "OpenAI's types and documentation (openai 3.49.0): compaction_trigger must be last in the input.",
             "move it to the end, or take it out",
             trigger_not_last,

@@ -30,7 +30,13 @@ from clew.message import (
     Unknown,
 )
 from clew.message.atoms import Place
-from clew.providers.conversion.targets import CallNames, Choices, Loss, LossKind, Target
+from clew.providers.conversion.targets import (
+    CallNames,
+    ConversionLoss,
+    ConversionLossKind,
+    ConversionOptions,
+    Target,
+)
 from clew.providers.formats import WIRES
 from clew.providers.media import known_type
 from clew.providers.shapes import as_object
@@ -71,86 +77,89 @@ ERROR_MARK = "[tool error]"
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class Conversion:
     """The state of one conversion."""
 
     to: Target
-    choices: Choices
+    choices: ConversionOptions
     pairing: Pairing
     """The pairs of client tools (not server-side ones)."""
     names: CallNames
     freeform: frozenset[Place]
     """Calls of tools that take plain text, and their results, if the target has such tools."""
-    losses: list[Loss] = field(default_factory=list)
+    losses: list[ConversionLoss] = field(default_factory=list)
 
-    def lose(self, place: tuple[int, int | None], kind: LossKind, why: str) -> None:
+    def lose(self, place: tuple[int, int | None], kind: ConversionLossKind, why: str) -> None:
         """Report a loss in a part or in a whole message."""
-        self.losses.append(Loss(*place, kind, why))
+        self.losses.append(ConversionLoss(*place, kind, why))
 
 
-def carry_message(
-    crossing: Crossing, index: int, message: Message, role: Role
+def convert_parts(
+    conversion: Conversion, index: int, message: Message, role: Role
 ) -> Iterator[tuple[Place, Part]]:
     """Yield the converted parts of a message with this role, each with its original place."""
     shared = {id(part.native.value) for part in message.parts if part.native}
     if message.native and id(message.native.value) not in shared:
         # A message may have a name field for its speaker; only tool names are represented.
-        _report_fields(crossing, (index, None), message.native, frozenset({"name"}))
+        _report_fields(conversion, (index, None), message.native, frozenset({"name"}))
     for j, part in enumerate(message.parts):
         place = Place(index, j)
         for held in (part, *part.parts) if isinstance(part, ToolResult) else (part,):
             if held.native and not isinstance(held, Unknown):
-                _report_fields(crossing, place, held.native)
-        for carried in _carry(crossing, place, part, role):
+                _report_fields(conversion, place, held.native)
+        for carried in _convert(conversion, place, part, role):
             yield place, carried
 
 
 def _report_fields(
-    crossing: Crossing, place: tuple[int, int | None], native: Native, besides: frozenset[str] = frozenset()
+    conversion: Conversion,
+    place: tuple[int, int | None],
+    native: Native,
+    besides: frozenset[str] = frozenset(),
 ) -> None:
     """Report the fields of an object from another format that its neutral part does not represent."""
     source = WIRES.get(native.wire)
-    if crossing.to.native(native) or source is None or not isinstance(native.value, dict):
+    if conversion.to.native(native) or source is None or not isinstance(native.value, dict):
         return
     names = unread_fields(native.value, source.understood - besides)
     if names:
-        crossing.lose(place, LossKind.FIELDS, f"no place for {', '.join(names)}")
+        conversion.lose(place, ConversionLossKind.FIELDS, f"no place for {', '.join(names)}")
 
 
-def _carry(crossing: Crossing, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
+def _convert(conversion: Conversion, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
     match part:
         case Text():
-            return _carry_text(crossing, place, part)
+            return _convert_text(conversion, place, part)
         case ToolCall(server_side=False):
-            return (_carry_call(crossing, place, part),)
+            return (_convert_call(conversion, place, part),)
         case ToolResult(server_side=False):
-            return _carry_result(crossing, place, part, role)
-        case _ if crossing.to.native(part.native):
+            return _convert_result(conversion, place, part, role)
+        case _ if conversion.to.native(part.native):
             return (part,)
         case ToolResult(parts=()):
             return ()  # the call itself becomes text
         case Media():
-            return (_carry_media(crossing, place, part, role),)
+            return (_convert_media(conversion, place, part, role),)
         case Thinking():
-            return _carry_thinking(crossing, place, part)
+            return _convert_thinking(conversion, place, part)
         case _:
-            return _carry_in_words(crossing, place, part)
+            return _convert_to_text(conversion, place, part)
 
 
-def _carry_text(crossing: Crossing, place: Place, part: Text) -> tuple[Part, ...]:
-    if crossing.to.blank_text or part.text.strip():
+def _convert_text(conversion: Conversion, place: Place, part: Text) -> tuple[Part, ...]:
+    if conversion.to.blank_text or part.text.strip():
         return (part,)
     if part.text:
-        crossing.lose(place, LossKind.BLANK, "only white space")
+        conversion.lose(place, ConversionLossKind.BLANK, "only white space")
     return ()
 
 
-def _carry_thinking(crossing: Crossing, place: Place, part: Thinking) -> tuple[Part, ...]:
-    title = crossing.to.wire.title
-    if crossing.choices.thinking_as_text and part.text.strip():
-        crossing.lose(place, LossKind.THINKING, "became text of the assistant")
+def _convert_thinking(conversion: Conversion, place: Place, part: Thinking) -> tuple[Part, ...]:
+    title = conversion.to.wire.title
+    if conversion.choices.thinking_as_text and part.text.strip():
+        conversion.lose(place, ConversionLossKind.THINKING, "became text of the assistant")
         return (Text(f"<thinking>\n{part.text}\n</thinking>", trust=part.trust),)
-    crossing.lose(place, LossKind.THINKING, f"{title} accepts only thinking that it has signed")
+    conversion.lose(place, ConversionLossKind.THINKING, f"{title} accepts only thinking that it has signed")
     return ()
 
 
@@ -162,74 +171,76 @@ def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
 # Tools -----------------------------------------------------------------------------------------------
 
 
-def _carry_call(crossing: Crossing, place: Place, part: ToolCall) -> Part:
-    call_id, name = crossing.names.ids[place], crossing.names.tools[place]
+def _convert_call(conversion: Conversion, place: Place, part: ToolCall) -> Part:
+    call_id, name = conversion.names.ids[place], conversion.names.tools[place]
     if name != part.name:
-        crossing.lose(place, LossKind.RENAMED, f"the tool {part.name!r} was renamed to {name!r}")
-    if crossing.to.object_arguments and part.input is None:
-        crossing.lose(place, LossKind.ARGUMENTS, "not a JSON object; put under 'input'")
+        conversion.lose(place, ConversionLossKind.RENAMED, f"the tool {part.name!r} was renamed to {name!r}")
+    if conversion.to.object_arguments and part.input is None:
+        conversion.lose(place, ConversionLossKind.ARGUMENTS, "not a JSON object; put under 'input'")
     if (call_id, name) != (part.call_id, part.name):
         part = replace(part, call_id=call_id, name=name)
-    if place in crossing.freeform and not crossing.to.native(part.native):
-        part = replace(part, native=Native(crossing.to.wire.name, _FREEFORM_CALL[crossing.to.wire.name]))
+    if place in conversion.freeform and not conversion.to.native(part.native):
+        part = replace(part, native=Native(conversion.to.wire.name, _FREEFORM_CALL[conversion.to.wire.name]))
     return part
 
 
-def _carry_result(crossing: Crossing, place: Place, part: ToolResult, role: Role) -> tuple[Part, ...]:
+def _convert_result(conversion: Conversion, place: Place, part: ToolResult, role: Role) -> tuple[Part, ...]:
     """Convert a result; media that the target does not allow inside it follow as user content."""
     inside: list[Part] = []
     beside: list[Part] = []
     for inner in part.parts:
-        for carried in _carry_inner(crossing, place, inner, role):
-            stays = not isinstance(carried, Media) or _stays(crossing, carried)
+        for carried in _convert_inner(conversion, place, inner, role):
+            stays = not isinstance(carried, Media) or _stays(conversion, carried)
             (inside if stays else beside).append(carried)
     if beside:
-        crossing.lose(place, LossKind.MOVED, f"{len(beside)} media moved out of the result, after it")
-        beside.insert(0, Text(f"[from the result of {crossing.names.ids.get(place, part.call_id)}]"))
+        conversion.lose(
+            place, ConversionLossKind.MOVED, f"{len(beside)} media moved out of the result, after it"
+        )
+        beside.insert(0, Text(f"[from the result of {conversion.names.ids.get(place, part.call_id)}]"))
     if not same_parts(inside, part.parts):
         part = replace(part, parts=tuple(inside))
-    part = _with_flag(crossing, place, part)
-    return (_renamed_result(crossing, place, part), *beside)
+    part = _with_flag(conversion, place, part)
+    return (_renamed_result(conversion, place, part), *beside)
 
 
-def _carry_inner(crossing: Crossing, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
-    if isinstance(inner, Media) and not crossing.to.native(inner.native):
+def _convert_inner(conversion: Conversion, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
+    if isinstance(inner, Media) and not conversion.to.native(inner.native):
         inside = _typed(inner)
-        beside = role is not Role.ASSISTANT and crossing.to.takes_media(inside, Role.USER)
-        if beside or crossing.to.takes_media(inside, Role.TOOL):
+        beside = role is not Role.ASSISTANT and conversion.to.takes_media(inside, Role.USER)
+        if beside or conversion.to.takes_media(inside, Role.TOOL):
             return (inside,)
-    return _carry(crossing, place, inner, Role.TOOL)
+    return _convert(conversion, place, inner, Role.TOOL)
 
 
-def _stays(crossing: Crossing, media: Media) -> bool:
-    return crossing.to.native(media.native) or crossing.to.takes_media(media, Role.TOOL)
+def _stays(conversion: Conversion, media: Media) -> bool:
+    return conversion.to.native(media.native) or conversion.to.takes_media(media, Role.TOOL)
 
 
-def _with_flag(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
+def _with_flag(conversion: Conversion, place: Place, part: ToolResult) -> ToolResult:
     """Replace the error flag by ``ERROR_MARK`` if the target has no flag, else the mark by the flag."""
     first = part.parts[0] if part.parts else None
     words = first.text if isinstance(first, Text) else ""
-    if part.is_error and not crossing.to.error_flag:
-        crossing.lose(place, LossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
+    if part.is_error and not conversion.to.error_flag:
+        conversion.lose(place, ConversionLossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
         marked = Text(f"{ERROR_MARK}\n{words}" if words else ERROR_MARK, trust=part.trust)
         return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
-    foreign = not crossing.to.native(part.native)
-    if crossing.to.error_flag and foreign and words.partition("\n")[0] == ERROR_MARK:
+    foreign = not conversion.to.native(part.native)
+    if conversion.to.error_flag and foreign and words.partition("\n")[0] == ERROR_MARK:
         rest = words.partition("\n")[2]
         kept = (Text(rest, trust=part.trust),) if rest else ()
         return replace(part, parts=(*kept, *part.parts[1:]), is_error=True)
     return part
 
 
-def _renamed_result(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
-    call_id = crossing.names.ids.get(place, part.call_id)
-    name = crossing.names.tools.get(place, part.name)
-    if call_id != part.call_id or (name != part.name and crossing.to.wire.name == "gemini"):
+def _renamed_result(conversion: Conversion, place: Place, part: ToolResult) -> ToolResult:
+    call_id = conversion.names.ids.get(place, part.call_id)
+    name = conversion.names.tools.get(place, part.name)
+    if call_id != part.call_id or (name != part.name and conversion.to.wire.name == "gemini"):
         part = replace(part, call_id=call_id, name=name)
     if (
-        place in crossing.freeform
-        and crossing.to.wire.name == "responses"
-        and not crossing.to.native(part.native)
+        place in conversion.freeform
+        and conversion.to.wire.name == "responses"
+        and not conversion.to.native(part.native)
     ):
         part = replace(part, native=Native("responses", {"type": "custom_tool_call_output", "output": ""}))
     return part
@@ -251,17 +262,19 @@ def is_freeform(part: ToolCall) -> bool:
 # Media -----------------------------------------------------------------------------------------------
 
 
-def _carry_media(crossing: Crossing, place: Place, part: Media, role: Role) -> Part:
+def _convert_media(conversion: Conversion, place: Place, part: Media, role: Role) -> Part:
     media = _typed(part)
-    if crossing.to.takes_media(media, role):
+    if conversion.to.takes_media(media, role):
         return media
     spoken = _transcript(media)
     if spoken:
-        crossing.lose(place, LossKind.MEDIA, "audio replaced by its transcript")
+        conversion.lose(place, ConversionLossKind.MEDIA, "audio replaced by its transcript")
         return Text(spoken, trust=part.trust)
     what = media.media_type or media.kind
     where = media.url or media.title or media.file_id or "its bytes are left out"
-    crossing.lose(place, LossKind.MEDIA, f"{crossing.to.wire.title} does not accept {what} from the {role}")
+    conversion.lose(
+        place, ConversionLossKind.MEDIA, f"{conversion.to.wire.title} does not accept {what} from the {role}"
+    )
     return Text(f"[{what}: {where}]", trust=part.trust)
 
 
@@ -284,30 +297,35 @@ def _typed(part: Media) -> Media:
 # Parts that become text ------------------------------------------------------------------------------
 
 
-def _carry_in_words(crossing: Crossing, place: Place, part: Part) -> tuple[Part, ...]:
+def _convert_to_text(conversion: Conversion, place: Place, part: Part) -> tuple[Part, ...]:
     kind, words = _words(part)
     if words:
-        crossing.lose(place, kind, "became text")
+        conversion.lose(place, kind, "became text")
         return (Text(words, trust=part.trust),)
-    crossing.lose(place, kind, "left out: it contains no text")
+    conversion.lose(place, kind, "left out: it contains no text")
     return ()
 
 
-def _words(part: Part) -> tuple[LossKind, str]:
+def _words(part: Part) -> tuple[ConversionLossKind, str]:
     match part:
         case ToolCall():
-            return LossKind.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
+            return ConversionLossKind.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
         case ToolResult():
-            return LossKind.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
+            return ConversionLossKind.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
         case ApprovalRequest():
-            return LossKind.APPROVAL, f"[asks for approval to run {part.name}: {part.arguments}]"
+            return ConversionLossKind.APPROVAL, f"[asks for approval to run {part.name}: {part.arguments}]"
         case ApprovalAnswer():
             reason = f": {part.reason}" if part.reason else ""
-            return LossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
+            return ConversionLossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
         case Compacted():
-            return LossKind.COMPACTION, f"[summary of what came before]\n{part.text}" if part.text else ""
+            return (
+                ConversionLossKind.COMPACTION,
+                f"[summary of what came before]\n{part.text}" if part.text else "",
+            )
         case _:
-            return LossKind.UNKNOWN, "\n".join(_found_words(part.native.value)) if part.native else ""
+            return ConversionLossKind.UNKNOWN, "\n".join(
+                _found_words(part.native.value)
+            ) if part.native else ""
 
 
 def _found_words(value: Json) -> Iterator[str]:

@@ -11,10 +11,10 @@ import pytest
 
 from clew.errors import ModelFailed
 from clew.message import Json, JsonObject
-from clew.providers.anthropic.client import AnthropicGathering, AnthropicMessages
+from clew.providers.anthropic.client import AnthropicAssembler, AnthropicMessages
 from clew.providers.api import Api
-from clew.providers.model import Gathering
-from clew.providers.openai_chat.client import ChatGathering, OpenaiChat
+from clew.providers.model import StreamAssembler
+from clew.providers.openai_chat.client import ChatAssembler, OpenaiChat
 from clew.providers.openai_responses.client import OpenaiResponses
 from clew.providers.remote import CHARACTERS_A_TOKEN, EVENT, GRACE, Patience, streamed
 
@@ -68,35 +68,35 @@ def test_an_answer_that_never_ends_is_cut_off_at_a_multiple_of_its_limit(kind: s
 
 @pytest.mark.parametrize("nested", ["[" * 60_000 + "]" * 60_000, "[" * 60_000, "9" * 5_000])
 def test_arguments_that_cannot_be_read_are_a_failure(nested: str):
-    gathering = AnthropicGathering()
+    assembler = AnthropicAssembler()
     for event in (
         {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t"}},
         block_delta({"type": "input_json_delta", "partial_json": f'{{"query":{nested}}}'}),
         {"type": "message_stop"},
     ):
-        list(gathering.take(event))
+        list(assembler.add(event))
     with pytest.raises(ModelFailed, match="arguments of a tool call"):
-        gathering.whole()
+        assembler.body()
 
 
 @pytest.mark.parametrize(
-    ("gathering", "delta", "end"),
+    ("assembler", "delta", "end"),
     [
-        (AnthropicGathering(), DELTAS["arguments"][1], {"type": "message_stop"}),
-        (ChatGathering(), chat_arguments, {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
+        (AnthropicAssembler(), DELTAS["arguments"][1], {"type": "message_stop"}),
+        (ChatAssembler(), chat_arguments, {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
     ],
     ids=["anthropic", "chat"],
 )
 def test_many_small_pieces_are_put_together_in_little_time(
-    gathering: Gathering, delta: Callable[[str], JsonObject], end: JsonObject
+    assembler: StreamAssembler, delta: Callable[[str], JsonObject], end: JsonObject
 ):
     """Where each piece copied all that came before it, this would take minutes."""
     began = time.process_time()
-    list(gathering.take(delta('{"a":"')))
+    list(assembler.add(delta('{"a":"')))
     for _ in range(MANY):
-        list(gathering.take(delta("x" * 20)))
+        list(assembler.add(delta("x" * 20)))
     for last in (delta('"}'), end):
-        list(gathering.take(last))
-    text = json.dumps(gathering.whole())
+        list(assembler.add(last))
+    text = json.dumps(assembler.body())
     assert text.count("x") >= 20 * MANY
     assert time.process_time() - began < 20
