@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from clew import Session, SqliteStore
 from clew.errors import ModelBusy, ModelFailed, ModelRefused
-from clew.memory.embedders import EndpointEmbedder
+from clew.memory import EndpointEmbedder, open_memory
 
 
 @contextmanager
@@ -65,3 +66,17 @@ def test_an_answer_without_vectors_is_a_failure(answer):
 
 def test_the_key_is_never_shown():
     assert "secret" not in repr(EndpointEmbedder("http://localhost", "m", "secret"))
+
+
+def test_a_memory_opened_with_an_endpoint_embeds_messages_and_questions_there(tmp_path):
+    with serving(200, vectors) as (address, asked), SqliteStore(tmp_path / "clew.db") as store:
+        session = Session.open("s", store)
+        session.add({"role": "user", "content": "The kiln is at 1,200 degrees."})
+        memory = open_memory(store, session.ctx, embedder=EndpointEmbedder(address, "m"))
+        hits = memory.search("how hot is the oven")
+        memory.close()
+        session.close()
+    assert [hit.entry.ref for hit in hits] == ["m1"]
+    assert hits[0].why.meaning is not None
+    texts = [text for _, body in asked for text in body["input"]]
+    assert texts == ["The kiln is at 1,200 degrees.", "how hot is the oven"]

@@ -1,14 +1,15 @@
 """Search and recall of what left the context window. See README.md."""
 
-from clew.memory.embedders import StaticEmbedder, embed_lacking, shipped_embedder
+from clew.memory.embedders import EndpointEmbedder, StaticEmbedder, embed_lacking, shipped_embedder
 from clew.memory.indexing import catch_up, catch_up_all, passages
-from clew.memory.memory import Memory
+from clew.memory.memory import Memory, open_memory
 from clew.memory.references import Quotation, Resolved
 from clew.memory.search import Hit, MatchInfo, Query, neighbours, search
 from clew.memory.selection import Injection, Passage, select_injections
 from clew.memory.terms import analyse
 
 __all__ = [
+    "EndpointEmbedder",
     "Hit",
     "Injection",
     "MatchInfo",
@@ -23,6 +24,7 @@ __all__ = [
     "catch_up_all",
     "embed_lacking",
     "neighbours",
+    "open_memory",
     "passages",
     "search",
     "select_injections",

@@ -121,6 +121,7 @@ class FeatureExtractor:
         self._sessions = self._session_words(seen)
         self._marks = frozenset(marks_to_find(question.spans))
         self._days: dict[str, tuple[frozenset[str], float]] = {}
+        self._speakers: dict[str, float] = {}
         self._values = sum(map(len, question.values)) or 1
 
     def lexical(self, seen: Candidate) -> tuple[float, ...]:
@@ -214,7 +215,11 @@ class FeatureExtractor:
         }
 
     def _speaker_named(self, speaker: str) -> float:
-        return 0.0 if self.named.isdisjoint(map(stem, surface(speaker))) else 1 / len(self.named)
+        share = self._speakers.get(speaker)
+        if share is None:
+            is_named = not self.named.isdisjoint(map(stem, surface(speaker)))
+            share = self._speakers[speaker] = 1 / len(self.named) if is_named else 0.0
+        return share
 
     def _close_together(self, at: Mapping[str, list[int]]) -> float:
         total = 0.0

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from clew.errors import HeadMoved, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store
+from clew.log.store.sqlite import SqliteStore
 from clew.log.transfer import OWN
 from clew.memory.embedders import embed_new, shipped_embedder
 from clew.memory.index.protocol import (
@@ -25,6 +26,7 @@ from clew.memory.index.protocol import (
     Mark,
     VectorIndex,
 )
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import catch_up
 from clew.memory.notes.log import TRIES, Clock, unix_ms
 from clew.memory.notes.note import Note, Status
@@ -109,6 +111,12 @@ class Memory:
         self._counter = counter
         self._clock = clock
         self._counted = Mark()
+
+    def close(self) -> None:
+        """Close the index, if it has a file to close."""
+        close = getattr(self.index, "close", None)
+        if close is not None:
+            close()
 
     # Search ----------------------------------------------------------------------------------------------
 
@@ -356,6 +364,36 @@ class Memory:
         from clew.memory.tools import Toolbox, ask_later  # imports this module
 
         return Toolbox(session, self, approve or ask_later)
+
+
+class MemoryOptions(TypedDict, total=False):
+    """Optional arguments of ``Memory``."""
+
+    policy: TierPolicy
+    counter: TokenCounter | None
+    notebook: Notebook | None
+    numbered: Numbered | None
+    clock: Clock
+    project: str | None
+    where: Where
+
+
+def open_memory(
+    store: Store,
+    ctx: Ctx,
+    *,
+    embedder: Embedder | Literal["shipped"] | None = "shipped",
+    **options: Unpack[MemoryOptions],
+) -> Memory:
+    """Return the memory of a session, with the search index in the file of its ``SqliteStore``.
+
+    Other stores have no index, so nothing can be searched. Call ``close`` when done.
+    """
+    index = None
+    if isinstance(store, SqliteStore):
+        model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
+        index = SqliteIndex(store.path, model=model)
+    return Memory(store, ctx, index, embedder=embedder, **options)
 
 
 def _sources(note: Note) -> list[tuple[str, str]]:

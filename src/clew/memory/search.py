@@ -356,7 +356,11 @@ def _together(one: Entry, other: Entry) -> Entry:
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= ALIKE * len(one | other) if one or other else True
+    shorter, longer = sorted((len(one), len(other)))
+    if shorter < ALIKE * longer:  # cannot share enough words; skips the set operations for most pairs
+        return False
+    shared = len(one & other)
+    return shared >= ALIKE * (shorter + longer - shared)
 
 
 def _hit(one: ScoredCandidate) -> Hit:

@@ -187,13 +187,10 @@ class Session:
         Searching needs a ``SqliteStore``; with other stores only notes work.
         """
         if self._memory is None:
-            from clew.log.store import SqliteStore
-            from clew.memory import Memory  # imported only if memory is used
-            from clew.memory.index.sqlite import SqliteIndex
+            from clew.memory import open_memory  # imported only if memory is used
 
-            index = SqliteIndex(self.store.path) if isinstance(self.store, SqliteStore) else None
-            self._memory = Memory(self.store, self.ctx, index, counter=self.counter, numbered=self)
-            self._closing += [index.close] if index else []
+            self._memory = open_memory(self.store, self.ctx, counter=self.counter, numbered=self)
+            self._closing.append(self._memory.close)
         return self._memory
 
     def view(self) -> list[Item]:
