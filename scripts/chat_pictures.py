@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 GUIDES = ROOT / "docs" / "guides"
 WIDTH = 110
 PROMPT = "› "
-# What a terminal is told besides words and colours: cursor, modes, titles.
+# Terminal sequences other than text and colours: cursor, modes, titles.
 STEERING = re.compile(r"\x1b\[\?[\d;]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b\[[\d;]*[A-HJKSTfhlnr]|\r(?!\n)")
 FACT = (
     "Part {0} is {0}7 mm wide and {0}3 mm high, as Anna told Bert when they met in the old hall. "

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "concepts" / "compaction.svg"
 COMMAND = ["compact", "examples/sphinx-9229.traj.json.zst", "--target-tokens", "2000", "--stats"]
 WIDTH = 100
-# The usual frame fetches its font from the network; a page of ours asks nobody for anything.
+# The default frame loads its font from the network; our pages load nothing.
 FRAME = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.S)
 
 

@@ -1,12 +1,12 @@
-"""Run the code blocks of README and docs, compare what they print, or write it in anew.
+"""Run the code blocks of README and docs, and compare or update their output.
 
     uv run python scripts/docs.py            check every page
     uv run python scripts/docs.py --write    put the real output into the pages
 
 A ``python`` block runs in its page's namespace; a ``text`` block right after it is what it prints. In a
 ``console`` block each ``$ `` line is run from the root of the repository and followed by what it prints.
-A line ``...`` in expected output stands for any number of lines. A block under a comment
-``<!-- not run: why -->`` is left alone.
+A line ``...`` in expected output matches any number of lines. A block under a comment
+``<!-- not run: why -->`` is not run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Stale:
-    """A block that prints something else than its page says."""
+    """A block whose output differs from its page."""
 
     page: Path
     line: int
@@ -41,12 +41,12 @@ class Stale:
 
 
 def pages() -> list[Path]:
-    """Return README and every page of the docs."""
+    """Return README and all pages of the docs."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def check(page: Path, write: bool = False) -> list[Stale]:
-    """Run a page's blocks; return what is stale, or mend the page."""
+    """Run a page's blocks; return the stale blocks, or update the page."""
     text = page.read_text(encoding="utf-8")
     stale: list[Stale] = []
     namespace: dict[str, object] = {"__name__": "__docs__"}
@@ -104,7 +104,7 @@ def _alike(expected: str, printed: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Check, or with ``--write`` mend, every page."""
+    """Check every page, or update it with ``--write``."""
     write = "--write" in arguments
     stale = [found for page in pages() for found in check(page, write)]
     for found in stale:

@@ -114,7 +114,7 @@ class Recording:
 
 
 def picture() -> str:
-    """Return the picture as it is now."""
+    """Return the current picture."""
     clew = (sys.executable, "-m", "clew")
     with tempfile.TemporaryDirectory() as folder, ScriptedServer.always(model, strict=False) as server:
         here = Recording(Path(folder), server.url)

@@ -40,7 +40,7 @@ Set = Callable[[Page], None]
 
 
 def compacted(store: SqliteStore) -> None:
-    """Add the example as a host would, with a few notes beside it."""
+    """Add the example as a host would, and a few notes."""
     (found,) = collect(read(open_source(str(EXAMPLE))), Start(NAME, "unknown"))
     session = Session.open(NAME, store, model=MODEL, window=WINDOW)
     for entry in found.full_entries():

@@ -64,7 +64,7 @@ TARGETS: dict[str, tuple[int, str]] = {
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("log/store/sqlite.py", "3 → 4"): "the level of compression: only the size of the file differs",
 }
-"""By file and change: why no test can tell."""
+"""By file and change: why no test can detect it."""
 
 
 class Mutant(NamedTuple):

@@ -1,7 +1,7 @@
 """Write the page that lists every rule of the validators.
 
 uv run python scripts/rules_page.py            check that the page is fresh
-uv run python scripts/rules_page.py --write    write it anew
+uv run python scripts/rules_page.py --write    update it
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def marks(rule: ApiRule) -> str:
 
 def entry(rule: ApiRule) -> str:
     """Return the part of the page about one rule."""
-    return f"\n### {rule.id}: {rule.name}\n\nTo mend it: {rule.advice}.\n\nSource: {rule.source}\n"
+    return f"\n### {rule.id}: {rule.name}\n\nTo fix it: {rule.advice}.\n\nSource: {rule.source}\n"
 
 
 def main(arguments: list[str]) -> int:

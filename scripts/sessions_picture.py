@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "guides" / "sessions.svg"
 COMMANDS = (["sessions", "--limit", "3"], ["lost", "3f2a9c10"], ["bill", "3f2a9c10"])
 WIDTH = 88
-# The usual frame fetches its font from the network; a page of ours asks nobody for anything.
+# The default frame loads its font from the network; our pages load nothing.
 FRAME = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.S)
 
 

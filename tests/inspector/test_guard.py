@@ -198,7 +198,7 @@ def test_what_is_not_there_is_said_in_words(server: Server, known: dict[str, str
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])
 def test_all_addresses_at_once_are_none_that_can_be_checked(shared: House, host: str):
-    with pytest.raises(InputError, match="no address that a browser can name"):
+    with pytest.raises(InputError, match="not an address that a browser can use"):
         Server.bind(shared.pool, host=host)
 
 
