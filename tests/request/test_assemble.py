@@ -51,7 +51,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_with_nothing_added_the_request_is_a_plain_client_s_byte_for_byte(wire):
-    body = assemble(Parts(view=HELLO), COUNTER).request(wire, RESTS[wire], Marks(minimum_tokens=0))
+    body = assemble(Parts(view=HELLO), COUNTER).body(wire, RESTS[wire], Marks(minimum_tokens=0))
     assert json.dumps(body) == json.dumps(PLAIN[wire])
 
 
@@ -63,7 +63,7 @@ def test_switched_off_the_request_is_byte_identical_to_the_client_s_own(wire, me
     read = FORMATS[wire].parse(sent)
     pieces = [*passing(1), *standing()]
     parts = Parts(view=items(read), pieces=pieces, fence=FENCE, off=True, fence_results=True)
-    body = assemble(parts, COUNTER).request(wire, RESTS[wire], Marks(minimum_tokens=0))
+    body = assemble(parts, COUNTER).body(wire, RESTS[wire], Marks(minimum_tokens=0))
     assert json.dumps(body) == json.dumps({**RESTS[wire], FORMATS[wire].list_key: sent})
 
 
@@ -211,7 +211,7 @@ def test_the_prompt_keeps_the_blocks_it_came_with():
     block = {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}
     system = FORMATS["anthropic"].parse_system([block])
     parts = Parts(view=[Item("m1", system), HELLO[1]], pieces=standing())
-    body = assemble(parts, COUNTER).request("anthropic", {}, Marks(minimum_tokens=0))
+    body = assemble(parts, COUNTER).body("anthropic", {}, Marks(minimum_tokens=0))
     assert body["system"][0] is block
     assert json.dumps(body).count("cache_control") == 1  # who marks for himself is left alone
     assert isinstance(system.parts[0], Text)

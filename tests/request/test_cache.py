@@ -20,7 +20,7 @@ ALWAYS = Marks(minimum_tokens=0)
 
 def asked(view, turn=0, marks=ALWAYS, **fields):
     pieces = [*standing(), *passing(turn)]
-    return assemble(Parts(view=view, pieces=pieces, tools=TOOLS, fence=FENCE), COUNTER).request(
+    return assemble(Parts(view=view, pieces=pieces, tools=TOOLS, fence=FENCE), COUNTER).body(
         "anthropic", {"model": "m", "max_tokens": 10, **fields}, marks
     )
 
@@ -168,7 +168,7 @@ def test_a_call_tells_what_its_cache_read_wrote_and_missed():
 @pytest.mark.parametrize("wire", ["openai", "responses", "gemini"])
 def test_other_wires_have_layouts_too(wire):
     bodies = [
-        assemble(Parts(view=view, pieces=[*standing(), *passing(n)], fence=FENCE), COUNTER).request(wire, {})
+        assemble(Parts(view=view, pieces=[*standing(), *passing(n)], fence=FENCE), COUNTER).body(wire, {})
         for n, view in enumerate((TALK, LONGER))
     ]
     first, second = (layout_of(body, wire, 1) for body in bodies)

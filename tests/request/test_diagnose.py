@@ -45,7 +45,7 @@ def scene():
         view=opened.view(), pieces=[*standing(), *passing(1)], tools=TOOLS, fence=FENCE, room=Room(8_000)
     )
     assembled = assemble(parts, COUNTER)
-    body = assembled.request("anthropic", RESTS["anthropic"])
+    body = assembled.body("anthropic", RESTS["anthropic"])
     call = Call.after(None, layout_of(body, "anthropic", 1), Usage(4_000, 20, 0, 3_900), Life())
     return Scene(
         allotment=allot(10_000, assembled.asks),
@@ -115,6 +115,6 @@ def test_the_tools_bear_the_names_people_know_and_change_nothing():
 def test_the_tools_can_be_offered_on_every_wire(wire):
     opened = session()
     parts = Parts(view=opened.view(), tools=diagnostic_tools(small))
-    body = assemble(parts, COUNTER).request(wire, RESTS[wire])
+    body = assemble(parts, COUNTER).body(wire, RESTS[wire])
     assert not FORMATS[wire].check(body).refused
     assert "traceSummaries" in json.dumps(body)

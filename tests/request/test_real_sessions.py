@@ -23,6 +23,6 @@ def test_a_real_session_with_everything_added_is_as_valid_as_without(name):
     assembled = assemble(parts, COUNTER)
     for wire in WIRES:
         plain = {**RESTS[wire], **convert([item.message for item in view], wire).body}
-        body = assembled.request(wire, RESTS[wire], Marks())
+        body = assembled.body(wire, RESTS[wire], Marks())
         rules = {one.rule for one in FORMATS[wire].check(body).violations}
         assert rules <= {one.rule for one in FORMATS[wire].check(plain).violations}

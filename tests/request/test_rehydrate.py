@@ -71,7 +71,7 @@ def compacted(messages, target=900):
 def sent(session, now=NOW):
     piece = rehydrate(session.ledger, session.view(), now)
     parts = Parts(view=session.view(), pieces=[piece] if piece else [], fence=FENCE)
-    return assemble(parts, COUNTER).request("anthropic")
+    return assemble(parts, COUNTER).body("anthropic")
 
 
 def test_the_next_request_holds_everything_that_a_resumed_task_needs():

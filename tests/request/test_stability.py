@@ -39,7 +39,7 @@ def parts(view, turn):
 
 def requests(messages, wire):
     for turn, shown in enumerate(request_points(messages)):
-        yield assemble(parts(items(shown), turn), COUNTER).request(wire, RESTS[wire], Marks(minimum_tokens=0))
+        yield assemble(parts(items(shown), turn), COUNTER).body(wire, RESTS[wire], Marks(minimum_tokens=0))
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -72,7 +72,7 @@ def test_after_a_compaction_the_prefix_is_stable_again(messages, target):
     sent = []
     for turn in range(3):
         session.add(said(Role.USER, f"go on {turn}"))
-        sent.append(assemble(parts(session.view(), turn), COUNTER).request("anthropic", {}, Marks()))
+        sent.append(assemble(parts(session.view(), turn), COUNTER).body("anthropic", {}, Marks()))
         session.add(said(Role.ASSISTANT, f"did {turn}"))
     for before, after in pairwise(sent):
         assert sent_again(after).startswith(sent_again(before))
@@ -89,9 +89,7 @@ def test_a_cache_sees_the_same_prefix_that_the_bytes_show(messages):
 @pytest.mark.parametrize("wire", WIRES)
 def test_nothing_of_the_request_s_own_stands_before_the_history(wire):
     shown = items([said(Role.USER, "hello")])
-    first, second = (
-        assemble(parts(shown, turn), COUNTER).request(wire, RESTS[wire]) for turn in (1, 1_234_567)
-    )
+    first, second = (assemble(parts(shown, turn), COUNTER).body(wire, RESTS[wire]) for turn in (1, 1_234_567))
     assert sent_again(first) == sent_again(second)
     assert "1234567" not in sent_again(second)
 
@@ -110,9 +108,7 @@ def test_in_a_loop_with_signed_thinking_the_end_stands_inside_the_last_result():
         "max_tokens": 4_000,
     }
     first, second = (
-        assemble(parts(items(loop[:count]), count), COUNTER).request(
-            "anthropic", rest, Marks(minimum_tokens=0)
-        )
+        assemble(parts(items(loop[:count]), count), COUNTER).body("anthropic", rest, Marks(minimum_tokens=0))
         for count in (3, 5)
     )
     for body in (first, second):
@@ -126,5 +122,5 @@ def test_in_a_loop_with_signed_thinking_the_end_stands_inside_the_last_result():
 
 def test_once_the_user_spoke_again_the_end_stands_behind_the_words():
     talk = [said(Role.USER, "look"), *thinking_step(1), said(Role.ASSISTANT, "so"), said(Role.USER, "and?")]
-    body = assemble(parts(items(talk), 1), COUNTER).request("anthropic", {})
+    body = assemble(parts(items(talk), 1), COUNTER).body("anthropic", {})
     assert [block["type"] for block in body["messages"][-1]["content"]] == ["text", "text"]

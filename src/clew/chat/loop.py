@@ -194,7 +194,7 @@ class Chat:
             yield TurnFailed(error, MAKE_ROOM)
             return None
         body = self.requests.body(assembled, self.model)
-        self._calls.begin(body, self.model.wire, end_blocks=1 if assembled.end else 0)
+        self._calls.begin(assembled, body, self.model.wire)
         return body
 
     def compact(self, focus: str | None = None) -> Turn:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from clew.budget import Calm, Compact, Fill, ResultArrived, Signal
+from clew.budget import Calm, Compact, Fill, ResultArrived, Resumed, Signal
 from clew.chat.approvals import Approvals
 from clew.chat.events import Answer, ChatEvent, ChatWarning, Turn, ViewCompacted
 from clew.chat.reports import compaction_notice
@@ -15,18 +15,13 @@ from clew.chat.trackers import InstructionTracker, ProgressTracker
 from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.log import CALL
 from clew.memory import Injection, Memory
-from clew.message import Item, JsonObject, Origin, Trust, last_user_message
+from clew.message import Item, JsonObject, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
-from clew.request.assemble import Parts, Room, assemble
+from clew.providers.remote import RemoteModel
 from clew.request.assembled import Assembled
-from clew.request.cache_marks import Marks
 from clew.request.diagnostics import Scene
-from clew.request.fence import Fence, session_key
-from clew.request.pieces import clauses_for, remembered
 from clew.request.prompt_cache import Call, Layout, Life, layout_of
-from clew.request.rehydration import Now, invoked_skills, rehydrate
 from clew.request.sections import PLAN, Piece
-from clew.secrets.mask import own_key
 from clew.session import Compaction, Fitted, Request, Session
 
 
@@ -36,6 +31,7 @@ class CallLog:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._sent: Layout | None = None
+        self._request: Assembled | None = None
         self._ended_at: float | None = None
         self.last: Call | None = None
         self.made = 0
@@ -45,15 +41,18 @@ class CallLog:
         """Return the time since the last reply; None before the first."""
         return None if self._ended_at is None else time.monotonic() - self._ended_at
 
-    def begin(self, body: JsonObject, wire: str, end_blocks: int) -> None:
-        """Remember the layout of a request that is about to be sent."""
+    def begin(self, request: Assembled, body: JsonObject, wire: str) -> None:
+        """Remember a request that is about to be sent, and its layout."""
         self.made += 1
-        self._sent = layout_of(body, wire, end_blocks)
+        self._request = request
+        self._sent = layout_of(body, wire, request.end_blocks)
 
     def end(self, reply: Reply, model: StreamingModel) -> None:
-        """Record the usage of a reply."""
-        if self._sent is None:
+        """Record the usage of the call, and calibrate the token counter with it."""
+        if self._sent is None or self._request is None:
             return
+        if isinstance(model, RemoteModel):  # the offline model counts with the session's own counter
+            self._session.report_usage(self._request, reply.usage)
         least = self._session.gauge.model.cache_minimum_tokens
         life = Life(seconds_since=self.age_seconds or 0.0, minimum_tokens=least)
         self.last = Call.after(self.last, self._sent, reply.usage, life)
@@ -78,17 +77,9 @@ class RequestBuilder:
 
     def assembled(self) -> Assembled:
         """Return the next request, not yet in a wire format; if switched off, without anything added."""
-        view = self.session.view()
-        off = self.session.is_off
-        parts = Parts(
-            view=view,
-            pieces=() if off else tuple(self._pieces(view)),
-            tools=() if off else self.toolset.tools,
-            fence=Fence(session_key(own_key(), self.session.ctx.workspace, self.session.name)),
-            room=Room(self.session.gauge.window.usable_tokens, self.session.gauge.policy),
-            off=off,
+        return self.session.request(
+            tools=self.toolset.tools, pieces=self._pieces(), recalled=self._injection(self.session.view())
         )
-        return assemble(parts, self.session.counter)
 
     def about(self, assembled: Assembled) -> JsonObject:
         """Return the contributions of each source and the injected memory, for the log."""
@@ -101,8 +92,7 @@ class RequestBuilder:
             self._shown = self._injected[0]
             self.memory.shown(self._injected[1])
         reply = self.session.gauge.window.reply_tokens
-        marks = Marks(self.session.gauge.model.cache_minimum_tokens)
-        return assembled.request(model.wire, model.fields(max(1, reply)), marks)
+        return assembled.body(model.wire, model.fields(max(1, reply)))
 
     def scene(self, last_call: Call | None = None) -> Scene:
         """Return the request and its session for the diagnostics."""
@@ -118,28 +108,13 @@ class RequestBuilder:
 
     # What is added to the view ---------------------------------------------------------------------------
 
-    def _pieces(self, view: list[Item]) -> Iterator[Piece]:
-        compacted = any(item.message.origin is Origin.SUMMARY for item in view)
-        yield from clauses_for(compacted=compacted, memory=bool(self.toolset.tools))
+    def _pieces(self) -> Iterator[Piece]:
         yield from self.instructions.pieces()
-        told = (self.progress.piece(), rehydrate(self.session.ledger, view, self._now()))
-        yield from (piece for piece in told if piece)
-        injected = self._injection(view)
-        if injected:
-            yield from remembered(injected)
+        progress = self.progress.piece()
+        yield from [progress] if progress else []
         if allowed := sorted(self.approvals.always):
-            leave = f"The user allows you to use {', '.join(allowed)} without asking in this session."
-            yield Piece(PLAN, leave, "approvals", Trust.SEMI_TRUSTED, own=True)
-
-    def _now(self) -> Now:
-        usable = self.session.gauge.window.usable_tokens
-        return Now(
-            used_tokens=self.session.tokens,
-            usable_tokens=usable,
-            instructions=self.instructions.labels,
-            skills=invoked_skills(item.message for item in self.session.view()),
-            tools=self.toolset.names,
-        )
+            permission = f"The user allows you to use {', '.join(allowed)} without asking in this session."
+            yield Piece(PLAN, permission, "approvals", Trust.SEMI_TRUSTED, own=True)
 
     def _injection(self, view: Sequence[Item]) -> Injection | None:
         """Return what memory injects, searched once per message of the user."""
@@ -174,6 +149,9 @@ class RequestFitter:
     ) -> Generator[ChatEvent, Answer | None, Assembled]:
         """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does."""
         assembled = self.requests.assembled()
+        idle = self.calls.age_seconds
+        if first and idle is not None and idle >= self.session.gauge.policy.long_pause_seconds:
+            self.session.signal(Resumed(idle))
         if self.session.is_off:
             return assembled  # a plain client: the provider reports what is too long
         # The model reads a new tool result before it may be condensed, unless it is oversized.

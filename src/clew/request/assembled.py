@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,6 +18,8 @@ from clew.providers.openai_responses import RESPONSES
 from clew.providers.wire import Wire
 from clew.request.cache_marks import Marks, in_blocks, marked
 from clew.request.sections import POLICY, TOOLS, Contribution, Place
+from clew.tokens import Tally, TokenCounter
+from clew.tokens.families import total
 
 
 class Offered(Protocol):
@@ -45,6 +48,8 @@ class Assembled:
     """Each source with the tokens it asked for and got, in request order."""
     plain: bool
     """Nothing was added: the request is what a plain client sends."""
+    marks: Marks | None = None
+    """Where to put Anthropic's cache marks, unless ``body`` is told otherwise."""
 
     @property
     def asks(self) -> dict[Region, int]:
@@ -79,7 +84,14 @@ class Assembled:
             ],
         }
 
-    def request(self, wire: str, rest: JsonObject | None = None, marks: Marks | None = None) -> JsonObject:
+    def weigh(self, counter: TokenCounter) -> Tally:
+        """Return the tally of the whole request, to compare with the usage that the provider reports."""
+        messages = (*self.prompt, *self.history, *((self.end,) if self.end else ()))
+        texts = [block.text for block in self.added]
+        texts += [json.dumps(tool.definition("anthropic"), ensure_ascii=False) for tool in self.tools]
+        return total((counter.weigh_all(messages), *map(counter.weigh_text, texts)))
+
+    def body(self, wire: str, rest: JsonObject | None = None, marks: Marks | None = None) -> JsonObject:
         """Return the body of a request; ``rest`` holds the caller's own fields, such as the model.
 
         ``marks`` configures Anthropic's cache marks; a plain request gets none.
@@ -89,6 +101,7 @@ class Assembled:
         body: JsonObject = {**(rest or {}), **_tools(format_, self.tools), **written}
         if format_ is not ANTHROPIC or self.plain:
             return body
+        marks = marks or self.marks
         return marked(body, marks, self.end_blocks) if marks else in_blocks(body)
 
 

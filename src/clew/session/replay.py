@@ -52,7 +52,7 @@ from clew.session.changes import (
 from clew.session.changes import KINDS as LEGACY_KINDS
 from clew.session.found_rules import RecordedRules
 from clew.session.history import Compaction, read_compaction, state_of
-from clew.tokens import UNKNOWN, Tally, TokenCounter, counter_for
+from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
 
 TRIES = 64
 """How often an append is retried while other processes append to the same session; chosen by hand."""
@@ -61,6 +61,8 @@ LONGEST_WAIT_S = 0.1
 SAVE_EVERY = 5_000
 """Events between two snapshots of the derived state; chosen by hand."""
 SAVED_VERSION = 2
+CALIBRATION = "calibration"
+"""The key of an ``about`` event with what reported usage taught the token counter."""
 REMEMBERED = 256
 """Size of two caches: original messages that were looked up, and results of changes made by hand."""
 
@@ -134,6 +136,16 @@ class Replay:
         """Count with another counter from now on."""
         self.counter, self._items = counter, None
 
+    def _calibrate(self) -> None:
+        """Take over the recorded calibration of the token counter where it is based on more reports."""
+        recorded = self.about.get(CALIBRATION)
+        if isinstance(recorded, dict):
+            known = self.counter.calibration.learnt
+            with suppress(InputError):  # written by another version
+                for name, learnt in Calibration.from_json(recorded).learnt.items():
+                    if name not in known or known[name].reports < learnt.reports:
+                        known[name] = learnt
+
     # Snapshots -------------------------------------------------------------------------------------------
 
     def restore(self) -> None:
@@ -153,6 +165,7 @@ class Replay:
             self.recorded = RecordedRules.from_json(saved.get("recorded"))
             self._problems = [LogProblem(*one) for one in saved.get("problems", ())]
             self.about = dict(saved.get("about", {}))
+            self._calibrate()
             self._items, self._saved, self._hash = None, head.seq, head.hash
 
     def save(self) -> None:
@@ -210,6 +223,7 @@ class Replay:
             self._act(stored)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
+            self._calibrate()
         elif kind in RESHAPING:
             self._items = None
             self.compactions += kind == COMPACTION.name

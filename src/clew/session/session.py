@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import iscoroutinefunction
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from clew.budget import DEFAULT, Policy, Trigger
+from clew.budget import DEFAULT, Policy, Signal, Trigger
 from clew.compaction.decide import Outcome, Writer
 from clew.compaction.propose.summary import SessionRequest
 from clew.errors import InputError, NotFound
@@ -28,7 +29,7 @@ from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
-from clew.session.replay import Replay
+from clew.session.replay import CALIBRATION, Replay
 from clew.session.summariser import AsyncSummariser, answered, answered_async, session_model
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
@@ -40,7 +41,10 @@ Result = TypeVar("Result")
 
 if TYPE_CHECKING:
     from clew.log.store import SqliteStore
-    from clew.memory import Memory
+    from clew.memory import Injection, Memory
+    from clew.request.assembled import Assembled, Offered
+    from clew.request.sections import Piece
+    from clew.session.request import RequestAssembler
 
 
 class Session:
@@ -73,6 +77,8 @@ class Session:
         """The project of the session; recorded with the next message unless one is recorded already."""
         self._replay = Replay(store, ctx, counter or counter_for(gauge.model))
         self._memory: Memory | None = None
+        self._requests: RequestAssembler | None = None
+        self._signals: list[Signal] = []
         self._closing: list[Callable[[], None]] = []
         self._replay.restore()
         self._replay.catch_up()
@@ -117,7 +123,7 @@ class Session:
     def set_model(self, model: str) -> None:
         """Count and measure for another model from now on; recorded with the next message."""
         self.gauge = replace(self.gauge, model=model_named(model))
-        self._replay.count_with(counter_for(self.gauge.model))
+        self._replay.count_with(counter_for(self.gauge.model, calibration=self.counter.calibration))
 
     def close(self) -> None:
         """Close what the session opened itself; a store passed by the caller stays open."""
@@ -173,7 +179,7 @@ class Session:
     @property
     def about(self) -> JsonObject:
         """Return the recorded facts about the session itself: its model, its project, the caller's own."""
-        return {**self._replay.about}
+        return {name: value for name, value in self._replay.about.items() if name != CALIBRATION}
 
     @property
     def is_off(self) -> bool:
@@ -201,6 +207,73 @@ class Session:
     def context(self, wire: str = "anthropic") -> Converted:
         """Return the view in a provider's format, ready to send."""
         return convert([item.message for item in self.view()], wire_named(wire))
+
+    def request(  # noqa: PLR0913  # one call before every request to a model: all keywords with defaults
+        self,
+        *,
+        tools: Sequence[Offered] = (),
+        instructions: Path | str | None = None,
+        memory: bool = False,
+        pieces: Iterable[Piece] = (),
+        recalled: Injection | None = None,
+        fence_results: bool = False,
+        auto: bool = False,
+    ) -> Assembled:
+        """Return the next request to the model, assembled: the view and what belongs around it.
+
+        ::
+
+            request = session.request(instructions=".", auto=True)
+            reply = client.messages.create(**request.body("anthropic", {"model": model, "max_tokens": 8_000}))
+            session.report_usage(request, reply.usage)
+            session.add({"role": "assistant", "content": reply.content})
+
+        Added are clauses on how to read a digest, and the state that the view no longer shows. Nothing is
+        added if compaction is switched off.
+
+        Args:
+            tools: The tools to offer, such as ``session.memory``'s; keep their order fixed.
+            instructions: The folder of a project that the user trusts, for its AGENTS.md, CLAUDE.md, ….
+            memory: Add what ``session.memory`` recalls for the user's last message.
+            pieces: More text, each with its section, source and trust (``clew.request.Piece``).
+            recalled: What another memory recalled, in place of ``memory``.
+            fence_results: Put fences around the text of tool results too.
+            auto: Measure the window first, and compact if that is due and pays (see ``fit``).
+        """
+        from clew.session.request import RequestAssembler, RequestParts  # imported only if requests are made
+
+        self._requests = self._requests or RequestAssembler(self)
+        parts = RequestParts(
+            tools=tools,
+            instructions=Path(instructions) if instructions is not None else None,
+            memory=memory,
+            pieces=tuple(pieces),
+            recalled=recalled,
+            fence_results=fence_results,
+        )
+        assembled = self._requests.assemble(parts)
+        if auto and not self.is_off and self.fit(assembled, auto=True).compaction:
+            assembled = self._requests.assemble(parts)
+        return assembled
+
+    def report_usage(self, request: Assembled, usage: object) -> bool:
+        """Calibrate the token counter with the usage that a provider reported for a request.
+
+        ``usage`` is the ``usage`` of a reply of any SDK, a ``clew.Usage``, or the number of all input tokens,
+        cached or not. What was learnt is recorded in the log, so that later processes count the same way.
+        Returns False, and learns nothing, if the report is not plausible for this request.
+        """
+        from clew.session.request import is_plausible, reported_input
+
+        counter, reported = self.counter, reported_input(usage)
+        tally = request.weigh(counter)
+        if not is_plausible(counter.tokens(tally), reported):
+            return False
+        counter.report_usage(tally, reported)
+        reports = counter.calibration.of(counter.family).reports
+        if reports and reports & (reports - 1) == 0:  # after 1, 2, 4, 8, … reports: it changes less and less
+            self.record(ABOUT.name, {CALIBRATION: counter.calibration.to_json()})
+        return True
 
     def trace(self) -> list[Compaction]:
         """Return the compactions in force, oldest first."""
@@ -359,14 +432,26 @@ class Session:
         self._replay.catch_up()
         return previewed(requested_task(self._replay, self.gauge, target_tokens, focus))
 
-    def fit(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
+    def signal(self, *signals: Signal) -> None:
+        """Report events that are good moments to compact: they count at the next ``fit`` with ``auto``.
+
+        They are in ``clew.budget``: ``Milestone("tests pass")``, ``PhaseChanged(Phase.PLANNING,
+        Phase.EXECUTION)``, ``Paused(Pause.APPROVAL)``, ``Resumed(after_seconds=7_200)``, ``ResultArrived``
+        and ``Asked``.
+        """
+        for one in signals:
+            if not isinstance(one, Signal):
+                raise InputError(f"{one!r} is not a signal", "pass clew.budget.Milestone(...) or another one")
+        self._signals += signals
+
+    def fit(self, request: Request | Assembled = PLAIN, *, auto: bool = False) -> Fitted:
         """Measure the window before a request and log one TokenBudget event.
 
         With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait.
         """
         return self._drive(self._fitting(request, auto))
 
-    async def fit_async(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
+    async def fit_async(self, request: Request | Assembled = PLAIN, *, auto: bool = False) -> Fitted:
         """Do the same with an asynchronous summariser."""
         return await self._drive_async(self._fitting(request, auto))
 
@@ -384,8 +469,13 @@ class Session:
         self._moved()
         return done
 
-    def _fitting(self, request: Request, auto: bool) -> Steps[Fitted]:
+    def _fitting(self, request: Request | Assembled, auto: bool) -> Steps[Fitted]:
         self._replay.catch_up()
+        if not isinstance(request, Request):
+            request = Request(fixed_tokens=request.extra, about=request.to_json())
+        request = replace(request, signals=(*self._signals, *request.signals))
+        if auto:
+            self._signals = []
         fitted = yield from fitting(self._replay, self.gauge, request, self._writer, auto)
         if fitted.compaction:
             self._moved()

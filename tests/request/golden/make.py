@@ -45,7 +45,7 @@ def request() -> str:
         ]
     )
     parts = Parts(view=view, pieces=[*passing(7), *standing()], tools=TOOLS, fence=FENCE)
-    body = assemble(parts, COUNTER).request("anthropic", {"model": "m", "max_tokens": 10}, Marks(0))
+    body = assemble(parts, COUNTER).body("anthropic", {"model": "m", "max_tokens": 10}, Marks(0))
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
 
 

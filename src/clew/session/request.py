@@ -1,0 +1,261 @@
+"""Assemble the next request of a session: the view, and what belongs around it.
+
+``Session.request`` is the public method; the chat uses the same one. Around the view go clauses on how to
+read a digest, the project's instruction files, the state that the view no longer shows (rehydration), what
+memory recalls, and the caller's own pieces; data is fenced, and Anthropic's cache marks are set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+
+from clew.errors import InputError
+from clew.log import INSTRUCTION
+from clew.memory import Injection
+from clew.message import Item, Origin, last_user_message
+from clew.request.assemble import Parts, Room, assemble
+from clew.request.assembled import Assembled, Offered
+from clew.request.cache_marks import Marks
+from clew.request.fence import Fence, session_key
+from clew.request.instructions import (
+    Disk,
+    Instruction,
+    Loaded,
+    Refused,
+    Roots,
+    Scope,
+    changes,
+    load,
+    pieces_of,
+    settled,
+)
+from clew.request.pieces import clauses_for, remembered
+from clew.request.rehydration import Now, invoked_skills, rehydrate
+from clew.request.sections import INSTRUCTIONS, Piece
+from clew.secrets.mask import own_key
+
+if TYPE_CHECKING:
+    from clew.session.session import Session
+
+OWN = "this session wrote it and it is not trusted; in the chat, /trust FILE trusts it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestParts:
+    """What the caller of ``Session.request`` adds to the view."""
+
+    tools: Sequence[Offered] = ()
+    instructions: Path | None = None
+    memory: bool = False
+    pieces: tuple[Piece, ...] = ()
+    recalled: Injection | None = None
+    fence_results: bool = False
+
+
+class RequestAssembler:
+    """Assembles the requests of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._files: InstructionFiles | None = None
+        self._compactions: int | None = None
+        self._recalled: tuple[str, Injection] | None = None
+
+    def assemble(self, parts: RequestParts) -> Assembled:
+        """Return the next request before it is written in a wire format; switched off, a plain client's."""
+        session = self._session
+        view, off, gauge = session.view(), session.is_off, session.gauge
+        assembled = assemble(
+            Parts(
+                view=view,
+                pieces=() if off else tuple(self._pieces(view, parts)),
+                tools=() if off else parts.tools,
+                fence=Fence(session_key(own_key(), session.ctx.workspace, session.name)),
+                room=Room(gauge.window.usable_tokens, gauge.policy),
+                off=off,
+                fence_results=parts.fence_results,
+            ),
+            session.counter,
+        )
+        return replace(assembled, marks=Marks(gauge.model.cache_minimum_tokens))
+
+    def _pieces(self, view: list[Item], parts: RequestParts) -> Iterator[Piece]:
+        compacted = any(item.message.origin is Origin.SUMMARY for item in view)
+        yield from clauses_for(compacted=compacted, memory=bool(parts.tools))
+        given = [*self._instructions(parts.instructions), *parts.pieces]
+        yield from given
+        state = rehydrate(self._session.ledger, view, self._now(given, parts, view))
+        yield from [state] if state else []
+        recalled = parts.recalled or (self._recall(view) if parts.memory else None)
+        yield from remembered(recalled) if recalled else ()
+
+    def _instructions(self, root: Path | None) -> list[Piece]:
+        """Return the instruction files of a project, read again after a compaction."""
+        if root is None:
+            return []
+        made = len(self._session.trace())
+        if self._files is None or self._files.root != root:
+            self._files = InstructionFiles(self._session, root)
+        elif made != self._compactions:
+            self._files.settle()
+        else:
+            self._files.refresh()
+        self._compactions = made
+        return self._files.pieces()
+
+    def _now(self, given: Iterable[Piece], parts: RequestParts, view: Sequence[Item]) -> Now:
+        return Now(
+            used_tokens=self._session.tokens,
+            usable_tokens=self._session.gauge.window.usable_tokens,
+            instructions=tuple(one.source for one in given if one.section is INSTRUCTIONS),
+            skills=invoked_skills(item.message for item in view),
+            tools=tuple(tool.name for tool in parts.tools),
+        )
+
+    def _recall(self, view: Sequence[Item]) -> Injection | None:
+        """Return what memory recalls for the user's last message, searched and recorded once for each."""
+        last = last_user_message(view)
+        if last is None:
+            return None
+        if self._recalled is None or self._recalled[0] != last.id:
+            gauge, memory = self._session.gauge, self._session.memory
+            room = gauge.policy.memory.of(gauge.window.usable_tokens)
+            self._recalled = last.id, memory.inject(last.message.text, room)
+            memory.shown(self._recalled[1])
+        return self._recalled[1]
+
+
+PLAUSIBLE = 2.0
+"""A report that differs by more than this factor from the count is about other content, such as one without
+the tokens read from a cache. Chosen by hand: far wider than the error of the token estimate."""
+_INPUT_FIELDS = ("input_tokens", "prompt_tokens", "prompt_token_count", "promptTokenCount")
+
+
+def reported_input(usage: object) -> int:
+    """Return all input tokens of a usage: an SDK's object, a dictionary, ``clew.Usage`` or a number.
+
+    Anthropic reports cached tokens separately; the other providers include them.
+    """
+    if isinstance(usage, int):
+        return usage
+    fields = usage if isinstance(usage, Mapping) else _Attributes(usage)
+    names = [name for name in _INPUT_FIELDS if isinstance(fields.get(name), int)]
+    if not names:
+        what = f"no input tokens in a usage of type {type(usage).__name__}"
+        raise InputError(what, "pass the usage of a reply, or the number of all its input tokens")
+    cached = [fields.get(name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+    return int(fields.get(names[0]) or 0) + sum(one for one in cached if isinstance(one, int))
+
+
+class _Attributes:
+    """The attributes of an object, read like those of a mapping."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def get(self, name: str) -> Any:  # noqa: ANN401  # an SDK's object
+        return getattr(self._value, name, None)
+
+
+def is_plausible(counted: int, reported: int) -> bool:
+    """Whether a reported number of tokens can be of the counted content."""
+    return counted / PLAUSIBLE <= reported <= counted * PLAUSIBLE
+
+
+class InstructionFiles:
+    """The instruction files of a project in force for a session, recorded in its log.
+
+    They are read at the start and after each compaction. In between, only files of folders are added that the
+    work has just reached, so that the cached prefix stays the same. A file that the session itself wrote does
+    not count: the model would give itself instructions.
+    """
+
+    def __init__(self, session: Session, root: Path | None, *, trusted: bool = True) -> None:
+        """Read the files below ``root``. Those of a root that the user does not trust are only data."""
+        self._session = session
+        self.root = root
+        self._roots = Roots(project=root.resolve().as_posix(), trusted=trusted) if root else None
+        self.loaded = Loaded()
+        self._settled: frozenset[str] = frozenset()
+        if self._roots:
+            self._take(self._found())
+            self._settled = settled(session.events())
+
+    def refresh(self) -> None:
+        """Add the files of folders that were touched since; those in force stay as they were read."""
+        found = self._found()
+        new = [
+            one
+            for one in found.instructions
+            if self.loaded.get(one.id) is None and (one.scope is Scope.FOLDER or one.patterns)
+        ]
+        self._take(Loaded((*self.loaded.instructions, *new), found.refused))
+
+    def settle(self) -> None:
+        """Read all files again, for the stable part: a compaction has rewritten the prefix anyway."""
+        self._take(self._found())
+        self._settled = frozenset(one.id for one in self.loaded.instructions)
+
+    def pieces(self) -> list[Piece]:
+        """Return them as pieces of a request."""
+        return pieces_of(self.loaded, self._settled)
+
+    def _take(self, found: Loaded) -> None:
+        for body in changes(self.loaded, found):
+            self._session.record(INSTRUCTION.name, body)
+        self.loaded = found
+
+    def _found(self) -> Loaded:
+        """Return the files as they are now; those that the session wrote, as they were before."""
+        if self._roots is None:
+            return Loaded()
+        found = load(Disk(), self._roots, self._touched())
+        own = {folded(file) for file in self._written()}
+        kept: list[Instruction] = []
+        refused = list(found.refused)
+        for one in found.instructions:
+            if all(folded(file) not in own or self._is_trusted(file, sha) for file, sha in files_of(one)):
+                kept.append(one)
+                continue
+            refused.append(Refused(one.path, OWN))
+            before = self.loaded.get(one.id)
+            kept += [before] if before else []
+        return Loaded(tuple(kept), tuple(refused))
+
+    def _touched(self) -> list[str]:
+        return [file.name for file in self._session.ledger.artifacts.files]
+
+    def _written(self) -> Iterator[str]:
+        """Yield the files below the root that the session changed."""
+        if self.root is None:
+            return
+        base = self.root.resolve()
+        for name in self._written_names():
+            try:
+                place = (base / name).resolve()
+            except (OSError, RuntimeError, ValueError):  # a loop of links, a null character
+                continue
+            if place.is_relative_to(base):
+                yield place.as_posix()
+
+    def _written_names(self) -> Iterable[str]:
+        return [one.name for one in self._session.ledger.artifacts.changed]
+
+    def _is_trusted(self, _path: str, _sha256: str) -> bool:
+        """Whether a person said that a file which the session wrote counts."""
+        return False
+
+
+def files_of(one: Instruction) -> Iterator[tuple[str, str]]:
+    """Yield the files that an instruction consists of, each with its hash."""
+    yield one.path, one.sha256
+    yield from one.includes
+
+
+def folded(path: str) -> str:
+    """Return a path in a form in which two names of one file are equal on any file system."""
+    return normalize("NFC", path).casefold()
