@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
-from clew.message import Item, Origin, cut_points
+from clew.message import Item, Origin, cut_points, system_prefix
 from clew.tokens import TokenCounter, counter_for
 from clew.transcripts import Boundary, Entry, Transcript
 from clew_evals.needs import Needs
-from clew_evals.reading import SYSTEM_ROLES, Readable, readable
+from clew_evals.reading import Readable, readable
 
 CUT_SHARES = (0.5, 0.75)
 """Of a session's tokens, where it is cut."""
@@ -89,7 +89,7 @@ def cuts_of(
     if total < least:
         return
     legal = cut_points([item.message for item in items])
-    first = _leading_system(items)
+    first = system_prefix([item.message for item in items])
     for share in shares:
         place = _place(sizes, legal, share * total)
         if place - first >= LEAST_BEFORE and len(items) - place >= LEAST_AFTER:
@@ -118,7 +118,7 @@ def compactions_of(session: Transcript, set_name: str) -> Iterator[Compaction]:
         enough = len(before.entries) >= LEAST_BEFORE_COMPACTION and len(after.entries) >= LEAST_AFTER
         seen = [*before.made, *before.entries]
         items = _named(seen)
-        first = _leading_system(items)
+        first = system_prefix([item.message for item in items])
         later = _named(after.entries, start=len(items) + 1)
         ids = frozenset(boundary.keeps)
         kept = [item for entry, item in zip(seen, items, strict=True) if entry.id in ids]
@@ -155,10 +155,3 @@ def _stretches(session: Transcript) -> list[_Stretch]:
 
 def _named(entries: Sequence[Entry], start: int = 1, prefix: str = "m") -> tuple[Item, ...]:
     return tuple(Item(f"{prefix}{n}", entry.message) for n, entry in enumerate(entries, start=start))
-
-
-def _leading_system(items: Sequence[Item]) -> int:
-    leading = 0
-    while leading < len(items) and items[leading].message.role in SYSTEM_ROLES:
-        leading += 1
-    return leading

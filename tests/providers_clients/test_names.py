@@ -113,3 +113,12 @@ def test_a_missing_sdk_is_an_error_that_names_its_extra(sdk: str, name: str):
         f"try: open_model({name!r})\nexcept MissingExtra as error: print(error.detail)"
     )
     assert told.endswith(f"clew[{sdk}]")
+
+
+def test_importing_the_package_loads_no_provider_and_one_format_no_other():
+    room = "[m for m in sys.modules if m.startswith('clew.providers.')]"
+    assert run(f"import sys, clew.providers; print({room})") == "[]"
+    loaded = run(f"import sys; from clew.providers import WIRES; WIRES['anthropic']; print({room})")
+    assert "clew.providers.anthropic" in loaded
+    for other in ("openai_chat", "openai_responses", "gemini", "rules_turns", "conversion"):
+        assert other not in loaded

@@ -27,7 +27,7 @@ from clew.message import (
     trust_of,
 )
 from clew.providers.frameworks.codec import Codec
-from clew.providers.wire import arguments_object, overlay, own
+from clew.providers.wire import arguments_object, overlay, own, text_at
 
 NAME = "converse"
 _MEDIA: dict[str, Literal["image", "document", "audio", "video"]] = {
@@ -88,9 +88,7 @@ def _part(block: Any, trust: Trust) -> Part:  # noqa: ANN401  # JSON
 def _thinking(value: JsonObject, trust: Trust, native: Native) -> Part:
     said, sealed = value.get("reasoningText"), value.get("redactedContent")
     if isinstance(said, dict) and isinstance(said.get("text"), str):
-        signature = said.get("signature")
-        signed = signature if isinstance(signature, str) else None
-        return Thinking(str(said["text"]), signed, trust=trust, native=native)
+        return Thinking(str(said["text"]), text_at(said, "signature"), trust=trust, native=native)
     if sealed is not None:
         return Thinking("", _base64(sealed), redacted=True, trust=trust, native=native)
     return Unknown("reasoningContent", trust=trust, native=native)
@@ -100,14 +98,12 @@ def _media(kind: str, value: JsonObject, trust: Trust, native: Native) -> Part:
     source = value.get("source")
     data = source.get("bytes") if isinstance(source, dict) else None
     where = source.get("s3Location") if isinstance(source, dict) else None
-    url = where.get("uri") if isinstance(where, dict) else None
-    name = value.get("name")
     return Media(
         _MEDIA[kind],
         f"{kind}/{value.get('format')}",
         None if data is None else _base64(data),
-        url if isinstance(url, str) else None,
-        title=name if isinstance(name, str) else None,
+        text_at(where, "uri") if isinstance(where, dict) else None,
+        title=text_at(value, "name"),
         trust=trust,
         native=native,
     )

@@ -10,7 +10,6 @@ import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from clew.errors import UnknownEntry
 from clew.message import (
     Compacted,
     JsonObject,
@@ -27,7 +26,8 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.providers.frameworks.codec import Codec
+from clew.providers.frameworks.codec import Codec, original, unknown_entry
+from clew.providers.wire import text_at
 
 NAME = "langchain"
 _ROLES = {
@@ -57,8 +57,8 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
     """Read one message."""
     role = _role(entry)
     if role is None:
-        what = f"entry {place or 0} of this LangChain list is an unknown {type(entry).__name__}"
-        raise UnknownEntry(what, "convert it first: langchain_core.messages.convert_to_messages")
+        advice = "convert it first: langchain_core.messages.convert_to_messages"
+        raise unknown_entry("LangChain", entry, place, advice)
     native = Native(NAME, entry)
     if role is Role.TOOL:
         parts = tuple(_parts(entry.content, Trust.UNTRUSTED))
@@ -108,10 +108,8 @@ def _part(block: JsonObject, trust: Trust) -> Part:
             name = str(block.get("name", ""))
             return ToolCall(str(block["id"]), name, arguments, True, trust=trust, native=native)
         case "compaction":
-            text, sealed = block.get("content"), block.get("encrypted_content")
-            sealed = sealed if isinstance(sealed, str) else None
-            said = text if isinstance(text, str) else None
-            return Compacted("compaction", said, sealed, trust=Trust.UNTRUSTED, native=native)
+            text, sealed = text_at(block, "content"), text_at(block, "encrypted_content")
+            return Compacted("compaction", text, sealed, trust=Trust.UNTRUSTED, native=native)
         case _ if kind in _MEDIA:
             return _media(kind, block, trust, native)
         case _:
@@ -142,10 +140,9 @@ def _media(kind: str, block: JsonObject, trust: Trust, native: Native) -> Part:
     data = fields.get("base64", fields.get("data"))
     if isinstance(url, str) and url.startswith("data:"):
         data, url = url.partition(",")[2], None
-    mime = fields.get("mime_type", fields.get("media_type"))
     return Media(
         _MEDIA[kind],
-        mime if isinstance(mime, str) else None,
+        text_at(fields, "mime_type") or text_at(fields, "media_type"),
         data if isinstance(data, str) else None,
         url if isinstance(url, str) else None,
         trust=trust,
@@ -162,7 +159,7 @@ def write(messages: Sequence[Message]) -> list[Any]:
 
 
 def _entry(message: Message) -> object:
-    base = message.native.value if message.native and message.native.wire == NAME else None
+    base = original(message, NAME)
     if base is None:
         classes = importlib.import_module("langchain_core.messages")
         name = {Role.ASSISTANT: "AIMessage", Role.SYSTEM: "SystemMessage"}.get(message.role, "HumanMessage")
@@ -183,7 +180,7 @@ def _copied(base: Any, message: Message) -> object:  # noqa: ANN401  # an object
 
 
 def _call(part: ToolCall) -> Any:  # noqa: ANN401  # a call as LangChain holds it
-    base = part.native.value if part.native and part.native.wire == NAME else None
+    base = original(part, NAME)
     call = base if isinstance(base, dict) else {"type": "tool_call"}
     return {**call, "id": part.call_id, "name": part.name, "args": part.input or {}}
 
@@ -201,7 +198,7 @@ def _content(parts: Sequence[Part], given: object, calls: Sequence[ToolCall]) ->
 
 
 def _block(part: Part) -> Any:  # noqa: ANN401  # a block, or plain text
-    base = part.native.value if part.native and part.native.wire == NAME else None
+    base = original(part, NAME)
     if isinstance(base, dict) and _part(base, part.trust) == part:
         return base
     if isinstance(part, Text):

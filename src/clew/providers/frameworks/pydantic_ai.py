@@ -14,7 +14,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Literal
 
-from clew.errors import UnknownEntry
 from clew.message import (
     Compacted,
     Media,
@@ -31,7 +30,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.providers.frameworks.codec import Codec
+from clew.providers.frameworks.codec import Codec, original, unknown_entry
 
 NAME = "pydantic_ai"
 _INJECTED = "injected"
@@ -48,8 +47,7 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
     """Read one request or response."""
     kind = getattr(entry, "kind", None)
     if kind not in ("request", "response") or not isinstance(getattr(entry, "parts", None), Sequence):
-        what = f"entry {place or 0} of this pydantic-ai list is an unknown {type(entry).__name__}"
-        raise UnknownEntry(what, "pass ModelRequest and ModelResponse objects")
+        raise unknown_entry("pydantic-ai", entry, place, "pass ModelRequest and ModelResponse objects")
     native = Native(NAME, entry)
     if kind == "response":
         parts = tuple(_response_part(part) for part in entry.parts)
@@ -119,15 +117,7 @@ def _user_content(one: Any, trust: Trust, native: Native) -> Part:  # noqa: ANN4
 
 def _binary(one: Any, trust: Trust, native: Native) -> Media:  # noqa: ANN401  # binary content
     family = str(one.media_type).partition("/")[0]
-    kind = (
-        "image"
-        if family == "image"
-        else "audio"
-        if family == "audio"
-        else "video"
-        if family == "video"
-        else "file"
-    )
+    kind = family if family in ("image", "audio", "video") else "file"
     return Media(kind, one.media_type, b64encode(one.data).decode(), trust=trust, native=native)  # type: ignore[arg-type]
 
 
@@ -178,7 +168,7 @@ def write(messages: Sequence[Message]) -> list[Any]:
     written: list[Any] = []
     for _, run in groupby(messages, key=lambda one: id(one.native.value) if one.native else id(one)):
         group = list(run)
-        base: Any = group[0].native.value if group[0].native and group[0].native.wire == NAME else None
+        base = original(group[0], NAME)
         parts = [part for message in group for part in _parts(message)]
         if base is not None:
             written.append(replace(base, parts=parts))
