@@ -4,7 +4,19 @@ import json
 
 import pytest
 
-from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Freed, Pin, Plan, Rung, Shrink
+from clew.compaction.plan import (
+    Claim,
+    ClaimKind,
+    Condense,
+    Digest,
+    Drop,
+    Freed,
+    Pin,
+    Plan,
+    Rung,
+    Shrink,
+    Topic,
+)
 from clew.compaction.plan.codec import (
     digest_from_json,
     digest_to_json,
@@ -12,7 +24,7 @@ from clew.compaction.plan.codec import (
     plan_to_json,
     shown_messages,
 )
-from clew.compaction.plan.render import digest_message
+from clew.compaction.plan.render import digest_message, recovered
 from clew.errors import StoreDamaged
 from clew.message import Cite, Role, Trust, said
 
@@ -68,3 +80,35 @@ def test_what_is_no_plan_is_called_damaged(missing):
 def test_what_is_no_digest_is_called_damaged(wrong):
     with pytest.raises(StoreDamaged, match="a digest cannot be read back"):
         digest_from_json({**digest_to_json(DIGEST), **wrong})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "topic"),
+    [
+        (ClaimKind.ARTIFACT, "last test run: pytest: 3 passed, 1 failed", Topic.TEST_RUN),
+        (ClaimKind.ARTIFACT, "last check: mypy: 2 errors", Topic.CHECK),
+        (ClaimKind.ARTIFACT, "created in /repo/app/: src/a.py", Topic.FILES_CHANGED),
+        (ClaimKind.ARTIFACT, "modified: src/a.py", Topic.FILES_CHANGED),
+        (ClaimKind.ARTIFACT, "read: src/a.py", Topic.FILES_READ),
+        (ClaimKind.ARTIFACT, "ran: make all (exit 2)", Topic.COMMAND),
+        (ClaimKind.ERROR, "refused: Bash: git push", Topic.REFUSAL),
+        (ClaimKind.DECISION, "the user refused: Bash: git push", Topic.REFUSAL),
+        (ClaimKind.ERROR, "make: no rule. Mended.", Topic.FAILURE),
+        (ClaimKind.ERROR, "make: no rule. Not fixed.", Topic.FAILURE),
+        (ClaimKind.DECISION, 'no longer holds: "Never push."', Topic.ENDED_RULE),
+        (ClaimKind.FACT, "also: load_config, src/a.py", Topic.NAMES),
+        (ClaimKind.FINDING, "read: it is slow", None),
+        (ClaimKind.ERROR, "it failed because of the cache", None),
+    ],
+)
+def test_claims_stored_without_a_topic_get_it_from_their_wording(kind: ClaimKind, text: str, topic: Topic):
+    claim = Claim("d1.1", kind, text, (Cite("m1"),), Trust.UNTRUSTED, topic=topic)
+    digest = Digest("d1", 0, ("m1",), "sha256:0", (claim,))
+    stored = digest_to_json(digest)
+    assert digest_from_json(stored) == digest
+    for one in stored["claims"]:  # type: ignore[union-attr]
+        one.pop("topic", None)  # type: ignore[union-attr]
+    assert digest_from_json(stored) == digest
+    read_back = recovered(digest_message(digest))
+    assert read_back is not None
+    assert [one.topic for one in read_back.claims] == [topic]

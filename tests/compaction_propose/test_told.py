@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.ledger_claims import is_restated, lists_changed_files, mandatory_content, shortened
-from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.ledger_claims import is_restated, mandatory_content, shortened
+from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
 from clew.message import Cite, Role, Trust, said
@@ -156,7 +156,7 @@ def test_the_folder_that_files_share_is_said_once_and_each_keeps_one_of_its_own(
     ]
     assert [claim.text for claim in claims] == ["created in /repo/app/: src/a.py, src/b.py, src/deep/c.py"]
     assert all(map(is_restated, claims))
-    assert all(map(lists_changed_files, claims))
+    assert {claim.topic for claim in claims} == {Topic.FILES_CHANGED}
 
 
 def test_of_a_long_command_its_first_line_is_told():

@@ -120,7 +120,7 @@ class _Decision:
         sketch = outline(self.task)
         if sketch is None:
             return None
-        last: Plan | None = None
+        last: tuple[Plan, Report] | None = None
         misses: tuple[str, ...] = ()
         for _ in range(writer.tries):
             try:
@@ -128,14 +128,14 @@ class _Decision:
             except (SummaryFailed, ModelError) as failure:
                 self.attempts.append(Attempt(writer.name, "failed", (str(failure),)))
                 break
-            last = propose(self.task, written)
-            report = verify(last, self.task)
-            if report.accepted:
+            plan = propose(self.task, written)
+            last = plan, verify(plan, self.task)
+            if last[1].accepted:
                 self.attempts.append(Attempt(writer.name, "accepted"))
-                return last, report
-            misses = tuple(_misses(report))
+                return last
+            misses = tuple(_misses(last[1]))
             self.attempts.append(Attempt(writer.name, "refused", misses))
-        return self._repaired(last) if last else None
+        return self._repaired(*last) if last else None
 
     def try_extractive(self) -> tuple[Plan, Report] | None:
         """Propose a digest without a model."""
@@ -145,7 +145,7 @@ class _Decision:
             self.attempts.append(Attempt("clew", "accepted"))
             return plan, report
         self.attempts.append(Attempt("clew", "refused", tuple(_misses(report))))
-        return self._repaired(plan)
+        return self._repaired(plan, report)
 
     def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
         return write(
@@ -158,10 +158,10 @@ class _Decision:
             misses=misses,
         )
 
-    def _repaired(self, plan: Plan) -> tuple[Plan, Report] | None:
+    def _repaired(self, plan: Plan, refused: Report) -> tuple[Plan, Report] | None:
         """Repair the last attempt and return it if that is accepted."""
         try_extractive = self.attempts[-1].author == "clew"
-        better = repair(plan, verify(plan, self.task), self.task, allow_sparse=try_extractive)
+        better = repair(plan, refused, self.task, allow_sparse=try_extractive)
         report = verify(better, self.task) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan import Claim, ClaimKind, Digest, Pin, Topic
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
@@ -30,20 +30,12 @@ FILES_PER_CLAIM = 10
 """Files per claim: with too little room, a session with many files loses some of them, never all."""
 _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _FIXED, _NOT_FIXED = " Fixed.", " Not fixed."
-_STATES = (_FIXED, _NOT_FIXED, " Mended.", " Not mended.")
-"""The end of a failure's line; the last two were written by versions before 0.2."""
 _TESTED = "last test run: "
 _CHECKED = "last check: "
 _REFUSED = "refused: "
-_REFUSED_BEFORE = "the user refused: "
-"""The beginning of such a line in earlier versions, which filed it under decisions."""
 _ENDED = "no longer holds: "
-_NAMES = "also: "
-"""The beginning of a list of bare names, which versions before 0.2 wrote."""
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
 """What test runners call passing and failing tests, if not passed and failed."""
-_CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
-_ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +116,14 @@ def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
     for pin in ledger.pins.all:
         told = pin.source is not None and pin.source.message == goal.source.message
         if told and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
-            yield Claim("", ClaimKind.GOAL, f'{_ENDED}"{pin.quote}"', (pin.ended_by,), Trust.ASSISTANT)
+            yield Claim(
+                "",
+                ClaimKind.GOAL,
+                f'{_ENDED}"{pin.quote}"',
+                (pin.ended_by,),
+                Trust.ASSISTANT,
+                topic=Topic.ENDED_RULE,
+            )
 
 
 def _ended(ledger: Ledger) -> Iterator[Claim]:
@@ -136,7 +135,9 @@ def _ended(ledger: Ledger) -> Iterator[Claim]:
         if not pin.is_active and pin.ended_by and pin.source and pin.source.message != goal
     ]
     for quote, by in ended[-MOST_ENDED:]:
-        yield Claim("", ClaimKind.DECISION, f'{_ENDED}"{_clipped(quote)}"', (by,), Trust.USER)
+        yield Claim(
+            "", ClaimKind.DECISION, f'{_ENDED}"{_clipped(quote)}"', (by,), Trust.USER, topic=Topic.ENDED_RULE
+        )
 
 
 def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
@@ -223,7 +224,9 @@ def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
         names = ", ".join(artifact.name[len(folder) :] for artifact in few)
         where = f" in {folder}" if folder else ""
         cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
-        yield Claim("", ClaimKind.ARTIFACT, f"{action}{where}: {names}", cites, Trust.UNTRUSTED)
+        topic = Topic.FILES_READ if action == Action.READ else Topic.FILES_CHANGED
+        text = f"{action}{where}: {names}"
+        yield Claim("", ClaimKind.ARTIFACT, text, cites, Trust.UNTRUSTED, topic=topic)
 
 
 def _folder_of(names: Sequence[str]) -> str:
@@ -242,7 +245,7 @@ def _looked_at(ledger: Ledger) -> Iterator[Claim]:
     for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
         code = f" (exit {command.exit_code})" if command.exit_code else ""
         text = f"ran: {_first_line(command.name)}{code}"
-        yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED)
+        yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
 
 
 def _first_line(command: str) -> str:
@@ -255,13 +258,13 @@ def _last_run(ledger: Ledger) -> Iterator[Claim]:
         passes, fails = _VERDICTS.get(run.runner, ("passed", "failed"))
         passed = "" if run.passed is None else f"{run.passed} {passes}, "
         text = f"{_TESTED}{_first_line(run.command)}: {passed}{run.failed} {fails}"
-        yield Claim("", ClaimKind.ARTIFACT, text, (run.source,), Trust.UNTRUSTED)
+        yield Claim("", ClaimKind.ARTIFACT, text, (run.source,), Trust.UNTRUSTED, topic=Topic.TEST_RUN)
 
 
 def _last_check(ledger: Ledger) -> Iterator[Claim]:
     if check := ledger.last_check:
         text = f"{_CHECKED}{_first_line(check.command)}: {check.verdict}"
-        yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED)
+        yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED, topic=Topic.CHECK)
 
 
 def _refusals(ledger: Ledger) -> Iterator[Claim]:
@@ -271,12 +274,15 @@ def _refusals(ledger: Ledger) -> Iterator[Claim]:
         words = f': "{_clipped(quote)}"' if quote else ""
         sources = (one.asked, one.answered) if one.answered else (one.asked,)
         text = f"{_REFUSED}{_clipped(one.what)}{words}"
-        yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER)  # or lower, as its sources are
+        # Labelled lower if its sources are.
+        yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER, topic=Topic.REFUSAL)
 
 
 def _failures(ledger: Ledger) -> Iterator[Claim]:
     for failure in ledger.failures[-MOST_FAILURES:]:
-        yield Claim("", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED)
+        yield Claim(
+            "", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED, topic=Topic.FAILURE
+        )
 
 
 def _told(failure: Failure) -> str:
@@ -293,21 +299,4 @@ def _decisions(ledger: Ledger) -> Iterator[Claim]:
 
 def is_restated(claim: Claim) -> bool:
     """Whether a claim of an earlier digest is one that the ledger restates in its current form."""
-    match claim.kind:
-        case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
-            return True
-        case ClaimKind.DECISION:
-            return claim.text.startswith((_REFUSED_BEFORE, _ENDED))
-        case ClaimKind.ERROR:
-            return claim.text.endswith(_STATES) or claim.text.startswith(_REFUSED)
-        case ClaimKind.ARTIFACT:
-            return claim.text.startswith((_TESTED, _CHECKED)) or _ACTION.match(claim.text) is not None
-        case ClaimKind.FACT:
-            return claim.text.startswith(_NAMES)
-        case _:
-            return False
-
-
-def lists_changed_files(claim: Claim) -> bool:
-    """Whether a claim lists changed files."""
-    return claim.kind is ClaimKind.ARTIFACT and _CHANGE.match(claim.text) is not None
+    return claim.topic is not None or claim.kind in (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.NEXT)

@@ -1,6 +1,6 @@
 """A compaction as data: digests, claims, operations, plans. See README.md."""
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, Topic
 from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "Plan",
     "Rung",
     "Shrink",
+    "Topic",
 ]

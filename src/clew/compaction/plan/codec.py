@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, expand_spans, spans
+from clew.compaction.plan.digest import (
+    Claim,
+    ClaimKind,
+    Digest,
+    Pin,
+    Topic,
+    expand_spans,
+    spans,
+    topic_by_wording,
+)
 from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 from clew.compaction.plan.render import digest_message
 from clew.errors import StoreDamaged
@@ -147,13 +156,18 @@ def claim_to_json(claim: Claim) -> JsonObject:
         "sources": [list[Json](cite) for cite in claim.sources],
         "trust": claim.trust.label,
         "verbatim": claim.verbatim,
+        "topic": claim.topic.value if claim.topic else None,
     }
 
 
 def _claim(body: dict[str, Any]) -> Claim:
     sources = tuple(Cite(*one) for one in body["sources"])
     kind = ClaimKind(body["kind"])
-    return Claim(body["id"], kind, body["text"], sources, _label(body), body["verbatim"])
+    if "topic" in body:
+        topic = Topic(body["topic"]) if body["topic"] else None
+    else:  # stored before claims had topics
+        topic = topic_by_wording(kind, body["text"])
+    return Claim(body["id"], kind, body["text"], sources, _label(body), body["verbatim"], topic)
 
 
 def _label(body: dict[str, Any]) -> Trust:

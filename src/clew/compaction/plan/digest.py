@@ -42,6 +42,50 @@ ORDER = {kind: place for place, kind in enumerate(ClaimKind)}
 ORDER[ClaimKind.REPORT] = ORDER[ClaimKind.USER]
 
 
+class Topic(StrEnum):
+    """What a claim of the ledger reports. The ledger restates such claims in every digest."""
+
+    TEST_RUN = "test-run"
+    CHECK = "check"
+    REFUSAL = "refusal"
+    ENDED_RULE = "ended-rule"
+    FILES_CHANGED = "files-changed"
+    FILES_READ = "files-read"
+    COMMAND = "command"
+    FAILURE = "failure"
+    NAMES = "names"
+    """A list of bare values, which versions before 0.2 wrote."""
+
+
+_CHANGED = re.compile(r"(?:created|deleted|modified|moved)(?: in |: )")
+_ACTION = re.compile(r"(read|written|ran|fetched)(?: in (?:[A-Za-z]:)?/\S*/)?: ")
+_FAILURE_ENDS = (" Fixed.", " Not fixed.", " Mended.", " Not mended.")
+
+
+def topic_by_wording(kind: ClaimKind, text: str) -> Topic | None:
+    """Recognise the topic of a claim that was stored or rendered without it, by its wording."""
+    match kind:
+        case ClaimKind.ARTIFACT if text.startswith("last test run: "):
+            return Topic.TEST_RUN
+        case ClaimKind.ARTIFACT if text.startswith("last check: "):
+            return Topic.CHECK
+        case ClaimKind.ARTIFACT if _CHANGED.match(text):
+            return Topic.FILES_CHANGED
+        case ClaimKind.ARTIFACT if action := _ACTION.match(text):
+            return Topic.COMMAND if action[1] == "ran" else Topic.FILES_READ
+        case ClaimKind.ERROR if text.startswith("refused: "):
+            return Topic.REFUSAL
+        case ClaimKind.DECISION if text.startswith("the user refused: "):
+            return Topic.REFUSAL
+        case ClaimKind.ERROR if text.endswith(_FAILURE_ENDS):
+            return Topic.FAILURE
+        case ClaimKind.DECISION | ClaimKind.GOAL if text.startswith("no longer holds: "):
+            return Topic.ENDED_RULE
+        case ClaimKind.FACT if text.startswith("also: "):
+            return Topic.NAMES
+    return None
+
+
 class Claim(NamedTuple):
     """One line of a digest. A named tuple because a pass creates thousands of candidates."""
 
@@ -55,6 +99,8 @@ class Claim(NamedTuple):
     """The lowest label of its sources."""
     verbatim: bool = False
     """The text is a quote of its first source, not a paraphrase."""
+    topic: Topic | None = None
+    """What it reports, if the ledger made it and will restate it."""
 
 
 @dataclass(frozen=True, slots=True)

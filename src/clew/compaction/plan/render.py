@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, expand_spans, spans
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, expand_spans, spans, topic_by_wording
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 TAG = "clew-digest"
@@ -260,6 +260,7 @@ def _digest(shown: ParsedDigest) -> Digest:
             claim.text,
             tuple(Cite(turn) for turn in claim.turns),
             Trust.UNTRUSTED if claim.untrusted else Trust.ASSISTANT,
+            topic=topic_by_wording(claim.kind, claim.text),
         )
         for n, claim in enumerate(shown.claims, start=1)
         if claim.turns

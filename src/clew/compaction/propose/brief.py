@@ -14,10 +14,7 @@ from clew.message import Cite, Item, Message, Text, ToolResult, Trust
 def number_claims(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
     """Sort claims into display order and give them ids."""
     shown = sorted(claims, key=lambda claim: ORDER[claim.kind])
-    return tuple(
-        Claim(f"{digest_id}.{n}", one.kind, one.text, one.sources, one.trust, one.verbatim)
-        for n, one in enumerate(shown, start=1)
-    )
+    return tuple(one._replace(id=f"{digest_id}.{n}") for n, one in enumerate(shown, start=1))
 
 
 @dataclass(frozen=True, slots=True)

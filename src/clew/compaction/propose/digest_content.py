@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from posixpath import commonprefix
 
-from clew.compaction.ledger_claims import MandatoryContent, is_restated, lists_changed_files, shortened
-from clew.compaction.plan import Claim, ClaimKind, Digest
+from clew.compaction.ledger_claims import MandatoryContent, is_restated, shortened
+from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
@@ -122,7 +122,7 @@ class DigestInput:
     @cached_property
     def must(self) -> list[Claim]:
         """The mandatory claims."""
-        changes = [claim for claim in self.brief.claims if lists_changed_files(claim)]
+        changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
         open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
@@ -297,7 +297,7 @@ class DigestContent:
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
         """Take ledger claims: changed files, decisions, some of the others; return them and their tokens."""
-        changes = [claim for claim in self._ledger if lists_changed_files(claim)]
+        changes = [claim for claim in self._ledger if claim.topic is Topic.FILES_CHANGED]
         decided = [claim for claim in self._ledger if claim.kind is ClaimKind.DECISION]
         others = [
             claim for claim in self._ledger if claim.kind is not ClaimKind.DECISION and claim not in changes
