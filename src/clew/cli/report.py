@@ -274,7 +274,7 @@ def _standing(done: CompactReport, width: int) -> list[Styled]:
         *(_listed("", count(len(loops), "open item"), loops, width, MOST_LISTED) if loops else []),
         *(_listed("", "files and commands", files, width, MOST_LISTED) if files else []),
     ]
-    return _labelled("stands", rows or [_row("", "there are no rules and no open items")])
+    return _labelled("kept", rows or [_row("", "there are no rules and no open items")])
 
 
 def _labelled(label: str, rows: Sequence[Styled]) -> list[Styled]:
@@ -291,12 +291,12 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
     for kept in report.kept:
         if kept.before == kept.stand:
             continue
-        reach = f"; a line that stays leads to {kept.reachable:,}" if kept.reachable else ""
-        gone = f"; only the original has {kept.gone:,}" if kept.gone else ""
-        title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} stay{reach}{gone}"
+        reach = f"; {kept.reachable:,} reachable through a kept line" if kept.reachable else ""
+        gone = f"; {kept.gone:,} only in the original" if kept.gone else ""
+        title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} kept{reach}{gone}"
         lost = (Entry(one.id, one.text) for one in report.lost if one.matter is kept.matter)
         rows += _listed("", title, lost, width, most, kept.before - kept.stand)
-    return _labelled("leaves", rows or [_row("", "no rule, open item, decision or exact value")])
+    return _labelled("dropped", rows or [_row("", "no rule, open item, decision or exact value")])
 
 
 # Checks and next steps -------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def own_log(name: str) -> Iterator[Log]:
             if _is_file(name):
                 raise NotFound(
                     f"{name!r} is not a session of clew's log",
-                    "files are only read: `clew import` adds one to the log",
+                    "`clew import FILE` adds a file to the log",
                 )
             with own_store() as store:
                 raise no_session(store, name)

@@ -163,7 +163,9 @@ def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
     unit = (
         "" if all(one.priced for one in bills) else " Some prices are unknown: M is a million input tokens."
     )
-    prices = f"Prices of {prices_date()}; the session is assumed to go on alike; sub-agents are not counted."
+    prices = (
+        f"Prices of {prices_date()}; assumes that the session continues alike; sub-agents are not counted."
+    )
     yield from wrap(f"{source} {prices}{unit}", width)
 
 
