@@ -31,10 +31,10 @@ _ESCAPED = re.compile(r"\\([\"\\/])")
 
 
 class Replaced:
-    """What edits took out, and when."""
+    """The lines that edits removed, and when."""
 
     def __init__(self, view: Sequence[Item]) -> None:
-        """Read the edits of a view that did not fail, oldest first; what one puts back is in again."""
+        """Read the successful edits of a view, oldest first; a line inserted again no longer counts."""
         self._out: dict[str, int] = {}
         calls: list[tuple[int, ToolCall]] = []
         failed: set[str] = set()
@@ -49,7 +49,7 @@ class Replaced:
                 for old, new in edits(call.arguments):
                     self._take(old, new, place)
         self._ends = {line[-SHORTEST:] for line in self._out}
-        """How they end: nearly every line is told by that to be none of them, whatever stands before it."""
+        """Their last characters: a quick test that rules out nearly every other line."""
 
     def _take(self, old: Iterable[str], new: Iterable[str], place: int) -> None:
         put_in = set(_lines(new))
@@ -60,7 +60,7 @@ class Replaced:
                 self._out[line] = place
 
     def holds(self, quote: str, place: int) -> bool:
-        """Tell whether a line that was quoted at a place of the view was taken out there, or later."""
+        """Whether a line quoted from a position in the view was removed there or later."""
         if not self._out or (_is_plain(quote) and quote[-SHORTEST:] not in self._ends):
             return False
         shown = (line for line in _quoted_lines(quote) if line[-SHORTEST:] in self._ends)
@@ -68,19 +68,19 @@ class Replaced:
 
 
 def _is_plain(quote: str) -> bool:
-    """Tell whether a quote is one line as it stands in its file, or as a search shows it."""
+    """Whether a quote is one line as in its file or in a search result, without escapes."""
     return "\n" not in quote and "\\" not in quote and not quote.startswith('"') and not quote[-1:].isspace()
 
 
 def _forms(line: str) -> Iterator[str]:
-    """Yield a line as it is shown, and without what a tool writes before it."""
+    """Yield a line as shown, and without the prefix that a tool adds."""
     yield line
     if found_at := _FOUND_AT.match(line):
         yield line[found_at.end() :].strip()
 
 
 def _quoted_lines(quote: str) -> Iterator[str]:
-    """Yield the lines that a quote shows."""
+    """Yield the lines of a quote, with JSON escapes decoded."""
     begun = _ARGUMENT.match(quote) if quote.startswith('"') else None
     text = quote[begun.end() :].removesuffix('"') if begun else quote
     if "\\" in text:
