@@ -35,7 +35,7 @@ class Line:
     text: str
 
     def __str__(self) -> str:
-        """Return the line as it is injected."""
+        """Return the line to inject."""
         return f"- [{self.ref}] {self.text}" if self.ref else f"- {self.text}"
 
 

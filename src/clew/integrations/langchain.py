@@ -74,7 +74,7 @@ def _model(request: ModelRequest) -> str | None:
 
 
 def _fixed(request: ModelRequest) -> list[object]:
-    """Return what is sent besides the messages: the system prompt and the tool definitions."""
+    """Return what is sent in addition to the messages: the system prompt and the tool definitions."""
     system = [request.system_message.text] if request.system_message else []
     return [
         *system,

@@ -1,6 +1,6 @@
 """Strands Agents: ``Agent(conversation_manager=ClewConversationManager())``.
 
-Strands sends ``agent.messages`` as it is, so the manager compacts that list before each model call. The
+Strands sends ``agent.messages`` unchanged, so the manager compacts that list before each model call. The
 removed messages are in ``fitting.originals()``, or in clew's log with ``session=``; Strands' own session
 managers store the digest in the list and the manager's state.
 """
