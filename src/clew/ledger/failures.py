@@ -30,40 +30,10 @@ _STARTERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
 """Programs that start another program and return its exit code."""
 _PYTHON = lazy_pattern(r"(?:.*/)?python[\d.]*")
 _LOOKS = frozenset(
-    (
-        *(
-            "ls",
-            "cat",
-            "head",
-            "tail",
-            "less",
-            "more",
-            "grep",
-            "egrep",
-            "fgrep",
-            "rg",
-            "ag",
-            "find",
-            "fd",
-            "which",
-        ),
-        *(
-            "whereis",
-            "type",
-            "stat",
-            "file",
-            "wc",
-            "tree",
-            "du",
-            "df",
-            "readlink",
-            "realpath",
-            "test",
-            "[",
-            "pwd",
-        ),
-        *("printenv", "jq", "awk", "diff", "cmp", "man"),
-    )
+    """
+    ls cat head tail less more grep egrep fgrep rg ag find fd which whereis type stat file wc tree du df
+    readlink realpath test [ pwd printenv jq awk diff cmp man
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Programs that only read."""
 _LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))

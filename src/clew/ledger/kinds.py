@@ -101,21 +101,10 @@ _KINDS = {kind.value: kind for kind in ValueKind}
 _SLASHED_WORDS = lazy_pattern(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
 _NO_LETTER = lazy_pattern(r"[\d./+~-]+")
 _NAMES = frozenset(
-    {
-        *(
-            "/dev/null",
-            "GitHub",
-            "GitLab",
-            "JavaScript",
-            "TypeScript",
-            "OpenAI",
-            "PostgreSQL",
-            "MySQL",
-            "SQLite",
-            "LinkedIn",
-        ),
-        *("YouTube", "DevOps", "PowerShell", "WordPress", "StackOverflow", "JetBrains", "FastAPI", "NumPy"),
-    }
+    """
+    /dev/null GitHub GitLab JavaScript TypeScript OpenAI PostgreSQL MySQL SQLite LinkedIn YouTube DevOps
+    PowerShell WordPress StackOverflow JetBrains FastAPI NumPy
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Product names that look like identifiers but identify nothing."""
 _SHORTEST_IDENTIFIER = 6

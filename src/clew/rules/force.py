@@ -28,8 +28,6 @@ _OF_USER = frozenset(
     ("go", "switching", "opening", "reading", "waiting", "running", "starting", "sending", "go")
 )
 """Acts of a user of the product, not of the agent: "I want to avoid switching between pages"."""
-_OF_KINDS = frozenset(("add", "use", "mock", "import", "log", "print", "adding", "using", "mocking"))
-"""Acts on kinds of things: "do not add seeds"."""
 _CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
 _FEWEST_WORDS = 2
 """Words a rule needs to be understood alone, not counting pronouns."""

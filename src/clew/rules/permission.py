@@ -211,18 +211,10 @@ _CODE_ONLY = lazy_pattern(
     re.IGNORECASE,
 )
 _PLACE = lazy_pattern(r"[\w.-]+/|\w\.[a-z]{1,4}\b|\b(?:always|never|ever)\b", re.IGNORECASE)
-_ACTS = (
-    "push",
-    "commit",
-    "merge",
-    "deploy",
-    "delete",
-    "remove",
-    "release",
-    "publish",
-    "install",
-    "force",
-    "drop",
+_ACTS = tuple(
+    """
+    push commit merge deploy delete remove release publish install force drop
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Acts that a plain "go ahead" does not permit: they must be named."""
 _GO_AHEAD = lazy_pattern(

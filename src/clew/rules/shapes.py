@@ -56,23 +56,9 @@ _WITH_ORDER = {
 }
 """Cues added if the sentence opens with an order: "return blocking issues only with their paths"."""
 _ASKED = frozenset(
-    (
-        "avoid",
-        "ban",
-        "keep",
-        "keep_way",
-        "only",
-        "consent",
-        "omit",
-        "prefer",
-        "prefer_weak",
-        "must_work",
-        "always",
-        "wish",
-        "behave",
-        "unfit",
-        "mine",
-    )
+    """
+    avoid ban keep keep_way only consent omit prefer prefer_weak must_work always wish behave unfit mine
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Cues that make a rule of a polite question: "can you keep the price the same"."""
 _SHORT_WORDS = 10
