@@ -15,7 +15,7 @@ class _LazyPattern:
         self.pattern = pattern
         self._flags = flags
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the compiled pattern has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the compiled pattern
         """Compile the pattern and keep its methods, so that this is called once."""
         if name.startswith("__"):
             raise AttributeError(name)

@@ -65,7 +65,7 @@ def _pattern() -> re.Pattern[str]:
     opening = "|".join((f"[{_BRACKETS}]", *_SPELT_BRACKETS))
     gap = f"[{_SKIPPED}]*"
     c, l, e, w = (f"[{_spellings(letter)}]" for letter in "clew")  # noqa: E741  # they are these letters
-    # A vertical bar is skipped, except directly after the c, where it can be read as the l.
+    # A vertical bar is skipped, except directly after the c: there it reads as an l.
     name = f"{c}(?:{gap}{l}|\\|){gap}{e}{gap}(?:{w}|{_TWO_FOR_W})"
     # A bracket that is already followed by a backslash is escaped again, so that input cannot imitate
     # text that clew has escaped.
