@@ -99,9 +99,9 @@ def test_a_repaired_plan_is_accepted_or_refused_and_says_nothing_new(case: tuple
     again = verify(better, evidence)
     assert again.accepted or again.refused
     said_before = {(claim.kind, claim.text, claim.sources) for one in plan.digests for claim in one.claims}
-    open_before = {(ClaimKind.OPEN, loop.text, (loop.source,)) for loop in evidence.loops}
+    open_before = {(ClaimKind.OPEN, loop.text, (loop.source,)) for loop in evidence.required.open_items}
     for digest in better.digests:
-        assert set(digest.pins) <= set(evidence.pins)
+        assert set(digest.pins) <= set(evidence.required.pins)
         for claim in digest.claims:
             assert (claim.kind, claim.text, claim.sources) in said_before | open_before
 
@@ -164,7 +164,7 @@ def honest() -> tuple[Plan, HonestTask]:
 def test_the_honest_digest_has_rules_quotes_and_values_to_spoil():
     plan, evidence = honest()
     assert verify(plan, evidence).accepted
-    assert len(evidence.pins) >= 2
+    assert len(evidence.required.pins) >= 2
     assert len(plan.digests[0].claims) > 30
 
 
@@ -243,5 +243,5 @@ def test_an_open_loop_left_out_is_always_caught(data: st.DataObject):
     plan, evidence = honest()
     holders = [claim for claim in plan.digests[0].claims if claim.kind in HOLDS_LOOPS]
     claims = tuple(claim for claim in plan.digests[0].claims if claim not in holders)
-    loop = data.draw(st.sampled_from(evidence.loops))
+    loop = data.draw(st.sampled_from(evidence.required.open_items))
     assert ("open loops", "repair", loop.id) in told(verify(with_claims(plan, claims), evidence))
