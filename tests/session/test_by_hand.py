@@ -21,7 +21,7 @@ from clew.memory.tiers.moves import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.rules.findings import findings_from_json, findings_to_json
 from clew.rules.pins import Pins
-from clew.rules.rule import Kind, Rule, RuleRef, Scope, Strength
+from clew.rules.rule import Kind, Rule, RuleRef, RuleStatus, Scope, Strength
 from clew.session import Session
 from clew.session.changes import redo_imported
 from clew.session.history import compaction_history
@@ -399,6 +399,33 @@ def test_messages_without_a_record_are_searched_once_and_recorded_with_the_next_
     assert [one.event.kind for one in session.events()].count("rules") == 1
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda session: session.pin("Answer in French."),
+        lambda session: session.unpin(session.pins[1].id),
+        lambda session: session.edit_pin(session.pins[1].id, "Never push to main."),
+        lambda session: session.compact(target_tokens=800),
+        lambda session: session.record("about", {"title": "garden"}),
+        lambda session: session.switch_off(),
+        lambda session: session.rescan_rules(),
+    ],
+    ids=["pin", "unpin", "edit", "compact", "record", "switch", "rescan"],
+)
+def test_every_change_records_the_rules_of_messages_without_a_record(store, other_finder, change):
+    store.append(CTX, [message_event(one) for one in (*talk(12), said(Role.USER, PUSH))], None)
+    session, bystander = opened(store), opened(store)
+    change(session)
+    seen = [(pin.quote, pin.status) for pin in session.ledger.pins.all]
+    assert (RULE, RuleStatus.ACTIVE) in seen
+    assert [one.event.kind for one in session.events()].count(RULES.name) == 1
+    other_finder(hostile)
+    for reader in (opened(store), bystander, session):
+        reader.view()
+        assert [(pin.quote, pin.status) for pin in reader.ledger.pins.all] == seen
+        assert reader.problems == []
+
+
 def test_a_process_that_found_other_rules_takes_over_what_is_on_record(store, other_finder):
     store.append(CTX, [message_event(said(Role.USER, RULE))], None)
     writer = opened(store)
@@ -415,8 +442,10 @@ def test_a_number_in_an_old_log_means_what_the_digest_then_said(store, other_fin
     session = opened(store)
     session.compact(target_tokens=800)
     named = {pin.quote: pin.id for pin in session.pins}
+    kept = [one.event for one in session.events() if one.event.kind != RULES.name]  # as it was recorded then
+    store = MemoryStore()
     old = {"does": "revoke", "pin": named[RULE], "why": "done with it"}
-    store.append(CTX, [new_event(PIN.name, old, PIN.version)], None)
+    store.append(CTX, [*kept, new_event(PIN.name, old, PIN.version)], None)
     find = pins_module.find
     other_finder(lambda message: [*hostile(message), *find(message)])  # every rule has another number now
     again = opened(store)

@@ -188,7 +188,7 @@ class Replay:
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
         """Append events that do not depend on the session's state; return the position of the last."""
-        last = self.store.append(self.ctx, events, None)
+        last = self.store.append(self.ctx, self._with_findings(events), None)
         self.catch_up()
         return last.seq
 
@@ -204,12 +204,18 @@ class Replay:
             head = self.store.head(self.ctx)
             if head.seq != self.view.seq:
                 continue
-            events = make()
+            events = self._with_findings(make())
             with suppress(HeadMoved):
                 last = self.store.append(self.ctx, events, head)
                 self.catch_up()
                 return last.seq
         raise StoreBusy(f"other processes keep appending to {self.ctx.session!r}")
+
+    def _with_findings(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Return events preceded by the rules found in messages without a record, so that these stay."""
+        if not self.recorded.unrecorded or not events or any(one.kind == RULES.name for one in events):
+            return events
+        return [self.recorded.event(len(self.view.whole)), *events]
 
     def take(self, stored: StoredEvent) -> None:
         """Apply the next event."""

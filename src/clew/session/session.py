@@ -309,14 +309,12 @@ class Session:
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
     def _news(self) -> list[Event]:
-        """Return events for facts not in the log yet: model, project, rules found in old messages."""
-        news, model, recorded = list[Event](), self.gauge.model, self._replay.recorded
+        """Return events for facts not in the log yet: model, project."""
+        news, model = list[Event](), self.gauge.model
         if model != UNKNOWN and self._replay.about.get("model") != model.id:
             news.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
         if self.project and "project" not in self._replay.about:
             news.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
-        if recorded.unrecorded:
-            news.append(recorded.event(len(self._replay.view.whole)))
         return news
 
     def record(self, kind: str, body: JsonObject) -> int:
