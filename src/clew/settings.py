@@ -13,6 +13,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -42,6 +43,17 @@ class Preset(StrEnum):
     """At 75 %, down to 30 %: for models that get worse as their window fills."""
 
 
+class Threshold(NamedTuple):
+    """A fraction of the usable window, a number of tokens, or both, in which case the smaller applies."""
+
+    share: float | None = None
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        named = (None if self.share is None else f"{self.share:g}", self.tokens and str(self.tokens))
+        return ", ".join(filter(None, named))
+
+
 class Holder(StrEnum):
     """Who may set a setting. A project may come from a stranger, so it may not set everything."""
 
@@ -69,8 +81,8 @@ class Settings:
 
     window: int | None = None
     preset: Preset = Preset.DEFAULT
-    compact_at: float | None = None
-    down_to: float | None = None
+    compact_at: Threshold | None = None
+    down_to: Threshold | None = None
     keep_messages: int = 8
     keep_tokens: int = 0
     auto: bool = False
@@ -152,6 +164,32 @@ def _fraction(value: object) -> float:
     return fraction
 
 
+_FEWEST_TOKENS = 1_000
+"""A smaller number of tokens in a threshold is taken for a mistake, such as 85 for 85%."""
+
+
+def _threshold(value: object) -> Threshold:
+    """Parse a fraction, a number of tokens, or both: 85%, 0.85, 120k, or "85%, 120k"."""
+    parts = [one.strip() for one in value.split(", ")] if isinstance(value, str) else [value]
+    share = tokens = None
+    for one in parts:
+        with suppress(ValueError):
+            number = _count(one)
+            if number >= _FEWEST_TOKENS and tokens is None:
+                tokens = number
+                continue
+        try:
+            share = None if share is not None else _fraction(one)
+        except ValueError:
+            share = None
+        if share is None:
+            what = (
+                "a fraction above 0 and at most 1, like 0.85 or 85%, a number of tokens from 1,000, like 120k"
+            )
+            raise ValueError(f'expected {what}, or both: "85%, 120k"')
+    return Threshold(share, tokens)
+
+
 def _path(value: object) -> Path:
     written = _text(value)
     if not written:
@@ -207,8 +245,10 @@ _ALL = (
     ),
     SettingKey("window", _positive, "context window in tokens, if not the model's own"),
     SettingKey("preset", _one_of(Preset), "when to compact and how far: default or early"),
-    SettingKey("compact_at", _fraction, "compact at this fraction of the usable window; if unset, by preset"),
-    SettingKey("down_to", _fraction, "compact down to this fraction; if unset, by preset"),
+    SettingKey(
+        "compact_at", _threshold, "compact at this fraction of the usable window, number of tokens, or both"
+    ),
+    SettingKey("down_to", _threshold, "compact down to this: a fraction, a number of tokens, or both"),
     SettingKey("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
     SettingKey("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
     SettingKey("auto", _boolean, "compact without asking"),
@@ -319,12 +359,17 @@ def load_settings(
 
 def _check_together(settings: Settings, origins: Mapping[str, str]) -> None:
     """Raise an error if values contradict each other."""
-    high, low = settings.compact_at, settings.down_to
-    if high is not None and low is not None and low >= high:
+    high, low = settings.compact_at or Threshold(), settings.down_to or Threshold()
+    told = ""
+    if high.share is not None and low.share is not None and low.tokens is None and low.share >= high.share:
+        told = f"compacting at {high.share:.0%} down to {low.share:.0%} frees nothing"
+    elif (
+        high.tokens is not None and low.tokens is not None and low.share is None and low.tokens >= high.tokens
+    ):
+        told = f"compacting at {high.tokens:,} tokens down to {low.tokens:,} frees nothing"
+    if told:
         where = " and ".join(origins[name] for name in ("compact_at", "down_to"))
-        raise InputError(
-            f"{where}: compacting at {high:.0%} down to {low:.0%} frees nothing", "lower down_to"
-        )
+        raise InputError(f"{where}: {told}", "lower down_to")
 
 
 def _from_environment(env: Mapping[str, str]) -> list[_Value]:

@@ -304,7 +304,7 @@ def test_what_was_put_off_survives_a_copy_and_json():
     assert again.loops.closed == ledger.loops.closed
 
 
-@pytest.mark.parametrize("nudge", ["continue", "Please go on with the parser.", "Is it done?"])
+@pytest.mark.parametrize("nudge", ["Please go on with the parser.", "Is it done?"])
 def test_what_is_asked_again_in_the_same_words_is_waited_for_once(nudge):
     again = [one for n in range(300) for one in (*ran(f"make {n}"), user(nudge))]
     ledger = ledger_of(user("Fix the parser."), *again)
@@ -313,6 +313,76 @@ def test_what_is_asked_again_in_the_same_words_is_waited_for_once(nudge):
     later = Ledger.from_json(ledger.to_json())
     later.extend(items(user(nudge), assistant("It is fixed."), user(nudge)))
     assert open_texts(later, LoopKind.REQUEST, LoopKind.QUESTION) == [nudge]
+
+
+GO_ON = [
+    "Go on.",
+    "ok, continue",
+    "please proceed",
+    "Keep going!",
+    "go",
+    "weiter",
+    "continúa",
+    "продолжай",
+    "继续",
+]
+
+
+@pytest.mark.parametrize("nudge", GO_ON)
+def test_going_on_closes_no_request_and_opens_none(nudge):
+    steps = [
+        one for n in range(40) for one in (assistant(f"Step {n} works: x{n}.py is changed."), user(nudge))
+    ]
+    talk = (user("Port the job and find out why 8841 is wrong."), *steps)
+    assert [loop.text for loop in ledger_of(*talk).loops.open] == [talk[0].text]
+    after = ledger_of(
+        *talk, assistant("It is ported; 8841 was a rounding error."), user("Now write the docs.")
+    )
+    assert open_texts(after, LoopKind.REQUEST) == ["Now write the docs."]
+
+
+def test_going_on_is_a_request_if_nothing_is_open():
+    assert open_texts(ledger_of(user("Go on.")), LoopKind.REQUEST) == ["Go on."]
+
+
+def test_going_on_after_an_answer_leaves_the_question_answered():
+    ledger = ledger_of(user("Why is it slow?"), assistant("It reads the file twice."), user("go on"))
+    assert ends(ledger, LoopKind.QUESTION) == [("Why is it slow?", Closed.ANSWERED)]
+
+
+CRON = "One thing before I go on: should the cron entry stay at 04:15?"
+
+
+@pytest.mark.parametrize("way", ["text", "tool"])
+def test_a_question_of_the_model_stays_open_until_the_user_or_a_report_speaks_of_it(way):
+    asked = assistant(f"I read the job. {CRON}") if way == "text" else call("ask_user", {"question": CRON})
+    work = [one for n in range(30) for one in (user("Go on."), assistant(f"Module {n} is changed."))]
+    ledger = ledger_of(
+        user("Port the job."), asked, *work, user("Rename the parser."), assistant("All done.")
+    )
+    again = Ledger.from_json(ledger.to_json())
+    for one in (ledger, again):
+        assert open_texts(one, LoopKind.ASKED) == [CRON]
+    ledger.extend(items(user("Move the cron entry to 05:00.")))
+    assert (CRON, Closed.ANSWERED) in ends(ledger, LoopKind.ASKED)
+    again.extend(items(assistant("I left the cron entry where it was.")))
+    assert (CRON, Closed.REPORTED) in ends(again, LoopKind.ASKED)
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("Should I continue?", "Go on."),
+        ("Do you want me to rename it too?", "go ahead"),
+        ("Is 04:15 fine?", "continue"),
+        ("Should the entry stay at 04:15?", "yes, go on"),
+        ("Should the entry stay at 04:15?", "yes"),
+        ("Soll ich weitermachen?", "weiter"),
+    ],
+)
+def test_going_on_answers_a_question_for_leave_and_yes_answers_any(question, reply):
+    ledger = ledger_of(user("Fix it."), assistant(f"Two files are changed. {question}"), user(reply))
+    assert ends(ledger, LoopKind.ASKED) == [(question, Closed.ANSWERED)]
 
 
 def test_what_was_put_off_and_is_asked_again_is_put_off_no_more():

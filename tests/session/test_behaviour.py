@@ -87,3 +87,11 @@ def test_nothing_that_a_hostile_summariser_made_up_is_in_the_view(name):
         made_up |= {(claim["kind"], claim["text"]) for claim in claims} - honest
     assert made_up
     assert not made_up & {(claim.kind.value, claim.text) for claim in done.digest.claims}
+
+
+@pytest.mark.parametrize("name", sorted(BAD_SUMMARISERS))
+def test_a_digest_names_a_model_as_author_only_if_a_line_of_it_is_left(name):
+    _, done = asked_to_break_the_rule(bad_summariser(name))
+    _, plain = asked_to_break_the_rule()
+    by_code = {claim.text for claim in plain.digest.claims}
+    assert done.digest.author == "clew" or any(one.text not in by_code for one in done.digest.claims)

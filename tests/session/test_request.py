@@ -8,8 +8,19 @@ from types import SimpleNamespace
 import pytest
 
 import clew
-from clew.budget import Compact, Milestone, Pause, Paused, Phase, PhaseChanged, Resumed, Trigger
-from clew.errors import InputError
+from clew.budget import (
+    Compact,
+    Milestone,
+    Pause,
+    Paused,
+    Phase,
+    PhaseChanged,
+    Region,
+    Resumed,
+    Stop,
+    Trigger,
+)
+from clew.errors import BudgetExceeded, InputError
 from clew.message import Role, Trust, said
 from clew.request import SECTIONS, Piece
 from clew.session.request import reported_input
@@ -88,6 +99,61 @@ def test_what_memory_recalls_is_added_if_asked_for(tmp_path):
         assert "8123" in text_of(session.request(memory=True))
         assert session.request(memory=True).asks == session.request(memory=True).asks
     store.close()
+
+
+# The pinned region -----------------------------------------------------------------------------------
+
+
+def test_the_rules_of_a_digest_count_as_pinned_in_event_and_request(session):
+    rule = "Never modify files under legacy/."
+    session.add(said(Role.USER, f"{rule} Fix the parser."), *loop(60)[1:])
+    assert session.fit().budget.allotment.of(Region.PINNED).asked == 0  # still shown by their turn
+    session.compact(target_tokens=2_000)
+    fitted = session.fit()
+    pinned = fitted.budget.allotment.of(Region.PINNED)
+    assert session.counter.count_text(rule) <= pinned.asked <= session.counter.count_text(rule) + 30
+    assert session.request().asks[Region.PINNED] == pinned.asked
+    counted = sum(one.asked for one in fitted.budget.allotment.slices[:7])
+    assert abs(counted - sum(session.counter.count(item.message) for item in session.view())) <= 7
+    session.undo()
+    assert session.fit().budget.allotment.of(Region.PINNED).asked == 0
+
+
+# A compaction that fails -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def full_of_rules():
+    """Return a session whose hand-set rules leave nothing to gain."""
+    with clew.Session.open("s", clew.MemoryStore(), model="claude-sonnet-4-5", window=12_000) as opened:
+        for number in range(300):
+            opened.pin(f"Never touch table number {number}, whatever the reason may be, before {number + 1}.")
+        opened.add(said(Role.USER, "go"))
+        yield opened
+
+
+def test_a_failing_compaction_does_not_raise_while_the_request_fits(full_of_rules):
+    session = full_of_rules
+    while session.tokens < 8_400:
+        session.add(
+            said(Role.ASSISTANT, "Done with a step. " * 40), said(Role.USER, "Next one, please. " * 40)
+        )
+    before = session.view()
+    fits = [session.fit(auto=True) for _ in range(5)]
+    assert all(one.compaction is None for one in fits)
+    assert any(one.refused for one in fits)
+    assert isinstance(fits[-1].verdict, Stop)
+    assert session.view() == before
+
+
+def test_a_failing_compaction_raises_if_the_request_does_not_fit(full_of_rules):
+    session = full_of_rules
+    while session.tokens < 10_000:
+        session.add(
+            said(Role.ASSISTANT, "Done with a step. " * 40), said(Role.USER, "Next one, please. " * 40)
+        )
+    with pytest.raises(BudgetExceeded):
+        session.fit(auto=True)
 
 
 # Usage -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import InputError
-from clew.settings import KEYS, Preset, Settings, is_foreign, load_settings, store_path
+from clew.settings import KEYS, Preset, Settings, Threshold, is_foreign, load_settings, store_path
 
 
 @pytest.fixture
@@ -72,6 +72,8 @@ def test_a_file_of_the_project_is_found_from_below_but_not_from_outside(home: Pa
         ("\nwindow = 'many'", "clew.toml:2: window is 'many', expected a whole number, 0 or more"),
         ("window = 0", "clew.toml:1: window is 0, expected a whole number, 1 or more"),
         ("compact_at = 85", "expected a fraction above 0 and at most 1, like 0.85 or 85%"),
+        ("compact_at = '85%, 90%'", 'a number of tokens from 1,000, like 120k, or both: "85%, 120k"'),
+        ("compact_at = '9k'\ndown_to = 9000", "compacting at 9,000 tokens down to 9,000 frees nothing"),
         ("auto = 'maybe'", "auto is 'maybe', expected true or false"),
         ("preset = 'late'", "expected one of default, early"),
         ("compact_at = 0.5\ndown_to = 0.6", "compacting at 50% down to 60% frees nothing"),
@@ -113,8 +115,26 @@ def test_a_project_cannot_redirect_sessions_or_disable_protection(
 def test_variables_are_parsed_like_toml(home: Path, project: Path) -> None:
     words = {"CLEW_COMPACT_AT": "80%", "CLEW_AUTO": "on", "CLEW_WINDOW": "32k", "CLEW_TRUST_ROOTS": "/a:/b"}
     got = load_settings(env=env(home, **words), start=project).settings
-    assert got.compact_at == pytest.approx(0.8)
+    assert got.compact_at == Threshold(share=0.8)
     assert (got.auto, got.window, got.trust_roots) == (True, 32_000, (Path("/a"), Path("/b")))
+
+
+@pytest.mark.parametrize(
+    ("words", "share", "tokens"),
+    [
+        ("0.8", 0.8, None),
+        ("120000", None, 120_000),
+        ("120k", None, 120_000),
+        ("1", 1.0, None),
+        ("85%, 120k", 0.85, 120_000),
+        ("120_000, 0.85", 0.85, 120_000),
+    ],
+)
+def test_a_threshold_is_a_fraction_a_number_of_tokens_or_both(
+    home: Path, project: Path, words: str, share: float | None, tokens: int | None
+) -> None:
+    got = load_settings(env=env(home, CLEW_COMPACT_AT=words), start=project).settings
+    assert got.compact_at == (share, tokens)
 
 
 def test_an_unknown_variable_is_a_warning(home: Path, project: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.budget import Calm, Compact, Fill, ResultArrived, Resumed, Signal
 from clew.chat.approvals import Approvals
@@ -159,7 +159,7 @@ class RequestFitter:
         about = self.requests.about(assembled)
         request = Request(signals, assembled.extra, self.calls.age_seconds, self.calls.made, about)
         fitted = yield from self._measured(request, now, auto)
-        if first and not fitted.compaction:
+        if first and not (fitted.compaction or fitted.refused):
             yield from self._warned(fitted, auto)
         fill = Fill.of(fitted.budget.allotment)
         over = fill.used_tokens > fill.window.usable_tokens
@@ -179,8 +179,9 @@ class RequestFitter:
         try:
             fitted = self.session.fit(request, auto=now)
         except (BudgetExceeded, CompactionRefused, StalePlan) as error:
-            fitted = self.session.fit(request)
-            yield from self._warned(fitted, auto, f"not compacted: {error.detail}; the turn continues")
+            fitted = replace(self.session.fit(request), refused=error.detail)
+        if fitted.refused:
+            yield from self._warned(fitted, auto, f"not compacted: {fitted.refused}; the turn continues")
         if fitted.compaction:
             yield from self._told(fitted.compaction)
         return fitted

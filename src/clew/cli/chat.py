@@ -90,8 +90,8 @@ def _policy(settings: Settings) -> Policy:
     base = EARLY if settings.preset is Preset.EARLY else DEFAULT
     return replace(
         base,
-        compact_at=Limit(share=settings.compact_at) if settings.compact_at else base.compact_at,
-        down_to=Limit(share=settings.down_to) if settings.down_to else base.down_to,
+        compact_at=Limit(*settings.compact_at) if settings.compact_at else base.compact_at,
+        down_to=Limit(*settings.down_to) if settings.down_to else base.down_to,
         keep_messages=settings.keep_messages,
         keep_tokens=settings.keep_tokens,
         memory=replace(base.memory, tokens=settings.notes_tokens),

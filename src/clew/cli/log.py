@@ -44,7 +44,7 @@ from clew.secrets.find import rules
 from clew.secrets.mask import mask_of, own_key
 from clew.session import Session
 from clew.session.replay import skipped_events
-from clew.settings import KEYS, load_settings, store_path
+from clew.settings import KEYS, Threshold, load_settings, store_path
 from clew.transcripts import Entry, Source, Transcript
 from clew.transcripts.transcript import tool_compactions
 
@@ -290,6 +290,8 @@ def run_config(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _json(value: object) -> Json:
+    if isinstance(value, Threshold):
+        return str(value)
     if isinstance(value, tuple):
         return [str(one) for one in value]
     if isinstance(value, Path):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from clew.ledger.loop import LATER, Loop
+from clew.ledger.loop import LATER, Loop, LoopKind
 from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
 
@@ -189,15 +189,25 @@ class DeferredRequests:
         if not self.held:
             return
         if says_all_done(report):
-            self.heard = list(self.held)
+            spoken_of = set(self._mentioned(report))
+            self.heard = [
+                id_ for id_, one in self.held.items() if one.kind is not LoopKind.ASKED or id_ in spoken_of
+            ]
             return
+        self.heard = self._mentioned(report)
+
+    def questions_in(self, answer: str) -> list[str]:
+        """Return the ids of the model's unanswered questions that the user's words are about."""
+        return [id_ for id_ in self._mentioned(answer) if self.held[id_].kind is LoopKind.ASKED]
+
+    def _mentioned(self, text: str) -> list[str]:
+        """Return the ids of the items that a text shares enough content words with, oldest first."""
         shared: Counter[str] = Counter()
-        for word in matter(report) & self._by_word.keys():
+        for word in matter(text) & self._by_word.keys() if self.held else ():
             ids = self._by_word[word]
             if len(ids) <= _MOST_WITH_ONE_WORD:
                 shared.update(ids)
-        spoken_of = [id_ for id_, words in shared.items() if words >= self._enough[id_]]
-        self.heard = sorted(spoken_of, key=_number)
+        return sorted((id_ for id_, words in shared.items() if words >= self._enough[id_]), key=_number)
 
     def forget_report(self) -> None:
         """Ignore the last report."""

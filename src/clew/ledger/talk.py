@@ -4,8 +4,10 @@ Whether a text of the model is its report is known only afterwards: a report is 
 speaks again, with no call after it. Until then it counts provisionally, and a call after it cancels that.
 
 If the model only acknowledged or promised something and the user moves on, the item is postponed: only a
-report that mentions it closes it. A request repeated in the same words is one item: a user who says
-"continue" a thousand times has one request open.
+report that mentions it closes it. A request repeated in the same words is one item.
+
+A user who only says "go on" closes nothing: the request in progress stays open, whatever the model reported,
+and so does a question of the model that these words do not answer.
 """
 
 from __future__ import annotations
@@ -36,6 +38,24 @@ _NO_TASK = lazy_pattern(
     r"|haha|sorry|job|work|very|much|so)\W*)+",
     re.IGNORECASE,
 )
+_GO_ON = lazy_pattern(
+    r"""\W*+(?:(?:(?P<answer>yes|yeah|yep|ok|okay|sure|no|fine)|please|thanks|thank\ you|great|good|nice
+      |perfect|cool|and|then|now|just|so|bitte|dann|por\ favor)\b\W*+)*+
+    (?:go\ on|go\ ahead|keep\ going|carry\ on|move\ on|continue|proceed|resume|next|go
+      |weiter(?:machen)?|mach\ weiter|fahr\ fort
+      |continue[rz]|vas-y|contin[uú]a|sigue|prosegui|vai\ avanti|продолжай(?:те)?|继续|繼續|続けて)
+    (?:\W++(?:please|then|now|on|with\ (?:it|that|this)|thanks|bitte|吧|ください))*+\W*+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that only tell the model to continue, perhaps after a yes."""
+_ASKS_LEAVE = lazy_pattern(
+    r"""\b(?:shall|should|can|may|could)\ (?:i|we)\b|\bme\ to\b|\byou\ (?:like|want)\b
+    |\b(?:ok|okay|fine|good|ready)(?:\W*$|\ (?:to|if|with)\b)|^\W*(?:proceed|continue|go\ (?:on|ahead))\b
+    |\b(?:soll(?:en|te)?\ (?:ich|wir)|möchtest\ du|dois-je|veux-tu|quieres\ que|vuoi\ che)\b
+    |要我|继续|よろしい""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A question whether to continue, which "go on" answers."""
 _LATER = lazy_pattern(
     r"\b(?:I|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b",
     re.IGNORECASE,
@@ -147,6 +167,8 @@ class Talk:
     def _request(self, said: Utterance) -> None:
         if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]) or states_only(said.text):
             return
+        if _goes_on(said) and (self.open or self.put_off.held):
+            return  # with what is open
         start = len(said.text) - len(said.text.lstrip())
         end = min(len(said.text.rstrip()), start + _LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, said.text[start:end], said.cite(start, end))
@@ -156,30 +178,45 @@ class Talk:
 
         Without a report nothing else is examined, so a thousand user messages in a row stay cheap.
         """
+        goes_on = _goes_on(said)
         if self.report is not None:
             for loop in tuple(self._closed_by_report()):
-                self.open.pop(loop.id, None)
-                self.ended.append(loop)
+                if not (goes_on and loop.kind is LoopKind.REQUEST and loop.id in self.open):
+                    self.open.pop(loop.id, None)
+                    self.ended.append(loop)
             self.put_off.settle()
-        elif self.settles_nothing and not asks_nothing_new(said.text):
+        elif self.settles_nothing and not goes_on and not asks_nothing_new(said.text):
             self._put_off()
-        answer = said.cite(0, len(said.text))
-        self._end(self._asked_by_tools, Closed.ANSWERED, answer)
-        self._asked_by_tools = []
-        if self.asked is not None:
-            self.ended.append(self.asked.ended(Closed.ANSWERED, answer))
+        self._answer(said, goes_on)
         self.report = self.asked = None
         self.settles_nothing = False
+
+    def _answer(self, said: Utterance, goes_on: bool) -> None:
+        """Close the questions of the model that the user's words answer; keep those that "go on" does not."""
+        by = said.cite(0, len(said.text))
+        asked = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
+        asked += [self.asked] if self.asked else []
+        self._asked_by_tools = []
+        for loop in asked:
+            if goes_on and not _is_answered_by_going_on(loop, said):
+                self.put_off.put(loop)
+            else:
+                self.ended.append(loop.ended(Closed.ANSWERED, by))
+        for id_ in () if goes_on else self.put_off.questions_in(said.text):
+            loop = self.put_off.take(id_)
+            self.ended += [loop.ended(Closed.ANSWERED, by)] if loop else []
 
     def _put_off(self) -> None:
         for loop in [loop for loop in self.open.values() if loop.kind is not LoopKind.ASKED]:
             self.put_off.put(self.open.pop(loop.id))
 
     def _closed_by_report(self) -> Iterator[Loop]:
-        for loop in (*self.put_off.spoken_of, *self.open.values()):
-            if self.report is not None and _reported(loop, self.report):
-                how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
-                yield loop.ended(how, self.report)
+        if self.report is None:
+            return
+        reported = (loop for loop in self.open.values() if _reported(loop, self.report))
+        for loop in (*self.put_off.spoken_of, *reported):
+            how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
+            yield loop.ended(how, self.report)
 
     def _model_spoke(self, said: Utterance) -> None:
         self.asked = None
@@ -272,6 +309,17 @@ class Talk:
             self.open[id_] = loop
         self._index(loop)
         return loop
+
+
+def _goes_on(said: Utterance) -> bool:
+    """Return True if the user only tells the model to continue."""
+    return said.speaker is USER and _GO_ON.fullmatch(said.text[:_LONGEST_REQUEST]) is not None
+
+
+def _is_answered_by_going_on(question: Loop, said: Utterance) -> bool:
+    """Return True if "go on" answers a question of the model: a yes comes with it, or leave was asked."""
+    nudge = _GO_ON.fullmatch(said.text[:_LONGEST_REQUEST])
+    return bool(nudge and nudge["answer"]) or _ASKS_LEAVE.search(question.text) is not None
 
 
 def _reported(loop: Loop, report: Cite) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clew.budget import DEFAULT, Limit, Policy
+from clew.compaction.plan.render import rules_text
 from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
 from clew.message.text import escape_tags
 from clew.request.assembled import Assembled, Offered
@@ -19,6 +20,7 @@ from clew.request.sections import (
     INSTRUCTIONS,
     MEMORY,
     OBSERVATIONS,
+    PINNED,
     POLICY,
     REMINDERS,
     TASK,
@@ -243,7 +245,11 @@ def _said(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution
     for item in items:
         section = TASK if item is task else _section_of(item.message)
         trust = lowest(part.trust for part in item.message.parts)
-        yield _whole(section, item.id, trust, counter.count(item.message))
+        rules = rules_text(item.message)
+        pinned = counter.count_text(rules) if rules else 0
+        if pinned:
+            yield _whole(PINNED, f"{item.id}, rules", trust, pinned)
+        yield _whole(section, item.id, trust, counter.count(item.message) - pinned)
 
 
 def _headings(

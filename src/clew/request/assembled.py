@@ -17,7 +17,7 @@ from clew.providers.openai_chat import OPENAI
 from clew.providers.openai_responses import RESPONSES
 from clew.providers.wire import Wire
 from clew.request.cache_marks import Marks, in_blocks, marked
-from clew.request.sections import POLICY, TOOLS, Contribution, Place
+from clew.request.sections import PINNED, POLICY, TOOLS, Contribution, Place
 from clew.tokens import Tally, TokenCounter
 from clew.tokens.families import total
 
@@ -77,7 +77,7 @@ class Assembled:
         for one in shown:
             sums[one.section.name] = sums.get(one.section.name, 0) + one.given
         return {
-            "view": {"messages": len(shown), "tokens": {**sums}},
+            "view": {"messages": sum(one.section is not PINNED for one in shown), "tokens": {**sums}},
             "tools": {"count": len(tools), "tokens": sum(one.given for one in tools)},
             "added": [
                 one.to_json() for one in self.contributions if not (_of_view(one) or one.section is TOOLS)

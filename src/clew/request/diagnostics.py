@@ -18,7 +18,7 @@ from clew.memory.tools import Tool, ToolAnswer
 from clew.memory.tools.tool import object_schema, string
 from clew.message import Json, JsonObject
 from clew.request.prompt_cache import Call
-from clew.request.sections import SECTIONS, Contribution
+from clew.request.sections import PINNED, SECTIONS, Contribution
 
 
 class Made(Protocol):
@@ -222,7 +222,7 @@ def context_snapshot(scene: Scene) -> Diagnosis:
 
 def _by_section(contributions: Sequence[Contribution]) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
-    for section in SECTIONS:
+    for section in (*SECTIONS, PINNED):
         own = [one.given for one in contributions if one.section is section and one.given]
         if own:
             found[section.name] = (sum(own), len(own))

@@ -146,6 +146,8 @@ OBSERVATIONS = Section(
     "observations", 10, "", Owner.OUTSIDE, Trust.UNTRUSTED, Place.HISTORY, Region.TOOL_OUTPUTS
 )
 HISTORY = Section("history", 11, "", Owner.AGENT, Trust.UNTRUSTED, Place.HISTORY, Region.HISTORY)
+PINNED = Section("pinned", 11, "", Owner.USER, Trust.UNTRUSTED, Place.HISTORY, Region.PINNED)
+"""The rules in a digest: a part of the history that takes no pieces and has a region of its own."""
 REMINDERS = Section(
     "reminders",
     12,

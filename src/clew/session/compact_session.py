@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
+from clew.budget import Asked, Asker, Cache, Compact, Fill, Move, Region, Signal, Stop, TokenBudget, Trigger
 from clew.compaction.decide import Outcome, Writer, decide
 from clew.compaction.plan.plan import apply
 from clew.compaction.task import CompactionTask
@@ -159,10 +159,14 @@ def _commit(replay: Replay, outcome: Outcome, task: CompactionTask) -> Compactio
 def fitting(
     replay: Replay, gauge: Gauge, request: Request, writer: Writer | None, auto: bool
 ) -> Steps[Fitted]:
-    """Measure the window, compact if due and worth it, and log one TokenBudget event."""
+    """Measure the window, compact if due and worth it, and log one TokenBudget event.
+
+    A compaction that fails raises only if the request does not fit without it.
+    """
     budget = measure(replay, gauge, request)
     verdict = budget.verdict
     choice = compaction = None
+    refused = ""
     if isinstance(verdict, Compact):
         cache = Cache(gauge.model, request.cache_age_seconds)
         choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
@@ -172,10 +176,15 @@ def fitting(
             usable = gauge.window.usable_tokens
             target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
             task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
-            compaction = yield from compacting(replay, task, writer)
-    if compaction:
+            try:
+                compaction = yield from compacting(replay, task, writer)
+            except (CompactionRefused, BudgetExceeded, StalePlan) as refusal:
+                if Fill.of(budget.allotment).used_tokens > usable:
+                    raise
+                refused = refusal.detail
+    if compaction or refused:
         budget = measure(replay, gauge, Request((), request.fixed_tokens))
-    fitted = Fitted(budget, choice, compaction)
+    fitted = Fitted(budget, choice, compaction, refused)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
 

@@ -52,6 +52,8 @@ class Fitted:
     """The cost estimate; None if no compaction was due."""
     compaction: Compaction | None = None
     """The compaction that was made; None if none was."""
+    refused: str = ""
+    """Why a compaction that was due could not be made; the request still fits."""
 
     @property
     def verdict(self) -> Verdict:

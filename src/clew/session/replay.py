@@ -16,6 +16,7 @@ from typing import Any
 
 from clew.budget import FRESH, Region, State
 from clew.compaction.plan import Digest
+from clew.compaction.plan.render import rules_text
 from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
 from clew.ledger.ledger import Ledger
 from clew.log import (
@@ -331,7 +332,12 @@ class Replay:
         self._refs[item.id] = ref
         self._shown[item.id] = item.message
         region = region_of(item.message, leads=self._weights.keys() <= {Region.SYSTEM})
-        self._weights[region] = self._weights.get(region, Tally()) + self.counter.weigh(item.message)
+        weight = self.counter.weigh(item.message)
+        if rules := rules_text(item.message):
+            pinned = self.counter.weigh_text(rules)
+            self._weights[Region.PINNED] = self._weights.get(Region.PINNED, Tally()) + pinned
+            weight -= pinned
+        self._weights[region] = self._weights.get(region, Tally()) + weight
 
     @property
     def tokens(self) -> int:

@@ -44,6 +44,10 @@ class Tally(NamedTuple):
         """Return the sum by kind."""
         return total((self, other))
 
+    def __sub__(self, other: Tally) -> Tally:
+        """Return the difference by kind."""
+        return Tally(*(own - less for own, less in zip(self, other, strict=True)))
+
     @property
     def kinds(self) -> Scale:
         """Return the counts that a scale applies to, in the order of ``KINDS``."""

@@ -69,6 +69,16 @@ def render_digest(digest: Digest) -> str:
     return "\n".join(_lines(digest))
 
 
+def rules_text(message: Message) -> str:
+    """Return the part of a message that states the rules of a digest; empty if it is not a digest."""
+    if message.origin is not Origin.SUMMARY:
+        return ""
+    _, heading, rest = message.text.partition(f"\n{PINS_HEADING}\n")
+    ends = (rest.find(f"\n{one}\n") for one in HEADINGS.values())
+    end = min((one for one in ends if one >= 0), default=rest.rfind(f"\n</{TAG}>"))
+    return f"{PINS_HEADING}\n{rest[:end]}" if heading and end >= 0 else ""
+
+
 def _lines(digest: Digest) -> Iterator[str]:
     author = digest.author.replace('"', "'")
     yield f'<{TAG} id="{digest.id}" level="{digest.level}" covers="{spans(digest.covers)}" author="{author}">'

@@ -22,6 +22,8 @@ from clew.compaction.propose.digest_content import (
 from clew.compaction.propose.scene import Scene
 from clew.message import Item
 
+CODE = "clew"
+"""The author of a digest without a line of a model."""
 TRIES = 6
 WELL_FILLED = 0.97
 """Share of its room from which a digest counts as full."""
@@ -81,7 +83,15 @@ class DigestBuilder:
             if made.tokens <= room and (choice.is_all or made.tokens >= room * WELL_FILLED):
                 break
             spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))
-        return best
+        return self._signed(best, written) if written else best
+
+    def _signed(self, made: SizedDigest, written: Written) -> SizedDigest:
+        """Return a digest that names the model as its author only if a line of the model is in it."""
+        own = {one.text for one in written.claims}
+        if any(one.text in own for one in made.digest.claims):
+            return made
+        self._frame = replace(self._frame, author=CODE, prompt_version=None)
+        return self._weighed(made.digest.claims)
 
     def _weighed(self, claims: Iterable[Claim]) -> SizedDigest:
         once = {(one.kind, one.text, one.sources): one for one in claims}
