@@ -50,8 +50,7 @@ class Threshold(NamedTuple):
     tokens: int | None = None
 
     def __str__(self) -> str:
-        named = (None if self.share is None else f"{self.share:g}", self.tokens and str(self.tokens))
-        return ", ".join(filter(None, named))
+        return ", ".join(str(one) for one in self if one is not None)
 
 
 class Holder(StrEnum):

@@ -203,8 +203,8 @@ class Talk:
             else:
                 self.ended.append(loop.ended(Closed.ANSWERED, by))
         for id_ in () if goes_on else self.put_off.questions_in(said.text):
-            loop = self.put_off.take(id_)
-            self.ended += [loop.ended(Closed.ANSWERED, by)] if loop else []
+            question = self.put_off.take(id_)
+            self.ended += [question.ended(Closed.ANSWERED, by)] if question is not None else []
 
     def _put_off(self) -> None:
         for loop in [loop for loop in self.open.values() if loop.kind is not LoopKind.ASKED]:
