@@ -114,6 +114,7 @@ GROUPS = {
         ),
         ("uninstall", "remove clew from an agent", "agents:run_uninstall"),
         ("doctor", "check clew's installation in your agents", "agents:run_doctor"),
+        ("proxy", "answer agents' compaction requests, in front of a provider", "proxy:run"),
         ("hook", "answer an agent's hook event (run by agents)", "agents:run_hook"),
         ("mcp", "serve recall and rules over MCP (run by agents)", "agents:run_mcp"),
     ),

@@ -1,10 +1,10 @@
-"""Arguments and help of the commands that connect clew to agents: install, uninstall, doctor, hook, mcp."""
+"""Arguments and help of the commands that connect clew to agents: install, proxy, hook, mcp and others."""
 
 from __future__ import annotations
 
 import argparse
 
-from clew.cli.arguments import add_json, flag
+from clew.cli.arguments import add_json, flag, positive
 
 AGENTS = ("claude-code", "codex", "gemini", "opencode", "pi", "hermes")
 
@@ -74,3 +74,47 @@ def mcp(parser: argparse.ArgumentParser) -> None:
     examples:
       clew mcp
     """
+
+
+def proxy(parser: argparse.ArgumentParser) -> None:
+    """Serve a local proxy that answers the compaction requests of agents with clew's digest, without a model.
+
+    `clew proxy run -- PROGRAM` starts a program that uses the proxy; the environment of other programs is not
+    changed. When Claude Code, Codex or opencode asks for a summary of its conversation, clew answers, and the
+    conversation is kept in clew's log (`clew expand`). Every other request is forwarded to the provider byte
+    for byte; credentials are forwarded and never stored. If clew fails, the request is forwarded unchanged.
+    The header `x-clew: on`, `off` or `preview` decides for one request whether it is compacted in flight.
+
+    examples:
+      clew proxy run -- claude
+      clew proxy run -- codex
+      clew proxy --port 8484
+      clew proxy --compact --window 100000 run -- aider --model sonnet
+      clew proxy --anthropic https://gateway.example.com --route /openrouter=https://openrouter.ai
+    """
+    parser.add_argument(
+        "command",
+        metavar="run -- PROGRAM",
+        nargs=argparse.REMAINDER,
+        help="run a program behind the proxy, and stop when it ends",
+    )
+    parser.add_argument(
+        "--port", type=positive, default=0, metavar="N", help="the port (default: a free one)"
+    )
+    parser.add_argument("--anthropic", metavar="URL", help="the upstream of /v1/messages")
+    parser.add_argument("--openai", metavar="URL", help="the upstream of everything else")
+    parser.add_argument(
+        "--route", action="append", metavar="/PREFIX=URL", help="another upstream, by the start of the path"
+    )
+    flag(parser, "--compact", "also compact ordinary requests in flight, when the window is nearly full")
+    parser.add_argument("--window", type=positive, metavar="N", help="the window for --compact, in tokens")
+    parser.add_argument(
+        "--digest-tokens", type=positive, metavar="N", help="target size of an answer (default: 6000)"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=600,
+        metavar="SECONDS",
+        help="close a response after this silence of the upstream (default: 600)",
+    )

@@ -1,0 +1,1 @@
+"""``clew proxy``: answers the compaction requests of agents, and passes everything else through."""

@@ -1,0 +1,136 @@
+"""The response to a compaction request, in the shape that its client expects."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from clew.message import Json, JsonObject, Role, Usage, said
+from clew.providers.anthropic.fake import FakeAnthropic
+from clew.providers.fake import FakeApi
+from clew.providers.model import Reply
+from clew.providers.openai_chat.fake import FakeOpenaiChat
+from clew.providers.openai_responses.fake import FakeOpenaiResponses
+from clew.proxy.digests import WrittenDigest
+from clew.proxy.requests import CompactionRequest, Kind
+from clew.proxy.sealed import opened, sealed_item
+
+SERVER_SIDES: dict[str, FakeApi] = {
+    "anthropic": FakeAnthropic(),
+    "openai": FakeOpenaiChat(),
+    "responses": FakeOpenaiResponses(),
+}
+USER_CHARS = 80_000
+"""Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""
+THREADS_BETA = "message-threads-2026-08-12"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole HTTP response."""
+
+    status: int
+    body: bytes
+    kind: str = "application/json"
+
+
+def answer(request: CompactionRequest, digest: WrittenDigest) -> Answer:
+    """Return the digest as the answer to a compaction request."""
+    if request.kind is Kind.ENDPOINT:
+        return _json(_compacted(request, digest))
+    api = SERVER_SIDES[request.wire]
+    text = digest.text if request.kind is Kind.TRIGGER else f"<summary>\n{digest.text}\n</summary>"
+    usage = Usage(input_tokens=0, output_tokens=digest.tokens)
+    value = api.response(Reply(said(Role.ASSISTANT, text), usage=usage), request.body, 0)
+    value["id"] = f"{str(value['id']).partition('_')[0]}_{os.urandom(12).hex()}"
+    if request.kind is Kind.TRIGGER:
+        value["output"] = [sealed_item(digest.sealed())]
+    if "created_at" in value:
+        value["created_at"] = int(time.time())
+    if request.body.get("stream"):
+        return Answer(200, "".join(api.stream(value, request.body)).encode(), "text/event-stream")
+    return _json(value)
+
+
+def _json(value: Json, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(value).encode())
+
+
+def _compacted(request: CompactionRequest, digest: WrittenDigest) -> JsonObject:
+    """Return the response of ``/responses/compact``: the user's messages, then one opaque item."""
+    output: list[Json] = [*_users(request.entries), sealed_item(digest.sealed())]
+    return {
+        "id": f"resp_{os.urandom(12).hex()}",
+        "object": "response.compaction",
+        "created_at": int(time.time()),
+        "output": output,
+        "usage": {
+            "input_tokens": 0,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": digest.tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": digest.tokens,
+        },
+    }
+
+
+def _users(entries: list[Any]) -> list[Json]:
+    """Return the newest messages of the user, as they are; clew's earlier digest is in the new one."""
+    kept: list[Json] = []
+    room = USER_CHARS
+    for entry in reversed(entries):
+        if (
+            isinstance(entry, dict)
+            and entry.get("role") == "user"
+            and entry.get("type", "message") == "message"
+        ):
+            room -= len(json.dumps(entry.get("content")))
+            if room < 0:
+                break
+            kept.append(_item(entry))
+    return kept[::-1]
+
+
+def _item(entry: JsonObject) -> JsonObject:
+    content = entry.get("content")
+    blocks: Json = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+    return {
+        "id": f"msg_{os.urandom(12).hex()}",
+        "status": "completed",
+        **entry,
+        "type": "message",
+        "content": blocks,
+    }
+
+
+def opened_body(raw: bytes) -> bytes | None:
+    """Return a Responses body in which clew's sealed items are readable; None if it has none."""
+    body = json.loads(raw)
+    items = body.get("input") if isinstance(body, dict) else None
+    if not isinstance(items, list):
+        return None
+    readable = opened(items)
+    if all(new is old for new, old in zip(readable, items, strict=True)):
+        return None
+    return json.dumps({**body, "input": readable}, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def thread_refusal() -> Answer:
+    """Return the documented refusal of a message thread; the client then sends the whole conversation."""
+    message = f"capability_rejected: beta_header:{THREADS_BETA}: send the whole conversation without thread"
+    error: JsonObject = {
+        "type": "invalid_request_error",
+        "message": message,
+        "details": {"error_code": "thread_unsupported_request"},
+    }
+    return _json({"type": "error", "error": error}, 400)
+
+
+def failure(wire: str, status: int, message: str) -> Answer:
+    """Return an error of the proxy itself, in the format of the API that was called."""
+    return _json(SERVER_SIDES[wire or "openai"].error(status, message, None), status)

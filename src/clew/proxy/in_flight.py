@@ -1,0 +1,131 @@
+"""Compact ordinary requests on their way to the upstream, if asked to (``--compact``, ``x-clew: on``).
+
+A conversation is recognised by its credentials, the client's session id, the model and its first message,
+without cache marks. Its compacted beginning stays the same in every request until the window fills up again,
+so that the prompt cache keeps working. A body that the API would refuse is never sent.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any
+
+from clew.errors import BudgetExceeded, ContextTooLong
+from clew.message import JsonObject
+from clew.providers import wire_named
+from clew.providers.failures import error_for_response
+from clew.proxy.answers import thread_refusal
+from clew.proxy.digests import entry_hash
+from clew.proxy.relay import Exchange
+from clew.proxy.requests import LIST_KEYS, session_id
+from clew.proxy.server import Reaction
+from clew.proxy.stats import Stats
+from clew.session import Compactor, CompactResult
+from clew.tokens import counter_for, model_named
+
+CONVERSATIONS = 64
+HARDER = 0.4
+"""Share of the window to compact to after the upstream refused a request as too long."""
+_FIXED = ("tools", "instructions")
+_STORED = ("previous_response_id", "conversation")
+
+
+class InFlight:
+    """Fits requests into the model's window, and keeps the state of the newest conversations."""
+
+    def __init__(self, stats: Stats, window: int | None = None) -> None:
+        self.stats, self._window = stats, window
+        self._compactor = Compactor(window, conversations=CONVERSATIONS)
+
+    def fitted(self, exchange: Exchange, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
+        """Return the request with a shorter conversation; None if it stays as it is."""
+        body = json.loads(raw)
+        entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
+        if not isinstance(entries, list) or not entries or any(body.get(name) for name in _STORED):
+            return None
+        thread = body.get("thread")
+        if isinstance(thread, dict) and thread.get("type") == "continue":
+            refusal = thread_refusal()
+            return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
+        key = self._key(exchange, body, entries)
+        if preview:
+            return self._previewed(body, wire)
+        try:
+            result = self._fit(key, body, wire)
+        except BudgetExceeded:
+            result = None
+        label = "passed"
+        changed = None
+        if result is not None and not _same(result.messages, entries):
+            changed = _checked(body, wire, result)
+            label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
+            if result.changed:
+                self.stats.count("compacted")
+                self.stats.compacted(key, result.tokens_before, result.tokens_after)
+        return Reaction(body=changed, label=label, retry=self._harder(key, body, wire))
+
+    def _fit(self, key: str, body: JsonObject, wire: str, target: int | None = None) -> CompactResult:
+        model = str(body.get("model") or "unknown")
+        counter = counter_for(model)
+        fixed = sum(counter.count_text(json.dumps(body[name])) for name in _FIXED if body.get(name))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._compactor.fit(
+                key, body, model=model, fixed_tokens=fixed, wire=wire, target_tokens=target
+            )
+
+    def _harder(self, key: str, body: JsonObject, wire: str) -> Callable[[int, bytes], bytes | None]:
+        """Return a function that compacts once more if the upstream refused the request as too long."""
+
+        def retry(status: int, refusal: bytes) -> bytes | None:
+            try:
+                error = error_for_response(status, {}, json.loads(refusal))
+                if not isinstance(error, ContextTooLong):
+                    return None
+                window = error.limit or self._window or model_named(str(body.get("model"))).window_tokens
+                result = self._fit(key, body, wire, int(window * HARDER))
+                self.stats.count("retried")
+                return _checked(body, wire, result) if result.changed else None
+            except Exception:  # noqa: BLE001  # fail open: the upstream's own error goes to the client
+                self.stats.count("failed_open")
+                return None
+
+        return retry
+
+    def _previewed(self, body: JsonObject, wire: str) -> Reaction:
+        result = Compactor(self._window).fit(body, wire=wire)
+        label = f"preview; {result.tokens_before} to {result.tokens_after} tokens"
+        return Reaction(label=label if result.changed else "preview; unchanged")
+
+    @staticmethod
+    def _key(exchange: Exchange, body: JsonObject, entries: list[Any]) -> str:
+        credentials = exchange.header("authorization") + exchange.header("x-api-key")
+        system = (
+            "" if session_id(exchange, body) else entry_hash(body.get("system") or body.get("instructions"))
+        )
+        parts = (
+            credentials,
+            session_id(exchange, body),
+            str(body.get("model")),
+            system,
+            entry_hash(entries[0]),
+        )
+        return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _same(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
+
+
+def _checked(body: JsonObject, wire: str, result: CompactResult) -> bytes:
+    """Return the new body; raise an error if the API would refuse it, and did not refuse the original."""
+    new = {**body, LIST_KEYS[wire]: result.messages}
+    rules = wire_named(wire)
+    refused = rules.check(new)
+    if refused.refused and not rules.check(body).refused:
+        raise ValueError(f"the compacted request would be refused: {refused.violations[0]}")
+    text = json.dumps(new, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,104 @@
+"""What clew does with a request: answer a compaction, open sealed digests, compact in flight, or nothing."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from clew.proxy.relay import Exchange
+from clew.proxy.requests import CompactionRequest, compaction_request, decoded, wire_of
+from clew.proxy.sealed import holds_sealed
+from clew.proxy.server import PASS, Reaction
+from clew.proxy.stats import Stats
+
+if TYPE_CHECKING:
+    from clew.proxy.digests import DigestWriter
+    from clew.proxy.in_flight import InFlight
+
+
+class Compactions:
+    """Reacts to requests.
+
+    The header ``x-clew`` decides for one request: ``off`` forwards it unchanged, ``on`` compacts it in
+    flight, ``preview`` only reports what that would do.
+    """
+
+    def __init__(
+        self,
+        stats: Stats,
+        *,
+        compact: bool = False,
+        window: int | None = None,
+        digest_tokens: int | None = None,
+    ) -> None:
+        self.stats = stats
+        self._compact, self._window, self._digest_tokens = compact, window, digest_tokens
+        self._lock = threading.Lock()
+        self._writer: DigestWriter | None = None
+        self._in_flight: InFlight | None = None
+
+    def __call__(self, exchange: Exchange) -> Reaction:
+        """Return the reaction to a request."""
+        wire = wire_of(exchange.path)
+        mode = exchange.header("x-clew").strip().lower() or ("on" if self._compact else "")
+        if not wire or exchange.method != "POST" or mode == "off" or not isinstance(exchange.body, bytes):
+            return PASS
+        raw = decoded(exchange)
+        asked = compaction_request(exchange, raw)
+        if asked is not None:
+            return self._answered(asked)
+        if wire == "responses" and holds_sealed(raw):
+            from clew.proxy.answers import opened_body
+
+            readable = opened_body(raw)
+            raw = readable or raw
+            opened = Reaction(body=readable, label="opened") if readable else PASS
+        else:
+            opened = PASS
+        if mode in ("on", "preview"):
+            fitted = self._flying().fitted(exchange, raw, wire, preview=mode == "preview")
+            return fitted or opened
+        return opened
+
+    def warm_up(self) -> None:
+        """Import what the first compaction needs, so that its client does not wait for it."""
+        from clew.proxy import answers, digests  # noqa: F401
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _answered(self, asked: CompactionRequest) -> Reaction:
+        from clew.proxy.answers import answer, thread_refusal
+
+        thread = asked.body.get("thread")
+        if isinstance(thread, dict) and thread.get("type") == "continue":
+            refusal = thread_refusal()
+            return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
+        if asked.body.get("previous_response_id") or asked.body.get("conversation"):
+            return PASS  # the provider keeps the conversation
+        digest = self._writing().write(asked)
+        made = answer(asked, digest)
+        self.stats.count("answered")
+        self.stats.compacted(digest.session, digest.tokens_before, digest.tokens)
+        label = (
+            f"answered; {digest.session} {digest.digest}, {digest.tokens_before} to {digest.tokens} tokens"
+        )
+        return Reaction(made.status, made.body, made.kind, label)
+
+    def _writing(self) -> DigestWriter:
+        from clew.proxy.digests import DIGEST_TOKENS, DigestWriter
+
+        with self._lock:
+            if self._writer is None:
+                self._writer = DigestWriter(self._digest_tokens or DIGEST_TOKENS)
+            return self._writer
+
+    def _flying(self) -> InFlight:
+        from clew.proxy.in_flight import InFlight
+
+        with self._lock:
+            if self._in_flight is None:
+                self._in_flight = InFlight(self.stats, self._window)
+            return self._in_flight

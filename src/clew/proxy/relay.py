@@ -1,0 +1,267 @@
+"""Forward one HTTP request to an upstream and its response to the client, byte for byte and unbuffered.
+
+Only hop-by-hop headers and ``host`` are changed. Credentials are forwarded like any other header; nothing is
+stored or logged. A response that breaks off upstream breaks off at the client as well.
+"""
+
+from __future__ import annotations
+
+import select
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import IO
+from urllib.parse import urlsplit
+
+from clew.errors import InputError
+
+PIECE = 64 << 10
+IDLE_SECONDS = 20.0
+"""An upstream connection idle for longer is not used again; servers close theirs after 60 s or more."""
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+OWN_HEADERS = "x-clew"
+"""Prefix of the headers between the client and clew, which are never forwarded."""
+Headers = list[tuple[str, str]]
+
+
+class UpstreamFailed(Exception):
+    """The upstream could not be reached, or closed the connection without a response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The base address of an API."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str = ""
+    """Put in front of the path of every request."""
+
+    @classmethod
+    def of(cls, url: str) -> Upstream:
+        """Parse a URL such as ``https://api.anthropic.com``."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as cause:
+            raise InputError(f"{url!r} is not a URL ({cause})", "use https://HOST[:PORT][/PATH]") from cause
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise InputError(f"{url!r} is not the address of an API", "use https://HOST[:PORT][/PATH]")
+        return cls(parts.scheme, parts.hostname, port, parts.path.rstrip("/"))
+
+    @property
+    def host_header(self) -> str:
+        """Return the value of the ``host`` header."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port is None else f"{name}:{self.port}"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request as it came from the client; ``body`` is whole, or an iterator of pieces."""
+
+    method: str
+    target: str
+    """Path and query, as sent."""
+    headers: Headers
+    body: bytes | Iterable[bytes] = b""
+    chunked: bool = False
+    """The body has no known length."""
+
+    def header(self, name: str) -> str:
+        """Return the value of a header; empty if it is missing."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    @property
+    def path(self) -> str:
+        """Return the path without the query."""
+        return self.target.partition("?")[0]
+
+
+def end_to_end(headers: Headers) -> Headers:
+    """Return the headers that are forwarded."""
+    named = {
+        one.strip().lower()
+        for key, value in headers
+        if key.lower() == "connection"
+        for one in value.split(",")
+    }
+    dropped = HOP_BY_HOP | named
+    return [(key, value) for key, value in headers if key.lower() not in dropped]
+
+
+class Connections:
+    """The upstream connections of one client connection, kept open between its requests."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._open: dict[Upstream, tuple[HTTPConnection, float]] = {}
+
+    def send(self, upstream: Upstream, exchange: Exchange) -> HTTPResponse:
+        """Send a request and return the response once its headers are there."""
+        connection = self._connection(upstream)
+        try:
+            _write(connection, upstream, exchange)
+            return connection.getresponse()
+        except (OSError, HTTPException) as cause:
+            self.drop(upstream)
+            raise UpstreamFailed(f"{type(cause).__name__}: {cause}") from cause
+
+    def keep(self, upstream: Upstream) -> None:
+        """Keep a connection whose response was read completely."""
+        if upstream in self._open:
+            self._open[upstream] = self._open[upstream][0], time.monotonic()
+
+    def drop(self, upstream: Upstream) -> None:
+        """Close a connection, also in the middle of a response."""
+        found = self._open.pop(upstream, None)
+        if found:
+            found[0].close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for upstream in list(self._open):
+            self.drop(upstream)
+
+    def _connection(self, upstream: Upstream) -> HTTPConnection:
+        kept = self._open.get(upstream)
+        if kept:
+            connection, used = kept
+            if time.monotonic() - used < IDLE_SECONDS and not _is_closed(connection):
+                return connection
+            self.drop(upstream)
+        kind = HTTPSConnection if upstream.scheme == "https" else HTTPConnection
+        made = kind(upstream.host, upstream.port, timeout=self._timeout)
+        self._open[upstream] = made, time.monotonic()
+        return made
+
+
+def _is_closed(connection: HTTPConnection) -> bool:
+    """Whether the other side closed an idle connection: an idle socket has nothing to read otherwise."""
+    if connection.sock is None:
+        return True
+    if isinstance(connection.sock, ssl.SSLSocket) and connection.sock.pending():
+        return True
+    return bool(select.select([connection.sock], [], [], 0)[0])
+
+
+def _write(connection: HTTPConnection, upstream: Upstream, exchange: Exchange) -> None:
+    connection.putrequest(
+        exchange.method, upstream.path + exchange.target, skip_host=True, skip_accept_encoding=True
+    )
+    connection.putheader("Host", upstream.host_header)
+    whole, pieces = (exchange.body, None) if isinstance(exchange.body, bytes) else (None, exchange.body)
+    for name, value in end_to_end(exchange.headers):
+        key = name.lower()
+        if key in ("host", "expect") or key.startswith(OWN_HEADERS):
+            continue
+        if key == "content-length" and (whole is not None or exchange.chunked):
+            continue
+        connection.putheader(name, value.encode("latin-1"))
+    if pieces is None:
+        if whole or exchange.method in ("POST", "PUT", "PATCH"):
+            connection.putheader("Content-Length", str(len(whole or b"")))
+        connection.endheaders(whole or None)
+        return
+    if exchange.chunked:
+        connection.putheader("Transfer-Encoding", "chunked")
+    connection.endheaders()
+    for piece in pieces:
+        connection.send(b"%x\r\n%b\r\n" % (len(piece), piece) if exchange.chunked else piece)
+    if exchange.chunked:
+        connection.send(b"0\r\n\r\n")
+
+
+def pieces_of(response: HTTPResponse) -> Iterator[bytes]:
+    """Yield a response as it arrives; raise ``UpstreamFailed`` if it breaks off."""
+    try:
+        while piece := response.read1(PIECE):
+            yield piece
+    except (OSError, HTTPException, ValueError) as cause:
+        raise UpstreamFailed(f"{type(cause).__name__}: {cause}") from cause
+    if response.length:
+        raise UpstreamFailed(f"{response.length} bytes of the response are missing")
+
+
+def read_body(file: IO[bytes], headers: Headers, most: int) -> tuple[bytes | Iterator[bytes], bool]:
+    """Return a request's body, whole up to ``most`` bytes and as pieces beyond; and whether it is chunked."""
+    names = {key.lower(): value for key, value in headers}
+    if "chunked" in names.get("transfer-encoding", "").lower():
+        return _at_most(_chunks(file), most)
+    length = int(names.get("content-length") or 0)
+    if length <= most:
+        whole = file.read(length)
+        if len(whole) < length:
+            raise ConnectionError("the client went away while it sent the request")
+        return whole, False
+    return _counted(file, length), False
+
+
+def _at_most(pieces: Iterator[bytes], most: int) -> tuple[bytes | Iterator[bytes], bool]:
+    read, size = list[bytes](), 0
+    for piece in pieces:
+        read.append(piece)
+        size += len(piece)
+        if size > most:
+
+            def rest() -> Iterator[bytes]:
+                yield from read
+                yield from pieces
+
+            return rest(), True
+    return b"".join(read), False
+
+
+def _counted(file: IO[bytes], length: int) -> Iterator[bytes]:
+    while length:
+        piece = file.read(min(PIECE, length))
+        if not piece:
+            raise ConnectionError("the client went away while it sent the request")
+        length -= len(piece)
+        yield piece
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while True:
+        line = file.readline(1 << 10)
+        try:
+            size = int(line.split(b";", 1)[0], 16)
+        except ValueError as cause:
+            raise ConnectionError("the client's chunked body is malformed") from cause
+        if size == 0:
+            while file.readline(PIECE) not in (b"\r\n", b"\n", b""):
+                pass
+            return
+        yield from _counted(file, size)
+        file.readline(8)
+
+
+def relay_body(response: HTTPResponse, out: IO[bytes], method: str, *, chunked: bool) -> int:
+    """Write the body of a response to the client as it arrives; return its size."""
+    size = 0
+    if method == "HEAD" or response.status in (204, 304):
+        with suppress(HTTPException):
+            response.read()
+        return 0
+    for piece in pieces_of(response):
+        size += len(piece)
+        out.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+    if chunked:
+        out.write(b"0\r\n\r\n")
+    return size

@@ -1,0 +1,195 @@
+"""Recognise a client's own compaction request, and the conversation that it belongs to.
+
+Most requests are ordinary. They are recognised as such by a search in their bytes, without parsing them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Any
+
+from clew.message import Json, JsonObject
+from clew.proxy.relay import Exchange
+from clew.proxy.sealed import digest_in
+
+LIST_KEYS = {"anthropic": "messages", "openai": "messages", "responses": "input"}
+_ENDINGS = {"/messages": "anthropic", "/chat/completions": "openai", "/responses": "responses"}
+COMPACT_PATH = "/responses/compact"
+
+_HINTS = (
+    b"summary of the conversation",
+    b"summary of this conversation",
+    b"summary of our conversation",
+    b"CONTEXT CHECKPOINT",
+    b"continuing our conversation",
+    b"compaction_trigger",
+)
+_ASKS_FOR_SUMMARY = re.compile(
+    r"create a (?:\w+ ){0,2}summary of (?:the|this|our) (?:entire )?conversation"
+    r"|CONTEXT CHECKPOINT COMPACTION"
+    r"|provide a (?:\w+ ){0,2}(?:prompt|summary) for continuing our conversation",
+    re.IGNORECASE,
+)
+"""The summary instructions of Claude Code, Codex and opencode; all are the last message of the user."""
+_FOCUS = re.compile(r"(?:Additional|Compact) Instructions:\s*(.+)", re.DOTALL | re.IGNORECASE)
+_FOOTER = re.compile(r"\(clew session ([\w.:-]{1,120}), digest (d\d+)\)")
+SESSION_HEADERS = (
+    "x-clew-session",
+    "x-claude-code-session-id",
+    "session-id",
+    "session_id",
+    "x-opencode-session",
+)
+"""Headers in which clients name the conversation."""
+AGENT_HEADER = "x-claude-code-agent-id"
+"""Sub-agents share the session of their parent, but have a conversation of their own."""
+
+
+class Kind(Enum):
+    """How a compaction was asked for, which decides the shape of the answer."""
+
+    SUMMARY = auto()
+    """An instruction to write a summary; answered with a message."""
+    ENDPOINT = auto()
+    """``POST /responses/compact``."""
+    TRIGGER = auto()
+    """A Responses request that ends with a ``compaction_trigger``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionRequest:
+    """A client's request to compact its conversation."""
+
+    kind: Kind
+    wire: str
+    body: JsonObject
+    entries: list[Any]
+    """The conversation, without the instruction."""
+    session: str = ""
+    """The conversation's id, if the client sends one."""
+    earlier: tuple[str, str] | None = None
+    """The session and the id of the digest that the conversation starts with, if clew wrote one."""
+    focus: str | None = field(default=None)
+
+
+def wire_of(path: str) -> str:
+    """Return the wire format of an endpoint; empty if it takes no conversation."""
+    path = path.rstrip("/")
+    if path.endswith(COMPACT_PATH):
+        return "responses"
+    return next((wire for ending, wire in _ENDINGS.items() if path.endswith(ending)), "")
+
+
+def decoded(exchange: Exchange) -> bytes:
+    """Return the body without its content encoding."""
+    raw = exchange.body if isinstance(exchange.body, bytes) else b""
+    match exchange.header("content-encoding").lower():
+        case "" | "identity":
+            return raw
+        case "gzip":
+            return gzip.decompress(raw)
+        case "deflate":
+            return zlib.decompress(raw)
+        case "zstd":
+            import zstandard
+
+            return zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+    return b""
+
+
+def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | None:
+    """Return the compaction that a request asks for; None for an ordinary request."""
+    wire = wire_of(exchange.path)
+    is_endpoint = exchange.path.rstrip("/").endswith(COMPACT_PATH)
+    if exchange.method != "POST" or not wire or not (is_endpoint or any(hint in raw for hint in _HINTS)):
+        return None
+    body = json.loads(raw)
+    entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
+    if isinstance(entries, str) and wire == "responses":
+        entries = [{"type": "message", "role": "user", "content": entries}]
+    if not isinstance(entries, list) or not entries:
+        return None
+    found: CompactionRequest | None
+    if is_endpoint:
+        found = CompactionRequest(Kind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions")))
+    elif _type(entries[-1]) == "compaction_trigger":
+        found = CompactionRequest(Kind.TRIGGER, wire, body, entries[:-1])
+    else:
+        found = _summary(wire, body, entries)
+    if found is None:
+        return None
+    if found.kind is not Kind.SUMMARY:
+        found = replace(found, focus=None)  # the instructions are the agent's system prompt
+    return replace(found, session=session_id(exchange, body), earlier=_earlier(found.entries))
+
+
+def session_id(exchange: Exchange, body: JsonObject) -> str:
+    """Return the id that a client gives its conversation; empty if it sends none."""
+    named = next((value for name in SESSION_HEADERS if (value := exchange.header(name))), "")
+    named = named or _text(body.get("prompt_cache_key")) or ""
+    agent = exchange.header(AGENT_HEADER)
+    return f"{named}.{agent}" if named and agent else named
+
+
+def _summary(wire: str, body: JsonObject, entries: list[Any]) -> CompactionRequest | None:
+    """Return the request if the last message of the user asks for a summary of the conversation."""
+    last = entries[-1]
+    if not isinstance(last, dict) or last.get("role") != "user":
+        return None
+    content = last.get("content")
+    if isinstance(content, str):
+        rest, asked = [], [content]
+    elif isinstance(content, list):
+        asked = [one for one in map(_block_text, content) if _ASKS_FOR_SUMMARY.search(one)]
+        rest = [one for one in content if not _ASKS_FOR_SUMMARY.search(_block_text(one))]
+    else:
+        return None
+    if not any(map(_ASKS_FOR_SUMMARY.search, asked)):
+        return None
+    focus = _FOCUS.search(asked[-1])
+    kept = [*entries[:-1], *([{**last, "content": rest}] if rest else [])]
+    if not kept:
+        return None
+    return CompactionRequest(Kind.SUMMARY, wire, body, kept, focus=focus[1].strip() if focus else None)
+
+
+def _earlier(entries: list[Any]) -> tuple[str, str] | None:
+    """Return the session and the digest that clew's last answer named, if the conversation holds one."""
+    for entry in reversed(entries):
+        sealed = digest_in(entry)
+        if sealed:
+            return sealed.session, sealed.digest
+        for text in _user_texts(entry):
+            if found := _FOOTER.search(text):
+                return found[1], found[2]
+    return None
+
+
+def is_earlier_digest(entry: Json) -> bool:
+    """Whether an entry is an answer of clew, sent back by the client as the start of a conversation."""
+    return digest_in(entry) is not None or any(map(_FOOTER.search, _user_texts(entry)))
+
+
+def _user_texts(entry: Any) -> Iterator[str]:  # noqa: ANN401  # JSON
+    if isinstance(entry, dict) and entry.get("role") in ("user", "developer"):
+        content = entry.get("content")
+        yield from [content] if isinstance(content, str) else map(_block_text, content or ())
+
+
+def _block_text(block: Any) -> str:  # noqa: ANN401  # JSON
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _type(entry: Any) -> object:  # noqa: ANN401  # JSON
+    return entry.get("type") if isinstance(entry, dict) else None

@@ -1,0 +1,290 @@
+"""The proxy's server: one thread per client connection, on a loopback address.
+
+Every request is read, looked at, and either answered or forwarded. **Fail open**: if clew raises an error,
+the client's own bytes go upstream, and the error is counted in ``x-clew`` and ``/clew/health``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from clew.errors import InputError
+from clew.proxy.relay import (
+    Connections,
+    Exchange,
+    Upstream,
+    UpstreamFailed,
+    end_to_end,
+    read_body,
+    relay_body,
+)
+from clew.proxy.requests import wire_of
+from clew.proxy.stats import Stats
+
+log = logging.getLogger("clew.proxy")
+LOOPBACK = "127.0.0.1"
+WHOLE_BYTES = 64 << 20
+"""Bodies of up to this size are looked at; Anthropic's limit is 32 MB. Larger ones are only forwarded."""
+TIMEOUT_SECONDS = 600.0
+ANTHROPIC_URL = "https://api.anthropic.com"
+OPENAI_URL = "https://api.openai.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Which upstream a request goes to."""
+
+    anthropic: Upstream = field(default_factory=lambda: Upstream.of(ANTHROPIC_URL))
+    openai: Upstream = field(default_factory=lambda: Upstream.of(OPENAI_URL))
+    by_prefix: tuple[tuple[str, Upstream], ...] = ()
+    """Path prefixes with an upstream of their own; the first match is used."""
+
+    def upstream(self, exchange: Exchange) -> Upstream:
+        """Return the upstream of a request: by path prefix, else by API."""
+        for prefix, upstream in self.by_prefix:
+            if exchange.path == prefix or exchange.path.startswith(prefix.rstrip("/") + "/"):
+                return upstream
+        is_anthropic = exchange.header("anthropic-version") or wire_of(exchange.path) == "anthropic"
+        return self.anthropic if is_anthropic else self.openai
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What clew makes of a request: an answer, another body to send, or neither."""
+
+    status: int = 0
+    """The status of clew's own answer; 0 if the request is forwarded."""
+    body: bytes | None = None
+    kind: str = "application/json"
+    label: str = "passed"
+    """What happened, for the ``x-clew`` header."""
+    retry: Callable[[int, bytes], bytes | None] | None = None
+    """Returns a shorter body for an error response, if there is one."""
+
+
+PASS = Reaction()
+Reactor = Callable[[Exchange], Reaction]
+
+
+class Proxy:
+    """A bound proxy; ``run`` serves until ``stop``."""
+
+    def __init__(
+        self,
+        routes: Routes,
+        react: Reactor,
+        stats: Stats | None = None,
+        port: int = 0,
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.routes, self.react, self.timeout = routes, react, timeout
+        self.stats = stats or Stats()
+        self._reported: set[str] = set()
+        try:
+            self._http = _Server((LOOPBACK, port), _handler(self))
+        except OSError as cause:
+            raise InputError(
+                f"port {port} is not available ({cause.strerror})", "choose another --port"
+            ) from cause
+
+    @property
+    def url(self) -> str:
+        """Return the address of the proxy; clients of OpenAI append ``/v1``."""
+        return f"http://{LOOPBACK}:{self._http.server_address[1]}"
+
+    def run(self) -> None:
+        """Serve until ``stop`` is called."""
+        self._http.serve_forever(poll_interval=0.1)
+
+    def stop(self) -> None:
+        """Stop serving; open responses are cut off when the process ends."""
+        self._http.shutdown()
+        self._http.server_close()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Proxy]:
+        """Serve from a thread while the block runs."""
+        thread = threading.Thread(target=self.run, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.stop()
+            thread.join()
+
+    def reaction(self, exchange: Exchange) -> Reaction:
+        """Return what clew makes of a request; after an error in clew, the request is forwarded as it is."""
+        try:
+            return self.react(exchange)
+        except Exception as error:  # noqa: BLE001  # in front of another program: report it, never break it
+            return self.failed(error)
+
+    def failed(self, error: Exception) -> Reaction:
+        """Count an error of clew, and log the first of its kind."""
+        self.stats.count("failed_open")
+        kind = type(error).__name__
+        if kind not in self._reported:
+            self._reported.add(kind)
+            log.warning("clew forwarded a request unchanged: %s: %s", kind, error)
+        return Reaction(label=f"failed-open; {kind}")
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    allow_reuse_address = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore clients that went away; log anything else, without the content of requests."""
+        import sys
+
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            log.warning("a connection failed: %s", type(error).__name__)
+
+
+def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
+    class Handler(_Handler):
+        owner = proxy
+
+    return Handler
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    owner: Proxy
+
+    def setup(self) -> None:
+        super().setup()
+        self.upstreams = Connections(self.owner.timeout)
+
+    def finish(self) -> None:
+        self.upstreams.close()
+        with contextlib.suppress(OSError):
+            super().finish()
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        if name.startswith("do_"):  # any method
+            return self._serve
+        raise AttributeError(name)
+
+    def _serve(self) -> None:
+        headers = [(key, str(value)) for key, value in self.headers.items()]
+        if self.path.startswith("/clew/"):
+            self._own_page()
+            return
+        self.owner.stats.count("requests")
+        most = WHOLE_BYTES if wire_of(self.path.partition("?")[0]) else 0
+        body, chunked = read_body(self.rfile, headers, most)
+        exchange = Exchange(self.command, self.path, headers, body, chunked)
+        begun, cpu = time.perf_counter(), time.thread_time()
+        reaction = self.owner.reaction(exchange)
+        spent = (time.perf_counter() - begun) * 1_000
+        self.owner.stats.add_overhead(spent, (time.thread_time() - cpu) * 1_000)
+        own = [("x-clew", reaction.label), ("x-clew-overhead-ms", f"{spent:.1f}")]
+        if reaction.status:
+            self._send(reaction.status, reaction.kind, reaction.body or b"", own)
+        else:
+            self._forward(exchange, reaction, own)
+
+    def _forward(self, exchange: Exchange, reaction: Reaction, own: list[tuple[str, str]]) -> None:
+        upstream = self.owner.routes.upstream(exchange)
+        if reaction.body is not None:
+            exchange = _with_body(exchange, reaction.body)
+        try:
+            response = self.upstreams.send(upstream, exchange)
+            if reaction.retry and response.status in (400, 413):
+                refusal = response.read()
+                shorter = reaction.retry(response.status, refusal)
+                if shorter is None:
+                    self._relay_head(response.status, response.reason, response.getheaders(), own, refusal)
+                    return
+                own.append(("x-clew-retried", "prompt-too-long"))
+                response = self.upstreams.send(upstream, _with_body(exchange, shorter))
+        except UpstreamFailed as error:
+            self.owner.stats.count("upstream_failed")
+            text = f"clew proxy: no response from {upstream.host_header} ({error})"
+            made = json.dumps({"type": "error", "error": {"type": "api_error", "message": text}})
+            self.close_connection = True
+            self._send(502, "application/json", made.encode(), own)
+            return
+        chunked = response.length is None and exchange.method != "HEAD" and response.status >= 200
+        chunked = chunked and response.status not in (204, 304) and self.request_version != "HTTP/1.0"
+        self._relay_head(response.status, response.reason, response.getheaders(), own, chunked=chunked)
+        try:
+            sent = relay_body(response, self.wfile, exchange.method, chunked=chunked)
+        except UpstreamFailed:
+            self.owner.stats.count("cut_off")
+            self.upstreams.drop(upstream)
+            self._hang_up()
+        except OSError:
+            self.owner.stats.count("client_gone")
+            self.upstreams.drop(upstream)
+            self.close_connection = True
+        else:
+            self.owner.stats.count("bytes", sent)
+            response.close()
+            if response.will_close:
+                self.upstreams.drop(upstream)
+            else:
+                self.upstreams.keep(upstream)
+
+    def _relay_head(  # one response
+        self,
+        status: int,
+        reason: str,
+        headers: list[tuple[str, str]],
+        own: list[tuple[str, str]],
+        body: bytes = b"",
+        *,
+        chunked: bool = False,
+    ) -> None:
+        """Send the status line and headers of a response, and a body that was read already."""
+        self.send_response_only(status, reason)
+        for name, value in (*end_to_end(headers), *own):
+            self.send_header(name, value)
+        if chunked:
+            self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        if body:
+            self.wfile.write(body)
+
+    def _send(self, status: int, kind: str, body: bytes, own: list[tuple[str, str]]) -> None:
+        """Send clew's own answer."""
+        self.send_response_only(status)
+        for name, value in (("content-type", kind), ("content-length", str(len(body))), *own):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _hang_up(self) -> None:
+        """Close the connection in the middle of a response, so that the client sees that it is incomplete."""
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _own_page(self) -> None:
+        """Answer ``/clew/health``, to this computer only."""
+        host = self.headers.get("host", "").rpartition(":")[0]
+        known = self.path.partition("?")[0] == "/clew/health" and host in (LOOPBACK, "localhost")
+        status, value = (200, self.owner.stats.report()) if known else (404, {"error": "not found"})
+        self._send(status, "application/json", json.dumps(value).encode(), [])
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing: paths and headers may hold credentials."""
+
+
+def _with_body(exchange: Exchange, body: bytes) -> Exchange:
+    """Return a request with another body, which is not compressed."""
+    headers = [(key, value) for key, value in exchange.headers if key.lower() != "content-encoding"]
+    return Exchange(exchange.method, exchange.target, headers, body)

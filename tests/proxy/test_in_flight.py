@@ -1,0 +1,115 @@
+"""Requests compacted on their way: the same prefix every time, never refused, harder once if too long."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from clew.errors import ContextTooLong
+from clew.message import Role, said
+from clew.providers.model import Ask, Reply
+from clew.proxy.in_flight import InFlight
+from clew.proxy.reactor import Compactions
+from clew.proxy.relay import Upstream
+from clew.proxy.server import Proxy, Routes
+from clew.proxy.stats import Stats
+from clew.testing import ScriptedServer, Status
+from tests.proxy.test_answers import RULE, TASK, body, work
+from tests.proxy.test_pass_through import ask, home  # noqa: F401  # a fixture
+
+WINDOW = 40_000
+
+
+def compacting(url: str, *, compact: bool = True) -> Proxy:
+    stats, upstream = Stats(), Upstream.of(url)
+    return Proxy(Routes(upstream, upstream), Compactions(stats, compact=compact, window=WINDOW), stats)
+
+
+def marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the list with a cache mark on its last message, as Claude Code sends it."""
+    last = messages[-1]
+    blocks = [*last["content"][:-1], {**last["content"][-1], "cache_control": {"type": "ephemeral"}}]
+    return [*messages[:-1], {**last, "content": blocks}]
+
+
+def unmarked_text(value: object) -> str:
+    return json.dumps(value).replace(', "cache_control": {"type": "ephemeral"}', "")
+
+
+def test_a_growing_conversation_keeps_its_prefix_between_compactions():
+    with ScriptedServer.always("go on") as server, compacting(server.url).running() as proxy:
+        for n in range(2, 90, 2):
+            raw = body(marked([TASK, *work(0, n)]))
+            got = ask(proxy, body=raw, x_claude_code_session_id="s1")
+            assert got.status == 200, got.read()
+            got.read()
+        side = body([{"role": "user", "content": "Write a title."}])  # another list of the same session
+        assert ask(proxy, body=side, x_claude_code_session_id="s1").headers["x-clew"] == "passed"
+    sent = [one.body["messages"] for one in server.requests[:-1]]
+    breaks = 0
+    for before, after in pairwise(sent):
+        texts = [[unmarked_text(one) for one in messages] for messages in (before, after)]
+        breaks += texts[1][: len(texts[0])] != texts[0]
+    assert proxy.stats["compacted"] == breaks
+    assert 1 <= breaks <= 6
+    assert all(RULE in json.dumps(messages) for messages in sent)
+    assert all(json.dumps(messages).count("cache_control") == 1 for messages in sent)
+    assert not any(one.check().refused for one in server.requests)
+    assert proxy.stats["failed_open"] == 0
+    assert server.requests[0].raw == body(marked([TASK, *work(0, 2)]))  # while it fits: the same bytes
+
+
+def test_a_prompt_that_is_too_long_is_compacted_further_and_sent_once_more():
+    def small(request: Ask) -> Reply:
+        if sum(len(str(one)) for one in request.messages) > 30_000:
+            raise ContextTooLong(tokens=30_000, limit=8_000)
+        return Reply(said(Role.ASSISTANT, "fits"))
+
+    with ScriptedServer.always(small) as server, compacting(server.url).running() as proxy:
+        got = ask(proxy, body=body([TASK, *work(0, 25)]))
+        assert json.loads(got.read())["content"][0]["text"] == "fits"
+        assert got.headers["x-clew-retried"] == "prompt-too-long"
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "status", [Status(400, "prompt is too long: 9 tokens > 8 maximum"), Status(400, "other")]
+)
+def test_an_error_that_stays_is_handed_on_word_for_word(status):
+    with ScriptedServer.always(status) as server, compacting(server.url).running() as proxy:
+        got = ask(proxy, body=body([TASK, *work(0, 3)]))
+        assert (got.status, json.loads(got.read())["error"]["message"]) == (400, status.message)
+    assert len(server.requests) <= 2
+
+
+def test_the_header_decides_for_one_request():
+    raw = body([TASK, *work(0, 60)])
+    with ScriptedServer.always("ok") as server, compacting(server.url, compact=False).running() as proxy:
+        labels = {
+            mode: ask(proxy, body=raw, x_clew=mode).headers["x-clew"] for mode in ("off", "preview", "on")
+        }
+    assert labels["off"] == "passed"
+    assert labels["preview"].startswith("preview; ")
+    assert labels["on"].startswith("compacted; ")
+    assert [one.raw == raw for one in server.requests] == [True, True, False]
+
+
+def test_an_error_while_compacting_sends_the_clients_own_bytes(monkeypatch, caplog):
+    def broken(*_: object) -> None:
+        raise MemoryError("a bug")
+
+    monkeypatch.setattr(InFlight, "_fit", broken)
+    raw = body([TASK, *work(0, 60)])
+    with ScriptedServer.always("ok") as server, compacting(server.url).running() as proxy:
+        assert ask(proxy, body=raw).headers["x-clew"] == "failed-open; MemoryError"
+    assert server.requests[0].raw == raw
+
+
+def test_a_thread_is_refused_instead_of_losing_the_conversation():
+    raw = body([TASK], thread={"type": "continue", "previous_message_id": "m"})
+    with ScriptedServer() as server, compacting(server.url).running() as proxy:
+        got = ask(proxy, body=raw)
+        assert (got.status, got.headers["x-clew"]) == (400, "refused; thread")
