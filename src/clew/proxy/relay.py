@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import IO
+from io import BufferedIOBase
 from urllib.parse import urlsplit
 
 from clew.errors import InputError
@@ -199,7 +199,7 @@ def pieces_of(response: HTTPResponse) -> Iterator[bytes]:
         raise UpstreamFailed(f"{response.length} bytes of the response are missing")
 
 
-def read_body(file: IO[bytes], headers: Headers, most: int) -> tuple[bytes | Iterator[bytes], bool]:
+def read_body(file: BufferedIOBase, headers: Headers, most: int) -> tuple[bytes | Iterator[bytes], bool]:
     """Return a request's body, whole up to ``most`` bytes and as pieces beyond; and whether it is chunked."""
     names = {key.lower(): value for key, value in headers}
     if "chunked" in names.get("transfer-encoding", "").lower():
@@ -228,7 +228,7 @@ def _at_most(pieces: Iterator[bytes], most: int) -> tuple[bytes | Iterator[bytes
     return b"".join(read), False
 
 
-def _counted(file: IO[bytes], length: int) -> Iterator[bytes]:
+def _counted(file: BufferedIOBase, length: int) -> Iterator[bytes]:
     while length:
         piece = file.read(min(PIECE, length))
         if not piece:
@@ -237,7 +237,7 @@ def _counted(file: IO[bytes], length: int) -> Iterator[bytes]:
         yield piece
 
 
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+def _chunks(file: BufferedIOBase) -> Iterator[bytes]:
     while True:
         line = file.readline(1 << 10)
         try:
@@ -252,7 +252,7 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
         file.readline(8)
 
 
-def relay_body(response: HTTPResponse, out: IO[bytes], method: str, *, chunked: bool) -> int:
+def relay_body(response: HTTPResponse, out: BufferedIOBase, method: str, *, chunked: bool) -> int:
     """Write the body of a response to the client as it arrives; return its size."""
     size = 0
     if method == "HEAD" or response.status in (204, 304):
