@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.message import Item, Message, Origin, Role, Text, ToolResult, Trust
 from clew.message import said as message_of
-from clew.rules.speech import SPEECH_HEAD, SPEECH_TAIL, Speaker, Utterance, utterances
+from clew.rules.speech import WHOLE_SPEECH, Speaker, Utterance, utterances
 from tests.ledger.sessions import assistant, plan, user
 
 
@@ -42,7 +42,7 @@ def test_of_an_endless_text_its_beginning_and_its_end_are_speech():
     words = utterances(Item("m", message := user(text)))
     assert [one.cite(0, len(one.text)).quote(message) == one.text for one in words] == [True, True]
     assert (words[0].text[:11], words[1].text[-12:]) == ("Never push.", "Always test.")
-    assert sum(len(one.text) for one in words) <= SPEECH_HEAD + SPEECH_TAIL
+    assert sum(len(one.text) for one in words) <= WHOLE_SPEECH
 
 
 def test_a_persons_words_beside_a_refusal_are_the_persons():

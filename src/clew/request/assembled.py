@@ -97,7 +97,7 @@ class Assembled:
         ``marks`` configures Anthropic's cache marks; a plain request gets none.
         """
         format_ = wire_named(wire)
-        written = convert([*_system(self, format_), *_with_end(self, format_)], format_).body
+        written = convert([*_system(self, format_), *with_end(self.history, self.end, format_)], format_).body
         body: JsonObject = {**(rest or {}), **_tools(format_, self.tools), **written}
         if format_ is not ANTHROPIC or self.plain:
             return body
@@ -120,20 +120,20 @@ def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:
     return (Message(Role.SYSTEM, (Text("\n\n".join(texts), trust=assembled.added[0].trust),)),)
 
 
-def _with_end(assembled: Assembled, wire: Wire) -> list[Message]:
+def with_end(history: Sequence[Message], end: Message | None, wire: Wire) -> list[Message]:
     """Return the history followed by the volatile end.
 
     Anthropic treats text next to tool results as a new user turn, and then drops the signed thinking of the
     running tool loop and its cache. There the end goes inside the last result.
     """
-    messages = list(assembled.history)
-    if assembled.end is None:
+    messages = list(history)
+    if end is None:
         return messages
-    last = messages[-1]
-    result = last.parts[-1] if last.parts else None
-    if wire is not ANTHROPIC or not isinstance(result, ToolResult) or not _thinks(messages):
-        return [*messages, assembled.end]
-    inside = replace(result, parts=(*result.parts, *assembled.end.parts))
+    last = messages[-1] if messages else None
+    result = last.parts[-1] if last and last.parts else None
+    if not last or wire is not ANTHROPIC or not isinstance(result, ToolResult) or not _thinks(messages):
+        return [*messages, end]
+    inside = replace(result, parts=(*result.parts, *end.parts))
     return [*messages[:-1], replace(last, parts=(*last.parts[:-1], inside))]
 
 

@@ -1,15 +1,18 @@
-"""Standard pieces of a request: the clauses of the system prompt, and recalled notes and passages."""
+"""Standard pieces of a request: clauses of the system prompt, rules set by hand, recalled memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from clew.memory.notes.select import note_line, render_notes
 from clew.memory.selection import Injection, render_passages
-from clew.message import Trust, lowest
-from clew.request.sections import CONTRACT, MEMORY, RETRIEVED, Piece
+from clew.message import Item, Trust, lowest
+from clew.message.text import escape_tags
+from clew.request.rehydration import Shown
+from clew.request.sections import CONTRACT, MEMORY, RETRIEVED, RULES, Piece
+from clew.rules.rule import Rule
 
 NAMES = ("compaction", "uncertainty", "citing", "memory", "data")
 """In the order in which they appear in the prompt."""
@@ -42,6 +45,29 @@ def clauses_for(*, compacted: bool, memory: bool, data: bool = False) -> list[Pi
         for name in NAMES
         if wanted[name]
     ]
+
+
+def rules_by_hand(changed: Iterable[Rule], view: Sequence[Item]) -> Piece | None:
+    """Return the changes of rules by hand (``Pins.changed_by_hand``) that the view does not show yet.
+
+    A digest quotes the rules in force. Until the next compaction, this piece at the end of the request does:
+    it changes nothing before it, so that the cached prefix stays valid.
+    """
+    shown, changed = Shown(view), list(changed)
+    in_force = {one.quote for one in changed if one.is_active}
+    new = [one for one in changed if one.is_active and not shown.has(one.quote, one.source)]
+    over = [one for one in changed if one.quote not in in_force and shown.has(one.quote, one.source)]
+    if not new and not over:
+        return None
+    lines = ["In force until the user ends them:" if new else "", *map(_rule_line, new)]
+    lines += ["No longer in force, although shown above:" if over else "", *map(_rule_line, over)]
+    names = ", ".join(one.id for one in (*new, *over))
+    return Piece(RULES, "\n".join(filter(None, lines)), names, Trust.USER, own=True)
+
+
+def _rule_line(rule: Rule) -> str:
+    held = escape_tags(rule.quote).replace("\n", "\n  ")
+    return f"- [{rule.id}] {held}"
 
 
 def remembered(injection: Injection) -> list[Piece]:

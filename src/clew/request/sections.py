@@ -53,7 +53,7 @@ class Section:
 
     name: str
     tier: int
-    """Its number among the twelve tiers; instructions and memory share one."""
+    """Its number among the twelve tiers; task and rules share one, and so do instructions and memory."""
     heading: str
     """The heading the model reads above it; empty for none."""
     owner: Owner
@@ -91,6 +91,9 @@ ORGANIZATION = Section(
 )
 CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, Place.SYSTEM, Region.SYSTEM)
 TASK = Section("task", 4, "", Owner.USER, Trust.USER, Place.HISTORY, Region.HISTORY)
+RULES = Section(
+    "rules", 4, "Rules that the user set by hand", Owner.USER, Trust.USER, Place.END, Region.PINNED
+)
 PLAN = Section(
     "plan",
     5,
@@ -160,7 +163,7 @@ REMINDERS = Section(
 )
 
 SECTIONS = (
-    *(POLICY, ORGANIZATION, CONTRACT, TASK, PLAN, INSTRUCTIONS, MEMORY),
+    *(POLICY, ORGANIZATION, CONTRACT, TASK, RULES, PLAN, INSTRUCTIONS, MEMORY),
     *(RETRIEVED, SKILLS, TOOLS, OBSERVATIONS, HISTORY, REMINDERS),
 )
 """All sections, in tier order."""

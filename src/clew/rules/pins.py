@@ -22,7 +22,7 @@ from clew.rules.permission import go_ahead
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
 from clew.rules.rule import How, Kind, Lasts, MadeBy, Rule, RuleRef, RuleStatus, Scope, Span
-from clew.rules.speech import USER, WHOLE_SPEECH, Spoken, speech
+from clew.rules.speech import USER, Spoken, speech
 from clew.rules.subject import scope_of
 from clew.rules.words import tokens
 
@@ -30,6 +30,9 @@ MOST_REPEATED = 8
 _EDITED = "edited by hand"
 LONGEST_END = 160
 """Characters of the words that ended a rule, as quoted with it; chosen by hand."""
+LONGEST_SEARCH = 240_000
+"""Characters of a text that are searched for rules: a rule may be between two pasted logs. In a longer text,
+the first two thirds of this and the last third. Chosen by hand: a search takes up to 1.4 s of CPU."""
 _STATUS = {
     How.LIFTED: RuleStatus.LIFTED,
     How.SUPERSEDED: RuleStatus.SUPERSEDED,
@@ -90,6 +93,17 @@ class Pins:
     def active(self) -> tuple[Rule, ...]:
         """Return the rules in force."""
         return tuple(self.held[id_] for id_ in self._rules)
+
+    @property
+    def changed_by_hand(self) -> tuple[Rule, ...]:
+        """Return the rules in force that a person set, and the rules that a person revoked or edited."""
+        return tuple(
+            pin
+            for pin in self.held.values()
+            if (pin.is_active and pin.made_by is not MadeBy.FOUND)
+            or pin.status is RuleStatus.REVOKED
+            or pin.why == _EDITED
+        )
 
     @property
     def waiting(self) -> tuple[Rule, ...]:
@@ -332,7 +346,7 @@ def _spoken(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
         isinstance(part, Text) and (may_state_rule(part.text) or go_ahead(part.text))
         for part in message.parts
     ):
-        if all(len(part.text) <= WHOLE_SPEECH for part in message.parts if isinstance(part, Text)):
+        if all(len(part.text) <= LONGEST_SEARCH for part in message.parts if isinstance(part, Text)):
             yield message, Cite(reading.item.id)
         else:
             yield from _in_pieces(message, reading.item.id)
@@ -345,7 +359,7 @@ def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
     """Yield the pieces of a huge message that may be speech, as separate messages."""
     for index, part in enumerate(message.parts):
         if isinstance(part, Text):
-            for start, text in speech(part.text):
+            for start, text in speech(part.text, LONGEST_SEARCH):
                 yield Message(message.role, (Text(text, trust=part.trust),)), Cite(id_, index, start)
 
 

@@ -1,7 +1,7 @@
 """Who speaks in a message: the only place where words are attributed to the user or the model.
 
-People do not type more than ``WHOLE_SPEECH`` characters. In a longer text the first ``SPEECH_HEAD`` and the
-last ``SPEECH_TAIL`` characters count as speech and the rest as pasted.
+People do not type more than ``WHOLE_SPEECH`` characters. In a longer text the first two thirds of that and
+the last third count as speech and the rest as pasted. Rules are searched in much longer texts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ DIGEST_TAG = "clew-digest"
 _DIGEST = f"<{DIGEST_TAG} "
 _DIGEST_BLOCK = lazy_pattern(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
 WHOLE_SPEECH = 60_000
-SPEECH_HEAD = 40_000
-SPEECH_TAIL = 20_000
 
 
 class Speaker(Enum):
@@ -101,12 +99,13 @@ def _around_digests(said: Utterance) -> Iterator[Utterance]:
         at = block.end() if block else end
 
 
-def speech(text: str) -> list[tuple[int, str]]:
-    """Return the pieces of a text that may be speech, each with its start."""
-    if len(text) <= WHOLE_SPEECH:
+def speech(text: str, most: int = WHOLE_SPEECH) -> list[tuple[int, str]]:
+    """Return the pieces of a text that may be speech, at most ``most`` characters, each with its start."""
+    if len(text) <= most:
         return [(0, text)] if text and not text.isspace() else []
-    head = text.rfind("\n", 0, SPEECH_HEAD) + 1 or SPEECH_HEAD
-    tail = text.find("\n", len(text) - SPEECH_TAIL) + 1 or len(text) - SPEECH_TAIL
+    first, last = most - most // 3, most // 3
+    head = text.rfind("\n", 0, first) + 1 or first
+    tail = text.find("\n", len(text) - last) + 1 or len(text) - last
     return [(0, text[:head]), (tail, text[tail:])]
 
 

@@ -62,7 +62,10 @@ def requested_task(
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
     """Measure how full the window is and whether to compact."""
     there = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
-    for region, tokens in (request.fixed_tokens or {}).items():
+    fixed = dict(request.fixed_tokens or {})
+    if Region.PINNED not in fixed and (rules := replay.pending_rules):
+        fixed[Region.PINNED] = replay.counter.count_text(rules.text)
+    for region, tokens in fixed.items():
         there[region] = there.get(region, 0) + tokens
     return gauge.measure(there, request.signals, replay.state)
 
@@ -86,6 +89,7 @@ def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller 
         originals=replay.original,
         sizes=[replay.counter.count(item.message) for item in replay.items],
         shown=replay.shown_digest,
+        carried=replay.carried,
         digest_id=f"d{replay.compactions + 1}",
         keep=gauge.keep,
         focus=focus,

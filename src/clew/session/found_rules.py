@@ -18,6 +18,7 @@ from clew.log.protocol import Event, StoredEvent
 from clew.message import Item, Json, JsonObject, Message
 from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
 from clew.rules.rule import Pin
+from clew.session.parsed_input import digest_in, restore
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ def changes(before: Iterable[Pin], after: Iterable[Pin]) -> RuleChanges:
 def recorded_messages(messages: Sequence[Message], ledger: Ledger, known: int) -> list[Event]:
     """Return the events of new messages, each with the rules found in it."""
     items = [Item(f"m{number}", message) for number, message in enumerate(messages, known + 1)]
+    for digest in filter(None, map(digest_in, items)):
+        ledger = ledger.copy()  # later messages may end a rule that an earlier digest quotes
+        restore(ledger, digest)
     events = []
     for number, (item, found) in enumerate(zip(items, ledger.look(items), strict=True), known + 1):
         rules: JsonObject = {"finder": FINDER}

@@ -17,7 +17,20 @@ from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import as_told, parted, recovered
 from clew.errors import InputError, UnknownEntry
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Json, JsonObject, Message, Origin, Role, Text, ToolResult, Unknown
+from clew.message import (
+    Cite,
+    Item,
+    Json,
+    JsonObject,
+    Message,
+    Origin,
+    Role,
+    Text,
+    ToolResult,
+    Trust,
+    Unknown,
+    words,
+)
 from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.frameworks import foreign_codec
 from clew.providers.frameworks.codec import Codec
@@ -283,6 +296,27 @@ def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Di
             last += 1
         items.append(Item(f"m{last}", as_told(message)))
     return items, found
+
+
+def digest_in(item: Item) -> Digest | None:
+    """Return the digest of an earlier call that a message of a session begins with; None if there is none.
+
+    The message numbers in it are those of another list, so its lines cite this message instead.
+    """
+    digest = recovered(parted(item.message)[0])
+    if digest is None:
+        return None
+    text = words(item.message.parts[0])
+    lowest = Trust.UNTRUSTED  # the label of a digest's message
+
+    def cite(quote: str) -> Cite:
+        first = quote.split("\n", 1)[0]
+        start = max(text.find(first), 0)
+        return Cite(item.id, 0, start, start + len(first))
+
+    claims = tuple(one._replace(sources=(cite(one.text),), trust=lowest) for one in digest.claims)
+    pins = tuple(replace(pin, source=cite(pin.quote)) for pin in digest.pins)
+    return replace(digest, claims=claims, pins=pins)
 
 
 def restore(ledger: Ledger, digest: Digest) -> None:

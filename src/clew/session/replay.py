@@ -12,9 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.budget import FRESH, Region, State
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Digest
 from clew.compaction.plan.render import rules_text
 from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
@@ -53,7 +54,11 @@ from clew.session.changes import (
 from clew.session.changes import KINDS as LEGACY_KINDS
 from clew.session.found_rules import RecordedRules
 from clew.session.history import Compaction, read_compaction, state_of
+from clew.session.parsed_input import carried_by, digest_in, restore
 from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
+
+if TYPE_CHECKING:
+    from clew.request.sections import Piece
 
 TRIES = 64
 """How often an append is retried while other processes append to the same session; chosen by hand."""
@@ -101,6 +106,8 @@ class Replay:
         self._foreign: ImportedEvents | None = None
         """Which events came with an imported file, known up to ``_foreign_upto``."""
         self._foreign_upto = 0
+        self.digests: list[str] = []
+        """The ids of messages that hold a digest of an earlier call, made outside of this session."""
 
     def catch_up(self) -> None:
         """Read and apply the events appended since the last call."""
@@ -166,6 +173,7 @@ class Replay:
             self.recorded = RecordedRules.from_json(saved.get("recorded"))
             self._problems = [LogProblem(*one) for one in saved.get("problems", ())]
             self.about = dict(saved.get("about", {}))
+            self.digests = [str(name) for name in saved.get("digests", ())]
             self._calibrate()
             self._items, self._saved, self._hash = None, head.seq, head.hash
 
@@ -181,6 +189,7 @@ class Replay:
             "state": self.state.to_json(),
             "compactions": self.compactions,
             "about": self.about,
+            "digests": [*self.digests],
             "recorded": self.recorded.to_json(),
             "problems": [[*problem] for problem in self._problems],
         }
@@ -281,6 +290,9 @@ class Replay:
     def _add(self, stored: StoredEvent) -> None:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         item = Item(f"m{len(self.view.whole)}", message)
+        if digest := digest_in(item):
+            restore(self.ledger, digest)
+            self.digests.append(item.id)
         recorded = None
         try:
             recorded = self.recorded.findings(item, stored.event.body)
@@ -343,6 +355,23 @@ class Replay:
     def tokens(self) -> int:
         """Return the tokens of the view."""
         return sum(map(self.counter.tokens, self.weights.values()))
+
+    @property
+    def pending_rules(self) -> Piece | None:
+        """Return the rules changed by hand that the view does not show yet; None if switched off."""
+        rules = self.ledger.pins.changed_by_hand
+        if self.view.off or not rules:
+            return None
+        from clew.request.pieces import rules_by_hand  # imported only if rules were changed by hand
+
+        return rules_by_hand(rules, self.items)
+
+    @property
+    def carried(self) -> MandatoryContent:
+        """Return what only digests of earlier calls say, of the last one: goal, open work, decisions, …."""
+        last = self.original(self.digests[-1]) if self.digests else None
+        digest = digest_in(Item(self.digests[-1], last)) if last else None
+        return carried_by(digest, self.ledger) if digest else MandatoryContent()
 
     @property
     def shown_digest(self) -> tuple[str, Digest] | None:

@@ -33,7 +33,7 @@ from clew.request.instructions import (
     pieces_of,
     settled,
 )
-from clew.request.pieces import clauses_for, remembered
+from clew.request.pieces import clauses_for, remembered, rules_by_hand
 from clew.request.rehydration import Now, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
 from clew.secrets.mask import own_key
@@ -88,6 +88,8 @@ class RequestAssembler:
         yield from clauses_for(compacted=compacted, memory=bool(parts.tools))
         given = [*self._instructions(parts.instructions), *parts.pieces]
         yield from given
+        rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)
+        yield from [rules] if rules else []
         state = rehydrate(self._session.ledger, view, self._now(given, parts, view))
         yield from [state] if state else []
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from clew.budget import DEFAULT, Policy, Signal, Trigger
 from clew.compaction.decide import Outcome, Writer
+from clew.compaction.plan.render import parted
 from clew.compaction.propose.summary import SessionRequest
 from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
@@ -205,8 +206,17 @@ class Session:
         return list(self._replay.items)
 
     def context(self, wire: str = "anthropic") -> Converted:
-        """Return the view in a provider's format, ready to send."""
-        return convert([item.message for item in self.view()], wire_named(wire))
+        """Return the view in a provider's format, ready to send.
+
+        Rules that were set or ended by hand and that no digest shows yet are at its end.
+        """
+        messages, format_ = [item.message for item in self.view()], wire_named(wire)
+        if messages and (piece := self._replay.pending_rules):
+            from clew.request.assemble import end_message  # imported only if rules were changed by hand
+            from clew.request.assembled import with_end
+
+            messages = with_end(messages, end_message([piece], None, announced=True), format_)
+        return convert(messages, format_)
 
     def request(  # noqa: PLR0913  # one call before every request to a model: all keywords with defaults
         self,
@@ -295,11 +305,12 @@ class Session:
         """Append messages, durably; return their ids.
 
         A message is a ``clew.Message`` or an entry of a provider's message list; without ``wire`` its format
-        is detected.
+        is detected. A digest that ``clew.compact`` wrote passes on its rules, goal and open work; text after
+        it in the same entry becomes a message of its own.
         """
         if not messages:
             return []
-        read = [one_message(one, wire) for one in messages]
+        read = [part for one in messages for part in parted(one_message(one, wire))]
         masked = [mask_message(one) if self._masks else one for one in read]
         replay = self._replay
         replay.catch_up()
@@ -326,7 +337,7 @@ class Session:
         return self._replay.append(lambda: [new_event(kind, kept, known.version)])
 
     def pin(self, quote: str) -> Pin:
-        """Set a rule by hand: every digest repeats it word for word."""
+        """Set a rule by hand: from the next request on the model reads it, and every digest repeats it."""
         return on_pin(self._replay, {"does": "pin", "quote": self._masked(quote)})
 
     def edit_pin(self, pin: str, quote: str) -> Pin:
