@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from clew.chat import Answer, CompactionNotice, ViewCompacted, open_chat
+from clew.chat import Answer, Chat, CompactionNotice, ViewCompacted, open_chat
 from clew.chat.approvals import covers, describe_call
 from clew.chat.opening import FIRST
 from clew.chat.reports import Stats, bar, meter
@@ -18,6 +19,7 @@ from clew.log import INSTRUCTION, PROGRESS
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.message import Role, said
+from clew.providers.model import Reply
 from clew.session import Session
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, new_chat, played, reply_to, tell
@@ -228,3 +230,56 @@ def test_what_is_secret_in_a_transcript_is_masked_unless_somebody_wants_it():
     )
     shown = [key in Session.open(name, store).view()[0].message.text for name in (masked, whole)]
     assert shown == [False, True]
+
+
+# Signals ---------------------------------------------------------------------------------------------
+
+LONG = "The measured value of this part is 4.2, and the next part has another. " * 60
+
+
+def compactions(chat: Chat) -> list[str]:
+    return [one.plan.trigger for one in chat.session.trace()]
+
+
+def half_full(*replies: str | Reply, store: MemoryStore | None = None, root: Path | None = None) -> Chat:
+    """Return a chat at about half of its window, in which the model goes on with these replies."""
+    chat = new_chat(ScriptedModel(*replies), window=24_000, auto=True, store=store, root=root)
+    while chat.session.tokens < 11_000:
+        chat.session.add(said(Role.USER, "Please measure the next part."), said(Role.ASSISTANT, LONG))
+    return chat
+
+
+def test_the_agent_asks_for_a_compaction_and_gets_it_if_the_user_allows_it():
+    chat = half_full(calling(("compact", {})), "Done.")
+    tell(chat, "Go on with the next part.")
+    assert compactions(chat) == ["agent"]
+    refused = half_full(calling(("compact", {})), "Done.")
+    refused.auto = False
+    tell(refused, "Go on with the next part.")
+    assert compactions(refused) == []
+    assert "has not allowed this" in str(refused.session.view()[-2].message)
+
+
+def test_an_approval_is_a_pause_and_the_first_change_a_new_phase(tmp_path: Path):
+    write = calling(("write_file", {"path": "a.txt", "text": "x"}))
+    chat = half_full(write, "Done.", root=tmp_path)
+    tell(chat, "Write a.txt.", [Answer.YES])
+    assert compactions(chat)[0] in {"pause", "phase"}
+
+
+def test_a_finished_task_list_is_a_milestone():
+    chat = half_full("Good.")
+    for done in (" ", "x"):
+        chat.session.add(said(Role.ASSISTANT, f"- [x] measure part 1\n- [{done}] measure part 2"))
+    tell(chat, "Now the report.")
+    assert compactions(chat) == ["milestone"]
+
+
+def test_work_that_another_process_left_long_ago_is_resumed(monkeypatch: pytest.MonkeyPatch):
+    store = MemoryStore()
+    half_full(store=store)
+    later = time.time() + 7_200
+    monkeypatch.setattr("clew.chat.request.time.time", lambda: later)
+    chat = new_chat(ScriptedModel("Yes."), window=24_000, auto=True, store=store)
+    tell(chat, "Are you there?")
+    assert compactions(chat) == ["resumed"]

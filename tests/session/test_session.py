@@ -171,6 +171,16 @@ def test_a_preview_changes_nothing_and_tells_what_would_be_lost(session):
     assert (everything(session), session._replay.view.seq) == (before, head)
 
 
+@pytest.mark.parametrize("words", ["m1-m20", "m1..m20", "M1 to M20", "m1-20", "m5–"])
+def test_a_range_is_not_taken_for_a_focus(session, words):
+    session.add(*talk(40))
+    before = session.view()
+    for act in (session.compact, session.preview):
+        with pytest.raises(InputError, match="is a range of messages"):
+            act(focus=words)
+    assert session.view() == before
+
+
 def test_rules_that_do_not_fit_are_an_error_and_nothing_is_lost(session):
     session.pin("x" * 40_000)
     before = everything(session)

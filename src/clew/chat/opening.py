@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import os
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from clew.chat.loop import Chat
 from clew.chat.offline import OFFLINE, OfflineModel
-from clew.chat.tool_runner import Toolset, always_consent
+from clew.chat.tool_runner import COMPACT, Toolset, always_consent
 from clew.chat.trackers import InstructionTracker
 from clew.chat.workspace import workspace_tools
 from clew.errors import InputError
 from clew.memory import Memory
 from clew.memory.index.protocol import Index
 from clew.memory.tools import Tool
-from clew.memory.tools.tool import ToolContext
+from clew.memory.tools.tool import ToolAnswer, ToolContext, object_schema
 from clew.memory.tools.toolbox import CONTEXT_BUDGET
 from clew.providers.clients import open_model
 from clew.providers.model import StreamingModel
@@ -134,12 +134,30 @@ def open_chat(
         return chat.scene()  # called later: the chat does not exist yet
 
     own = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
-    tools = [*own, *diagnostic_tools(look), *(workspace_tools(root) if root else ())]
+    ask = compact_tool(lambda: chat.auto and not session.is_off)
+    tools = [*own, *diagnostic_tools(look), ask, *(workspace_tools(root) if root else ())]
     toolset = Toolset(ToolContext(session, memory, always_consent), offered(tools, session))
     instructions = InstructionTracker(session, root, trusted=trusted)
     chat = Chat(session, model or OfflineModel(session), toolset, memory, instructions)
     chat.auto = auto
     return chat
+
+
+def compact_tool(is_allowed: Callable[[], bool]) -> Tool:
+    """Return the tool by which the model asks for a compaction; the user decides whether that is allowed."""
+
+    def ask(_context: ToolContext, _given: dict[str, Any]) -> ToolAnswer:
+        if is_allowed():
+            return ToolAnswer("The conversation is compacted before your next step, if that gains enough.")
+        return ToolAnswer("The user has not allowed this; they can enter /compact.", is_error=True)
+
+    return Tool(
+        COMPACT,
+        "Ask for the conversation so far to be compacted, when a step is finished and its details are no "
+        "longer needed. Rules, goal and open work are kept, and everything stays searchable.",
+        object_schema(),
+        ask,
+    )
 
 
 def offered(tools: Sequence[Tool], session: Session) -> list[Tool]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from clew.budget import Calm, Compact, Fill, ResultArrived, Resumed, Signal
+from clew.budget import Calm, Compact, Fill, Milestone, ResultArrived, Resumed, Signal
 from clew.chat.approvals import Approvals
 from clew.chat.events import Answer, ChatEvent, ChatWarning, Turn, ViewCompacted
 from clew.chat.reports import compaction_notice
 from clew.chat.tool_runner import Toolset
 from clew.chat.trackers import InstructionTracker, ProgressTracker
 from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
-from clew.log import CALL
+from clew.ledger import LoopKind, Todo
+from clew.log import CALL, MESSAGE
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
@@ -33,6 +35,7 @@ class CallLog:
         self._sent: Layout | None = None
         self._request: Assembled | None = None
         self._ended_at: float | None = None
+        self._away = seconds_since_last_message(session)
         self.last: Call | None = None
         self.made = 0
 
@@ -40,6 +43,11 @@ class CallLog:
     def age_seconds(self) -> float | None:
         """Return the time since the last reply; None before the first."""
         return None if self._ended_at is None else time.monotonic() - self._ended_at
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """Return the time since the last reply, also one of an earlier process; None in a new session."""
+        return self._away if self._ended_at is None else self.age_seconds
 
     def begin(self, request: Assembled, body: JsonObject, wire: str) -> None:
         """Remember a request that is about to be sent, and its layout."""
@@ -58,6 +66,19 @@ class CallLog:
         self.last = Call.after(self.last, self._sent, reply.usage, life)
         self._ended_at = time.monotonic()
         self._session.record(CALL.name, {**self.last.to_json(), "by": model.name})
+
+
+LOOKED_AT = 50
+"""Last events in which the last message is looked for; chosen by hand."""
+
+
+def seconds_since_last_message(session: Session) -> float | None:
+    """Return the age of the last message of a session; None if it has none, or none near the end."""
+    last = session.store.head(session.ctx).seq
+    recent = list(session.store.read(session.ctx, max(0, last - LOOKED_AT), last, [MESSAGE.name]))
+    if not recent:
+        return None
+    return max(0.0, time.time() - datetime.fromisoformat(recent[-1].event.time).timestamp())
 
 
 @dataclass(slots=True)
@@ -143,19 +164,20 @@ class RequestFitter:
     calls: CallLog
     _warned_at: int = 0
     """How full the window was at the last warning, in steps."""
+    _finished: tuple[Todo, ...] = ()
+    """The task list that was last found finished."""
 
     def fitted(
         self, signals: tuple[Signal, ...], *, first: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, Assembled]:
         """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does."""
         assembled = self.requests.assembled()
-        idle = self.calls.age_seconds
-        if first and idle is not None and idle >= self.session.gauge.policy.long_pause_seconds:
-            self.session.signal(Resumed(idle))
+        if first:
+            signals = (*signals, *self._boundaries())
         if self.session.is_off:
             return assembled  # a plain client: the provider reports what is too long
         # The model reads a new tool result before it may be condensed, unless it is oversized.
-        now = auto and (first or self._is_oversized(signals))
+        now = auto and (first or self._is_due(signals))
         about = self.requests.about(assembled)
         request = Request(signals, assembled.extra, self.calls.age_seconds, self.calls.made, about)
         fitted = yield from self._measured(request, now, auto)
@@ -168,9 +190,21 @@ class RequestFitter:
             raise BudgetExceeded(str(fill))
         return self.requests.assembled() if over or fitted.compaction else assembled
 
-    def _is_oversized(self, signals: tuple[Signal, ...]) -> bool:
+    def _boundaries(self) -> Iterator[Signal]:
+        """Yield the signals of a new turn: work that resumes after a pause, and a finished task list."""
+        idle = self.calls.idle_seconds
+        if idle is not None and idle >= self.session.gauge.policy.long_pause_seconds:
+            yield Resumed(idle)
+        todos = self.session.ledger.loops.todos
+        left = any(loop.kind is LoopKind.TODO for loop in self.session.ledger.loops.open)
+        if todos and not left and todos != self._finished:
+            self._finished = todos
+            yield Milestone(f"all {len(todos)} tasks are done")
+
+    def _is_due(self, signals: tuple[Signal, ...]) -> bool:
+        """Return whether a signal asks to compact inside a turn: an oversized result, or a good moment."""
         most = self.session.gauge.policy.oversized.of(self.session.gauge.window.usable_tokens)
-        return any(isinstance(one, ResultArrived) and one.tokens > most for one in signals)
+        return any(not isinstance(one, ResultArrived) or one.tokens > most for one in signals)
 
     def _measured(
         self, request: Request, now: bool, auto: bool

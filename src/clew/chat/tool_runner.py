@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from clew.budget import ResultArrived, Signal
+from clew.budget import Asked, Asker, Pause, Paused, Phase, PhaseChanged, ResultArrived, Signal
 from clew.chat.approvals import Approvals, against, describe_call, is_sensitive, target_paths
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
 from clew.chat.trackers import InstructionTracker
@@ -53,6 +53,8 @@ def always_consent(_wish: WriteRequest) -> Consent:
     return Consent.GIVEN
 
 
+COMPACT = "compact"
+"""The tool by which the model asks for a compaction."""
 NOT_RUN = "The user interrupted; this was not run."
 NOT_KNOWN = "The session ended before this was answered; it is not known whether it took effect."
 ALWAYS_ASKED = "asked every time, because it configures tools, agents or clew"
@@ -80,13 +82,16 @@ class ToolRunner:
     def answer(self, calls: Sequence[ToolCall]) -> Answering:
         """Run the calls of a reply and store their results in one message.
 
-        Return a signal for each result, for the next measurement of the window; None if interrupted.
+        Return the signals for the next measurement of the window: each result, an approval that was waited
+        for, the model's own request, the first change of a file. None if interrupted.
         """
         done: list[ToolResult] = []
+        signals: list[Signal] = []
+        planning = not self.session.ledger.artifacts.changed
         try:
             for call in calls:
                 yield ToolStarted(call.call_id, call.name, call.input or {})
-                answer = yield from self._run(call)
+                answer = yield from self._run(call, signals)
                 done.append(_result(call, answer))
                 yield ToolFinished(call.call_id, call.name, answer.text, answer.trust, answer.is_error)
         except KeyboardInterrupt:
@@ -97,9 +102,15 @@ class ToolRunner:
             self._keep(done, calls[len(done) :], NOT_RUN)
             raise
         self._keep(done, (), "")
-        return tuple(ResultArrived(self.session.counter.count_text(one.text), one.name or "") for one in done)
+        count = self.session.counter.count_text
+        results = [ResultArrived(count(one.text), one.name or "") for one in done]
+        if any(one.name == COMPACT and not one.is_error for one in done):
+            signals.append(Asked(Asker.AGENT))
+        if planning and self.session.ledger.artifacts.changed:
+            signals.append(PhaseChanged(Phase.PLANNING, Phase.EXECUTION))
+        return (*results, *signals)
 
-    def _run(self, call: ToolCall) -> Running:
+    def _run(self, call: ToolCall, signals: list[Signal]) -> Running:
         """Run one call; if it writes, ask a person first."""
         arguments = call.input
         if arguments is None:
@@ -115,6 +126,7 @@ class ToolRunner:
         if rules or steering or not self.approvals.holds(call.name):
             answer = (yield ApprovalRequested(call.call_id, call.name, what, rules)) or Answer.NO
             self.approvals.record(call.name, call.call_id, what, answer, *places[-1:])
+            signals.append(Paused(Pause.APPROVAL))
             if answer is Answer.NO:
                 return ToolAnswer(DENIED, is_error=True)
         return self.toolset.run(call.name, arguments)

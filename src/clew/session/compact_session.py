@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from clew.session.replay import Replay
 from clew.session.summariser import no_model
 
 HOLDER = "clew"
+_RANGE = re.compile(r"\s*m\d+\s*(?:-|–|\.\.+|:|to|,)\s*m?\d*\s*", re.IGNORECASE)
+"""A range such as m1-m20, which is not a focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,9 @@ def requested_task(
     replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None
 ) -> CompactionTask | None:
     """Return the task of a compaction that a person asks for; None if there is nothing to gain."""
+    if focus and _RANGE.fullmatch(focus):
+        what = f"{focus.strip()!r} is a range of messages, and a compaction always covers the oldest ones"
+        raise InputError(what, "say in words what matters now, or set a size")
     if target_tokens is not None:
         prompt = replay.items[: fixed_prefix(replay.items)]
         target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
