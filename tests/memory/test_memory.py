@@ -7,7 +7,7 @@ import pytest
 
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
-from clew.memory import Memory, StaticEmbedder
+from clew.memory import Memory, StaticEmbedder, open_memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, Source
@@ -37,6 +37,18 @@ def index(tmp_path, store):
 def opened(store, index, name="main", **settings):
     session = Session.open(name, store, workspace="north", window=12_000)
     return session, Memory(store, session.ctx, index, numbered=session, **settings)
+
+
+def test_memories_share_an_index_and_one_without_finds_nothing(index):
+    elsewhere = MemoryStore()
+    for name in ("one", "two"):
+        session = Session.open(name, elsewhere, workspace="north")
+        session.add(said(Role.USER, f"The kiln of {name} listens on port 8123."))
+        open_memory(elsewhere, session.ctx, index=index).catch_up()
+    found = open_memory(elsewhere, CTX, index=index).search("port of the kiln")
+    assert {hit.entry.session for hit in found} == {"one", "two"}
+    assert open_memory(elsewhere, CTX, index=None).search("port of the kiln") == []
+    assert open_memory(elsewhere, CTX).index is None
 
 
 def heads(answer):
@@ -285,7 +297,7 @@ def test_what_a_forgotten_note_was_taken_from_does_not_come_up_and_is_marked(sto
     first = memory.notebook.add(Draft(key="sister", text="Ingrid lives in Bergen.", source=source))
     memory.notebook.add(Draft(key="sister", text="Ingrid lives in Oslo.", source=BY_A_PERSON))
     (hit,) = [hit for hit in memory.search(question) if hit.entry.ref == "m1"]
-    assert memory.outdated(hit.entry) == "superseded by note w2"
+    assert memory.outdated()[hit.entry.session, hit.entry.ref] == "superseded by note w2"
     other = memory.notebook.add(Draft(key="address", text="Strandgaten 4", source=source))
     memory.notebook.forget(other.id, why="asked to")
     assert "Strandgaten" not in memory.inject(question).text

@@ -16,7 +16,7 @@ from clew.chat.tool_runner import COMPACT, Toolset, always_consent
 from clew.chat.trackers import InstructionTracker
 from clew.chat.workspace import workspace_tools
 from clew.errors import InputError
-from clew.memory import Memory
+from clew.memory import open_memory
 from clew.memory.index.protocol import Index
 from clew.memory.tools import Tool
 from clew.memory.tools.tool import ToolAnswer, ToolContext, object_schema
@@ -121,10 +121,10 @@ def open_chat(
     project, unless the chat's ``memory.where`` is changed.
     """
     recorded = session.about.get("project")
-    memory = Memory(
+    memory = open_memory(
         session.store,
         session.ctx,
-        index,
+        index=index,
         counter=session.counter,
         numbered=session,
         project=recorded if isinstance(recorded, str) else session.project,

@@ -15,7 +15,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
-from clew.memory import Memory, Resolved, StaticEmbedder, catch_up_all, embed_lacking
+from clew.memory import Memory, Resolved, StaticEmbedder, catch_up_all, embed_lacking, open_memory
 from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 Where.EVERYWHERE if args.all or load_settings().settings.recall_everywhere else Where.PROJECT
             )
             project = None if args.session else project_at(Path.cwd())
-            memory = Memory(store, ctx, index, embedder=embedder, project=project, where=where)
+            memory = open_memory(store, ctx, index=index, embedder=embedder, project=project, where=where)
             memory.with_unnamed = not args.session
             if args.open:
                 _tell_opened(args, term, _opened(memory, args.open))

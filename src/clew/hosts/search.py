@@ -14,7 +14,7 @@ from clew.hosts.session_state import HostSession, flat, read_session
 from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
-from clew.memory import Memory
+from clew.memory import Memory, open_memory
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes.note import Author, Category, Draft, Scope, Source, Status
@@ -92,7 +92,10 @@ class ProjectSearch:
         return "\n".join(f"[{one.ref}, {one.role}] {one.text}" for one in said)
 
     def _memory(self) -> Memory:
-        return Memory(self._store, Ctx(workspace=WORKSPACE, session=self.current.session), self._index)
+        return self._memory_of(self.current.session)
+
+    def _memory_of(self, session: str) -> Memory:
+        return open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
 
     def _others(self) -> Iterator[CurrentSession]:
         found = (one for one in project_sessions(self.current.directory) if one.path != self.current.path)
@@ -118,7 +121,7 @@ class ProjectSearch:
         events = [message_event(mask_message(entry.message), {}) for entry in read.entries[start:]]
         if events:
             self._store.append(ctx, events, self._store.head(ctx))
-        Memory(self._store, ctx, self._index).catch_up()
+        self._memory_of(session).catch_up()
 
 
 # Notes of a project -----------------------------------------------------------------------------------

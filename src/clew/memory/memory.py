@@ -13,7 +13,7 @@ from clew.log import MESSAGE, iso_time, new_event
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store
 from clew.log.store.sqlite import SqliteStore
-from clew.log.transfer import OWN
+from clew.log.transfer import OWN, ImportedEvents
 from clew.memory.embedders import embed_new, shipped_embedder
 from clew.memory.index.protocol import (
     ANYTHING,
@@ -90,11 +90,9 @@ class Memory:
         """Open the memory of a session; without an index, nothing can be searched.
 
         ``embedder`` adds search by meaning. The default is the one shipped with clew, if numpy is installed
-        and
-        the index was opened for it. ``numbered``, the session itself, avoids reading the log if there is no
-        index.
-        A search covers the sessions of ``project``, by default the one recorded for this session, unless
-        ``where`` allows more.
+        and the index was opened for it. ``numbered``, the session itself, avoids reading the log if there is
+        no index. A search covers the sessions of ``project``, by default the one recorded for this session,
+        unless ``where`` allows more.
         """
         self.store = store
         self.ctx = ctx
@@ -153,9 +151,10 @@ class Memory:
         self.catch_up()
         filters = self._within(filters, where or self.where)
         asked = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
+        imports: dict[str, ImportedEvents] = {}
 
         def accept(hit: Hit) -> Hit | None:
-            known = self._believed(hit)
+            known = self._believed(hit, imports)
             is_note = known.entry.kind is EntryKind.NOTE
             is_seen = known.entry.trust >= filters.trust and (not is_note or self._holds(known.entry))
             return known if is_seen else None
@@ -199,9 +198,9 @@ class Memory:
             return ""
         return f"another project: {project}" if project else "a session of no known project"
 
-    def _believed(self, hit: Hit) -> Hit:
+    def _believed(self, hit: Hit, imports: dict[str, ImportedEvents]) -> Hit:
         entry = hit.entry
-        trust = self.resolver.believed(entry.session, entry.trust, entry.seq)
+        trust = self.resolver.believed(entry.session, entry.trust, entry.seq, imports)
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
 
     def _holds(self, entry: Entry) -> bool:
@@ -247,8 +246,7 @@ class Memory:
 
         ``query`` is what the user said and wants. Do not put tool results in it: a web page could then choose
         what is injected. For the same reason nothing below ``trust`` is injected; the agent can still find
-        tool
-        output and web pages by searching. The sources of forgotten notes are not injected either.
+        tool output and web pages by searching. The sources of forgotten notes are not injected either.
         """
         hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES)
         tiers, forgotten = self.tiers, self._forgotten()
@@ -273,15 +271,19 @@ class Memory:
         gone = {place for note in notes if note.status is Status.FORGOTTEN for place in _sources(note)}
         return gone - kept
 
-    def outdated(self, entry: Entry) -> str:
-        """Return why a message may be outdated: a note taken from it was replaced or forgotten."""
+    def outdated(self) -> dict[tuple[str, str], str]:
+        """Return messages (session, reference) that may be outdated: a note taken from them no longer holds.
+
+        The value says why: the note was replaced or forgotten.
+        """
+        found: dict[tuple[str, str], str] = {}
         for note in self.notebook.notes():
-            if (entry.session, entry.ref) in _sources(note):
-                if note.status is Status.FORGOTTEN:
-                    return f"note {note.id}, taken from it, was forgotten"
-                if note.replaced_by:
-                    return f"superseded by note {note.replaced_by}"
-        return ""
+            why = f"superseded by note {note.replaced_by}" if note.replaced_by else ""
+            if note.status is Status.FORGOTTEN:
+                why = f"note {note.id}, taken from it, was forgotten"
+            for place in _sources(note) if why else ():
+                found.setdefault(place, why)
+        return found
 
     def _guest(self, guest: InjectedExcerpt) -> Passage | None:
         """Return an excerpt that was injected earlier; None if its source no longer exists."""
@@ -382,17 +384,20 @@ def open_memory(
     store: Store,
     ctx: Ctx,
     *,
+    index: Index | Literal["store"] | None = "store",
     embedder: Embedder | Literal["shipped"] | None = "shipped",
     **options: Unpack[MemoryOptions],
 ) -> Memory:
-    """Return the memory of a session, with the search index in the file of its ``SqliteStore``.
+    """Return the memory of a session. All of clew opens memories here.
 
-    Other stores have no index, so nothing can be searched. Call ``close`` when done.
+    The search index is by default the one in the file of a ``SqliteStore``; call ``close`` when done. Other
+    stores have none. Pass an index to share it between memories, or None to search nothing.
     """
-    index = None
-    if isinstance(store, SqliteStore):
-        model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
-        index = SqliteIndex(store.path, model=model)
+    if index == "store":
+        index = None
+        if isinstance(store, SqliteStore):
+            model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
+            index = SqliteIndex(store.path, model=model)
     return Memory(store, ctx, index, embedder=embedder, **options)
 
 

@@ -17,7 +17,7 @@ from clew.errors import NotFound, StoreDamaged
 from clew.log import MESSAGE
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
-from clew.log.transfer import OWN, imported_events
+from clew.log.transfer import OWN, ImportedEvents, imported_events
 from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
 from clew.memory.indexing import said_at, text_of, trust_of
 from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, tiers_of
@@ -96,21 +96,29 @@ class Resolver:
         self._tiers[session] = tiers_of(self.store, self.at(session), known)
         return self._tiers[session]
 
-    def believed(self, session: str, trust: Trust, seq: int | None = None) -> Trust:
+    def believed(
+        self,
+        session: str,
+        trust: Trust,
+        seq: int | None = None,
+        imports: dict[str, ImportedEvents] | None = None,
+    ) -> Trust:
         """Return the trust of text from a session: at most semi-trusted if it was imported.
 
         An imported export is data wherever it is read. Sessions written by another tool of the same person
-        keep
-        their trust in their own session, and when a person searches from outside any session. Without
-        ``seq``,
-        any imported event in the session counts.
+        keep their trust in their own session, and when a person searches from outside any session. Without
+        ``seq``, any imported event in the session counts. ``imports`` caches what was imported, by session,
+        for the duration of one search.
         """
         if trust <= Trust.SEMI_TRUSTED:
             return trust
         at_home = session == self.ctx.session or self.ctx.session.startswith(OWN)
         if not at_home and self._is_another_tools(session):
             return Trust.SEMI_TRUSTED
-        imported = imported_events(self.store, self.at(session))
+        known = {} if imports is None else imports
+        if session not in known:
+            known[session] = imported_events(self.store, self.at(session))
+        imported = known[session]
         return Trust.SEMI_TRUSTED if (seq in imported if seq else imported.spans) else trust
 
     def _is_another_tools(self, session: str) -> bool:
@@ -134,6 +142,11 @@ class Resolver:
         """Return a whole message."""
         (found,) = self.around(place, 0)
         return found
+
+    def whole_text(self, entry: Entry) -> str:
+        """Return the text of the message that an index entry is a piece of; cheaper than ``message``."""
+        (message,) = MESSAGE.messages(MESSAGE.current(self._event(entry.session, entry.seq)).event.body)
+        return text_of(message)
 
     def around(self, place: Place, neighbours: int) -> list[Quotation]:
         """Return a message with its neighbours on both sides, in order."""

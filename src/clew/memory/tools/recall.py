@@ -102,6 +102,8 @@ def _nearest(text: str, middle: int) -> list[str]:
     return list(dict.fromkeys(name for _, name in near if SHORTEST <= len(name) <= 200))
 
 
+MESSAGES = (EntryKind.TURN, EntryKind.ARTIFACT)
+"""Kinds of entries that are pieces of a message."""
 MOST_HITS = 20
 EXCERPT = 1_600
 """Characters of a hit: one or two adjoining pieces of the index, whole."""
@@ -125,19 +127,21 @@ def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     if found.hits:
         also = f"{len(found.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
-        answer = quoted((_found(context, hit) for hit in found.hits), also, context.answer_characters)
+        answer = quoted(_found(context, found.hits), also, context.answer_characters)
         return replace(answer, text="\n".join([answer.text, *_other_names(context, found.hits, view)]))
     if seen:  # everything found is in view: show the best of it, rather than only a list of ids
         hits = _asking_last(context, context.memory.search(given["query"], filters, limit + 1, where))[:limit]
         heading = f"{len(hits)} found, all in view already:"
-        return quoted((_found(context, hit) for hit in hits), heading, context.answer_characters)
+        return quoted(_found(context, hits), heading, context.answer_characters)
     return ToolAnswer(f"nothing found for {given['query']!r}")
 
 
 def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[str]:
     """Yield, in a fence, names in the rest of the found messages that the view no longer shows."""
-    places = [(hit.entry, context.memory.resolver.place(context.memory.ref(hit.entry))) for hit in hits]
-    found = [(entry, context.memory.resolver.message(place).text) for entry, place in places if place]
+    messages = {(hit.entry.session, hit.entry.seq): hit.entry for hit in hits if hit.entry.kind in MESSAGES}
+    texts = {place: context.memory.resolver.whole_text(entry) for place, entry in messages.items()}
+    places = ((hit.entry, (hit.entry.session, hit.entry.seq)) for hit in hits)
+    found = [(entry, texts[place]) for entry, place in places if place in texts]
     lines = [f"{context.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
     if lines:
         yield "Other names in these messages that are not in view:"
@@ -164,16 +168,18 @@ def _filters(given: dict[str, Any]) -> Filters:
     )
 
 
-def _found(context: ToolContext, hit: Hit) -> Quotation:
-    entry = hit.entry
-    start = excerpt_start(hit, EXCERPT)
-    shown = entry.text[start : start + EXCERPT]
-    first = entry.start + start
-    about = [f"characters {first}-{first + len(shown)}"]
-    about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
-    about += filter(None, [context.memory.origin(entry), context.memory.outdated(entry)])
-    about += [f"score {hit.score:.2f}", *reasons(hit.why)]
-    return Quotation(context.memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
+def _found(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quotation]:
+    memory, outdated = context.memory, context.memory.outdated()
+    for hit in hits:
+        entry = hit.entry
+        start = excerpt_start(hit, EXCERPT)
+        shown = entry.text[start : start + EXCERPT]
+        first = entry.start + start
+        about = [f"characters {first}-{first + len(shown)}"]
+        about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
+        about += filter(None, [memory.origin(entry), outdated.get((entry.session, entry.ref))])
+        about += [f"score {hit.score:.2f}", *reasons(hit.why)]
+        yield Quotation(memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
 
 
 RECALL_SEARCH = Tool(
