@@ -19,6 +19,7 @@
     │   ├── StoreUnwritable   no permission to write
     │   ├── DiskFailed        the disk reported an error
     │   ├── StoreDamaged      the data on disk was changed or damaged
+    │   ├── StoreUnreachable  the database server does not answer
     │   ├── StoreTooNew       written by a later version of clew
     │   └── UnsafeFileSystem  a network file system, unsafe for SQLite
     ├── ModelError            a model did not answer
@@ -137,6 +138,10 @@ class DiskFailed(StoreError):
 
 class StoreDamaged(StoreError):
     """the stored data was changed or damaged; run `clew audit` for details"""
+
+
+class StoreUnreachable(StoreError):
+    """the database server does not answer; check its address and that it runs, then try again"""
 
 
 class StoreTooNew(StoreError):

@@ -70,7 +70,7 @@ class Settings:
     """The settings in effect. ``KEYS`` says what each field means."""
 
     home: Path | None = None
-    store: Path | None = None
+    store: Path | str | None = None
     network_disk: NetworkDisk = NetworkDisk.REFUSE
 
     model: str = ""
@@ -196,6 +196,10 @@ def _path(value: object) -> Path:
     return Path(written).expanduser()
 
 
+def _store(value: object) -> Path | str:
+    return _text(value) if is_server_address(_text(value)) else _path(value)
+
+
 def _paths(value: object) -> tuple[Path, ...]:
     """Parse a list of paths; in a variable, one text separated as ``PATH`` is."""
     listed = value if isinstance(value, list | tuple) else _text(value).split(os.pathsep)
@@ -234,7 +238,9 @@ class SettingKey:
 
 _ALL = (
     SettingKey("home", _path, "clew's own directory", Holder.ENVIRONMENT),
-    SettingKey("store", _path, "the SQLite file that holds the logs", Holder.ENVIRONMENT),
+    SettingKey(
+        "store", _store, "the SQLite file or PostgreSQL address that holds the logs", Holder.ENVIRONMENT
+    ),
     SettingKey("network_disk", _one_of(NetworkDisk), "what to do on a network disk", Holder.ENVIRONMENT),
     SettingKey("model", _text, "the model to talk to", Holder.TRUSTED),
     SettingKey("base_url", _text, "the server of the model", Holder.PERSON),
@@ -288,9 +294,22 @@ def clew_home(env: Mapping[str, str] = os.environ, platform: str = sys.platform)
     return (Path(xdg) if xdg.startswith("/") else Path.home() / ".local" / "share") / "clew"
 
 
+def is_server_address(text: str) -> bool:
+    """Return True if this is the address of a PostgreSQL database rather than the path of a file."""
+    return text.startswith(("postgresql://", "postgres://"))
+
+
+def store_address(env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str | Path:
+    """Return what holds the logs: the PostgreSQL address in ``CLEW_STORE``, or a SQLite file."""
+    chosen = env.get("CLEW_STORE", "")
+    return chosen if is_server_address(chosen) else store_path(env, platform)
+
+
 def store_path(env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
     """Return the SQLite file that holds the logs: ``CLEW_STORE``, or ``clew.db`` in clew's home."""
     if chosen := env.get("CLEW_STORE"):
+        if is_server_address(chosen):
+            raise InputError("CLEW_STORE is a PostgreSQL address; this works with a SQLite file only")
         return Path(chosen).expanduser()
     return clew_home(env, platform) / "clew.db"
 
@@ -342,7 +361,7 @@ def load_settings(
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
     chose_model = any(one.key.name in _MODEL_KEYS for one in own)
     origins: dict[str, str] = {}
-    values: dict[str, object] = {"home": home, "store": store_path(env)}
+    values: dict[str, object] = {"home": home, "store": store_address(env)}
     warnings = _misspelt(env)
     for one in (*own, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
         value = one.parse()

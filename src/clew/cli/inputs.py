@@ -13,15 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
 from clew.log import ABOUT, fold, import_session, load_messages, named_messages
 from clew.log.protocol import Ctx, Store
-from clew.log.store import MemoryStore, SqliteStore
+from clew.log.store import MemoryStore, SqliteStore, open_store
 from clew.log.transfer import OWN
-from clew.settings import network_disk, store_path
+from clew.settings import network_disk, store_address
 from clew.transcripts import (
     Entry,
     FoundSession,
@@ -36,6 +37,9 @@ from clew.transcripts import (
 )
 from clew.transcripts.discover import SHORT_ID_LENGTH, file_id, short_id
 from clew.transcripts.transcript import collect
+
+if TYPE_CHECKING:
+    from clew.log.store.postgres import PostgresStore
 
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""
@@ -167,16 +171,16 @@ def is_export(source: Source) -> bool:
     return isinstance(value, dict) and value.get("clew") == "session"
 
 
-def the_store() -> SqliteStore:
+def the_store() -> SqliteStore | PostgresStore:
     """Open clew's log for writing; create it if needed."""
-    return SqliteStore(store_path(), network=network_disk())
+    return open_store(store_address(), network_disk())
 
 
 @contextmanager
 def own_store() -> Iterator[Store | None]:
     """Open clew's log, or yield None if there is none; never creates it."""
-    path = store_path()
-    if not path.exists():
+    address = store_address()
+    if isinstance(address, Path) and not address.exists():
         yield None
         return
     with the_store() as store:

@@ -18,7 +18,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import InputError, NotFound
 from clew.log.store import SqliteStore
-from clew.settings import load_settings, store_path
+from clew.settings import load_settings, network_disk, store_path
 
 if TYPE_CHECKING:
     from clew.inspector.session_pool import SessionPool
@@ -117,7 +117,8 @@ def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
     """Open clew's own log."""
     if not store_path().exists():
         raise NotFound("clew's log has no sessions yet", ADVICE)
-    with the_store() as store, _shelved(store, store_path(), args) as pool:
+    path = store_path()
+    with SqliteStore(path, network=network_disk()) as store, _shelved(store, path, args) as pool:
         yield pool
 
 

@@ -42,6 +42,7 @@ Result = TypeVar("Result")
 
 if TYPE_CHECKING:
     from clew.log.store import SqliteStore
+    from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
     from clew.request.assembled import Assembled, Offered
     from clew.request.sections import Piece
@@ -91,7 +92,7 @@ class Session:
     def open(  # noqa: PLR0913  # the front door: all but the name are keywords with defaults
         cls,
         name: str,
-        store: Store | None = None,
+        store: Store | str | None = None,
         *,
         workspace: str = "local",
         model: str = "unknown",
@@ -101,7 +102,10 @@ class Session:
         summarizer: AsyncSummariser | None = None,
         mask_secrets: bool = True,
     ) -> Session:
-        """Open a session, or start it if there is none of this name; without a store, in clew's own file.
+        """Open a session, or start it if there is none of this name.
+
+        ``store`` is a store or its address: ``postgresql://…`` or the path of a SQLite file. By default it
+        is what ``CLEW_STORE`` names, else a SQLite file in clew's home.
 
         ``model`` is the model that receives the messages: it decides how tokens are counted and, unless
         ``window`` is set, how many fit. By default it is the model recorded in the log. ``summariser`` writes
@@ -114,9 +118,9 @@ class Session:
         writer = session_model(summariser or summarizer)
         ctx = Ctx(workspace=workspace, session=name)
         gauge = Gauge(model_named(model), policy, window)
-        if store:
+        if store is not None and not isinstance(store, str):
             return cls(store, ctx, gauge, writer, mask_secrets=mask_secrets)
-        own = _own_store()
+        own = _own_store(store)
         session = cls(own, ctx, gauge, writer, mask_secrets=mask_secrets)
         session._closing.append(own.close)
         return session
@@ -552,8 +556,8 @@ class Session:
         return explain(self._replay, ref)
 
 
-def _own_store() -> SqliteStore:
-    from clew.log.store import SqliteStore
-    from clew.settings import network_disk, store_path  # imported only if no store is given
+def _own_store(address: str | None) -> SqliteStore | PostgresStore:
+    from clew.log.store import open_store
+    from clew.settings import network_disk, store_address  # imported only if no store is given
 
-    return SqliteStore(store_path(), network=network_disk())
+    return open_store(address or store_address(), network_disk())

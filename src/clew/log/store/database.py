@@ -50,7 +50,7 @@ class Migration:
         return digest(self.text.encode())
 
     def steps(self) -> Iterator[str]:
-        """Return the hash of its text: a released migration never changes."""
+        """Yield its SQL statements."""
         step = ""
         for line in self.text.splitlines(keepends=True):
             step += line
@@ -60,10 +60,10 @@ class Migration:
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
-    """Return every migration, oldest first."""
+def migrations(package: str = "clew.log.store") -> tuple[Migration, ...]:
+    """Return every migration of a package, oldest first."""
     found = []
-    for file in files("clew.log.store").joinpath("migrations").iterdir():
+    for file in files(package).joinpath("migrations").iterdir():
         if file.name.endswith(".sql"):
             number, _, name = file.name.removesuffix(".sql").partition("_")
             found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
@@ -95,7 +95,11 @@ def _pending(database: sqlite3.Connection, known: Sequence[Migration]) -> Sequen
         return known
     if "migration" not in names:
         raise StoreError("this SQLite file belongs to another program")
-    seen = database.execute(statements()["migrations"]).fetchall()
+    return unapplied(database.execute(statements()["migrations"]).fetchall(), known)
+
+
+def unapplied(seen: Sequence[tuple[int, str, str]], known: Sequence[Migration]) -> Sequence[Migration]:
+    """Return the migrations that a store with the rows ``seen`` still needs."""
     if len(seen) > len(known):
         raise StoreTooNew(f"the store has schema {seen[-1][0]}, this clew knows {known[-1].version}")
     for row, migration in zip(seen, known, strict=False):

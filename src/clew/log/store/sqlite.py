@@ -59,6 +59,11 @@ def attach(body: bytes, fetch: Callable[[str], bytes]) -> bytes:
     return _MARK.sub(lambda match: fetch(match[1].decode()), body)
 
 
+def marks(body: bytes) -> list[str]:
+    """Return the digests of the blobs that a stored body names directly."""
+    return [match.decode() for match in _MARK.findall(body)]
+
+
 def pack(content: bytes) -> tuple[int, bytes]:
     """Return what is stored for a blob: a checksum of the stored bytes, and those bytes."""
     import zstandard

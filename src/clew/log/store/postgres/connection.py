@@ -1,0 +1,237 @@
+"""Pooled connections to a PostgreSQL server: transactions with retries, migrations, translated errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+from clew.errors import (
+    ClewError,
+    DiskFailed,
+    InputError,
+    MissingExtra,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreUnreachable,
+    StoreUnwritable,
+)
+from clew.log.store.database import Migration, migrations, statements, unapplied
+
+try:
+    import psycopg
+    import psycopg_pool
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError as cause:
+    raise MissingExtra("clew[postgres]") from cause
+
+PACKAGE = "clew.log.store.postgres"
+LOCK = 0x636C6577  # "clew": the advisory lock that one migrating process holds
+RETRY_S = 0.05
+UniqueViolation = psycopg.errors.UniqueViolation
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+_ERRORS: tuple[tuple[type[psycopg.Error], type[ClewError]], ...] = (
+    (psycopg.errors.LockNotAvailable, StoreBusy),
+    (psycopg.errors.DiskFull, StoreFull),
+    (psycopg.errors.IoError, DiskFailed),
+    (psycopg.errors.InsufficientPrivilege, StoreUnwritable),
+    (psycopg.errors.ReadOnlySqlTransaction, StoreUnwritable),
+    (psycopg.errors.DataCorrupted, StoreDamaged),
+    (psycopg.errors.IndexCorrupted, StoreDamaged),
+)
+_CONFLICTS = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.ForeignKeyViolation,  # a blob was forgotten while an append started to use it
+)
+_ENDED = (
+    psycopg.errors.AdminShutdown,
+    psycopg.errors.CrashShutdown,
+    psycopg.errors.CannotConnectNow,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg_pool.PoolTimeout,
+)
+
+
+@cache
+def sql(name: str, package: str = PACKAGE, file: str = "statements.sql") -> bytes:
+    """Return a statement by its name."""
+    return statements(file, package)[name].encode()
+
+
+class Connections:
+    """Runs transactions on pooled connections. Share one between threads; a fork opens its own pool.
+
+    A transaction that lost its connection is run again until ``busy_s`` has passed, as is one that the server
+    ended because of a conflict. Transactions wait for locks up to ``busy_s``. The server ends one whose
+    client is silent for half of that, so a paused process does not block the others.
+    """
+
+    def __init__(self, address: str, schema: str, busy_s: float, size: int) -> None:
+        if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
+            raise InputError(f"schema {schema!r} is not a plain lower-case name")
+        self.name = describe(address)
+        self._address = address
+        self._schema = schema
+        self._busy_s = busy_s
+        self._size = size
+        self._lock = threading.Lock()
+        self._pool: psycopg_pool.ConnectionPool[Connection] | None = None
+        self._pid = 0
+        self._closed = False
+        with self._translated(), self._direct() as connection:
+            _migrate(connection, schema)
+            self.isolated = _check_role(connection)
+
+    def close(self) -> None:
+        """Close the pool."""
+        with self._lock:
+            self._closed = True
+            if self._pool is not None and self._pid == os.getpid():
+                self._pool.close()
+
+    def run(self, workspace: str, work: Callable[[Connection, bool], T]) -> T:
+        """Run ``work`` in one transaction and return its result.
+
+        Its second argument is True if it may have committed before: an earlier try lost its connection.
+        """
+        deadline = time.monotonic() + self._busy_s
+        again = tried = False
+        while True:
+            try:
+                with self._transaction(workspace, deadline) as connection:
+                    result = work(connection, again)
+            except UniqueViolation:
+                raise  # only an append can cause it, and knows what it means
+            except psycopg.Error as cause:
+                ended = _is_lost(cause)
+                # Tried again at least once: a process that was paused finds its deadline passed.
+                if not (ended or isinstance(cause, _CONFLICTS)) or (tried and time.monotonic() > deadline):
+                    raise self._error(cause) from cause
+                again, tried = again or ended, True
+                time.sleep(RETRY_S)
+            else:
+                return result
+
+    @contextmanager
+    def _transaction(self, workspace: str, deadline: float) -> Iterator[Connection]:
+        wait = max(0.1, deadline - time.monotonic())
+        busy_ms = int(self._busy_s * 1000)
+        values = {"schema": self._schema, "workspace": workspace, "busy": str(busy_ms)}
+        with (
+            self._open_pool().connection(wait) as connection,
+            connection.transaction(),
+        ):
+            connection.execute(sql("enter"), values)
+            yield connection
+
+    def _open_pool(self) -> psycopg_pool.ConnectionPool[Connection]:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"{self.name} was closed")
+            if self._pool is None or self._pid != os.getpid():
+                if self._pool is not None:
+                    _abandoned.append(self._pool)  # the parent's: closing it would end the parent's sessions
+                options = {"autocommit": True}
+                self._pool = psycopg_pool.ConnectionPool(
+                    self._address,
+                    min_size=0,
+                    max_size=self._size,
+                    kwargs=options,
+                    configure=self._limit_silence,
+                    open=True,
+                )
+                self._pid = os.getpid()
+            return self._pool
+
+    def _limit_silence(self, connection: Connection) -> None:
+        # For the connection, once; the server does not apply it between two statements of one pipeline.
+        connection.execute(sql("limit_silence"), {"silent": str(int(self._busy_s * 500))})
+
+    def _direct(self) -> Connection:
+        wait = max(1, int(self._busy_s))
+        return psycopg.connect(self._address, autocommit=True, connect_timeout=wait)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as cause:
+            raise self._error(cause) from cause
+
+    def _error(self, cause: psycopg.Error) -> ClewError:
+        text = " ".join(str(cause).split()) or type(cause).__name__
+        kinds = (ours for theirs, ours in _ERRORS if isinstance(cause, theirs))
+        kind = next(kinds, StoreUnreachable if _is_lost(cause) else StoreError)
+        return kind(f"{self.name}: {text}")
+
+
+_abandoned: list[object] = []
+
+
+def _is_lost(cause: psycopg.Error) -> bool:
+    """Return True if the connection was lost or could not be made, rather than a statement refused."""
+    if isinstance(cause, _ENDED):
+        return True
+    return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and cause.sqlstate is None
+
+
+def describe(address: str) -> str:
+    """Return an address without its password, for messages."""
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.Error as cause:
+        raise InputError(f"this is not a PostgreSQL address ({' '.join(str(cause).split())})") from cause
+    host = parts.get("host") or "local socket"
+    return f"PostgreSQL database {parts.get('dbname') or 'of the user'!r} on {host}"
+
+
+def _check_role(connection: Connection) -> bool:
+    """Return True if row-level security applies to the role of this connection."""
+    row = connection.execute(sql("role")).fetchone()
+    if row is None:
+        return False
+    if row[1] != "UTF8":
+        raise StoreError(f"the database has the encoding {row[1]}; create it with ENCODING 'UTF8'")
+    return bool(row[0])
+
+
+def _migrate(connection: Connection, schema: str, known: Sequence[Migration] | None = None) -> None:
+    """Run the migrations that the schema has not had yet, all or none, one process at a time."""
+    known = migrations(PACKAGE) if known is None else known
+    entered = {"schema": schema, "workspace": "", "busy": "0"}
+    with connection.transaction():
+        connection.execute(sql("enter"), entered)
+        if not _pending(connection, known):
+            return
+    with connection.transaction():
+        connection.execute(sql("enter"), entered)
+        connection.execute(sql("lock_migrations"), {"lock": LOCK})
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}".encode())
+        if not _has_migrations(connection):
+            connection.execute(sql("create_migrations"))
+        for migration in _pending(connection, known):
+            connection.execute(migration.text.encode())
+            row = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
+            connection.execute(sql("record_migration"), row)
+
+
+def _pending(connection: Connection, known: Sequence[Migration]) -> Sequence[Migration]:
+    if not _has_migrations(connection):
+        return known
+    seen = connection.execute(sql("migrations")).fetchall()
+    return unapplied([(row[0], row[1], row[2]) for row in seen], known)
+
+
+def _has_migrations(connection: Connection) -> bool:
+    row = connection.execute(sql("has_migrations")).fetchone()
+    return bool(row and row[0])
