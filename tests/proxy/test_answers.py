@@ -168,8 +168,8 @@ def test_codex_compacts_with_a_compressed_request_and_continues(proxy):
 
 
 def test_a_compact_request_without_a_model_or_history_goes_upstream(proxy):
-    got = ask(proxy, path="/v1/responses/compact", body=b'{"model": "gpt-5"}')
-    assert got.headers["x-clew"] == "passed"
+    for raw in (b'{"model": "gpt-5"}', b'{"input": "hello"}', b'{"model": "gpt-5", "input": []}'):
+        assert ask(proxy, path="/v1/responses/compact", body=raw).headers["x-clew"] == "passed"
 
 
 def test_a_thread_is_refused_so_that_the_client_sends_everything(proxy):

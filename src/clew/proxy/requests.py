@@ -113,8 +113,8 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
     entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
     if isinstance(entries, str) and wire == "responses":
         entries = [{"type": "message", "role": "user", "content": entries}]
-    if not isinstance(entries, list) or not entries:
-        return None
+    if not isinstance(entries, list) or not entries or not isinstance(body.get("model"), str):
+        return None  # the upstream explains what is missing
     found: CompactionRequest | None
     if is_endpoint:
         found = CompactionRequest(Kind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions")))

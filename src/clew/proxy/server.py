@@ -20,6 +20,7 @@ from clew.errors import InputError
 from clew.proxy.relay import (
     Connections,
     Exchange,
+    Headers,
     Upstream,
     UpstreamFailed,
     end_to_end,
@@ -183,13 +184,21 @@ class _Handler(BaseHTTPRequestHandler):
             self._own_page()
             return
         self.owner.stats.count("requests")
+        cpu = time.thread_time()
+        try:
+            self._react(headers)
+        finally:
+            self.owner.stats.add_cpu((time.thread_time() - cpu) * 1_000)
+
+    def _react(self, headers: Headers) -> None:
+        """Read the request, and answer or forward it."""
         most = WHOLE_BYTES if wire_of(self.path.partition("?")[0]) else 0
         body, chunked = read_body(self.rfile, headers, most)
         exchange = Exchange(self.command, self.path, headers, body, chunked)
-        begun, cpu = time.perf_counter(), time.thread_time()
+        begun = time.perf_counter()
         reaction = self.owner.reaction(exchange)
         spent = (time.perf_counter() - begun) * 1_000
-        self.owner.stats.add_overhead(spent, (time.thread_time() - cpu) * 1_000)
+        self.owner.stats.add_overhead(spent)
         own = [("x-clew", reaction.label), ("x-clew-overhead-ms", f"{spent:.1f}")]
         if reaction.status:
             self._send(reaction.status, reaction.kind, reaction.body or b"", own)

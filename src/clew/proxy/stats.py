@@ -44,11 +44,15 @@ class Stats:
         """Return a counter."""
         return self._counts[name]
 
-    def add_overhead(self, wall_ms: float, cpu_ms: float) -> None:
+    def add_overhead(self, wall_ms: float) -> None:
         """Record the time that clew spent on one request before it was forwarded or answered."""
         with self._lock:
             self._wall.append(wall_ms)
-            self._cpu.append(cpu_ms)
+
+    def add_cpu(self, milliseconds: float) -> None:
+        """Record the CPU time of one whole request, its response included."""
+        with self._lock:
+            self._cpu.append(milliseconds)
 
     def compacted(self, session: str, before: int, after: int) -> None:
         """Record a compaction."""
