@@ -8,7 +8,7 @@ by the plain rules of ``duties.py`` and ``reuse.py``, which the compactor does n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -89,10 +89,12 @@ class Forgotten:
         return [thing for thing in self.things if thing.kind is kind]
 
 
-def forgotten(session: Transcript, *, last: int | None = None) -> list[Forgotten]:
-    """Return the last compactions of a session's tool, all of them by default, oldest first."""
+def forgotten(
+    session: Transcript, *, last: int | None = None, names: Container[str] | None = None
+) -> list[Forgotten]:
+    """Return the last or the named compactions of a session's tool, all by default, oldest first."""
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
-    found = tool_compactions(session)
+    found = [one for one in tool_compactions(session) if names is None or one.name in names]
     return [_forgotten(session, one, numbers) for one in (found[-last:] if last else found)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from clew.cli.log import import_transcript
 from clew.inspector.session_pool import SessionPool
 from clew.inspector.timeline import timeline
-from clew.log import MESSAGE, TOOL_COMPACTION
+from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
 from clew.message import Role
 from clew.message import said as said_by
@@ -70,11 +70,12 @@ def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(h
     (session,) = load(path)
     store = MemoryStore()
     ctx = import_transcript(store, session).ctx
-    marked = [one for one in store.read(ctx, kinds=[MESSAGE.name]) if TOOL_COMPACTION in one.event.body]
-    assert [one.event.body[TOOL_COMPACTION]["before"] for one in marked] == [121_000]
+    recorded = list(store.read(ctx, kinds=[TOOL_COMPACTION.name]))
+    assert [one.event.body["before"] for one in recorded] == [121_000]
+    assert import_transcript(store, session).events == 0
     with SessionPool(store, ctx.workspace).open(ctx.session) as handle:
         drawn = timeline(handle)
-    events = [event for event in drawn["events"] if event["kind"] == "summary"]
+    events = [event for event in drawn["events"] if event["kind"] == "tool_compaction"]
     assert [(event["before"], event["after"], event["trigger"]) for event in events] == [
         (121_000, 1_200, "auto")
     ]

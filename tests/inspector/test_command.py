@@ -21,6 +21,7 @@ from clew.cli.arguments.apps import add_server
 from clew.cli.inspect import spoken_to
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
+from tests.cli.homes import CLAUDE, make_home
 from tests.conftest import ROOT
 from tests.inspector.house import House
 
@@ -68,10 +69,27 @@ def test_an_export_without_a_session_says_what_to_do(home: Path, capsys: pytest.
     assert "use: clew inspect SESSION --export PATH" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["inspect", "serve"])
-def test_a_log_without_sessions_says_what_to_do(home: Path, capsys: pytest.CaptureFixture[str], command: str):
-    assert main([command]) == 2
-    assert "clew's log has no sessions yet" in capsys.readouterr().err
+@pytest.mark.parametrize("command", [["inspect", "--no-browser"], ["serve"]], ids=["inspect", "serve"])
+def test_without_a_log_the_sessions_of_this_computer_are_served(
+    home: Path, tmp_path: Path, command: list[str]
+):
+    environment = {**os.environ, "HOME": str(make_home(tmp_path / "user")), "CODEX_HOME": ""}
+    with subprocess.Popen(
+        [sys.executable, "-m", "clew", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout
+        front, _, token = process.stdout.readline().strip().partition("#token=")
+        listing = urllib.request.Request(f"{front}api/computer", headers={TOKEN: token.partition("/")[0]})
+        with urllib.request.urlopen(listing, timeout=60) as answer:
+            rows = json.load(answer)["sessions"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert rows[0]["name"] == f"claude-code:{CLAUDE}"
+    assert not (home / "clew.db").exists()  # nothing is imported
 
 
 def test_a_port_that_is_taken_is_said(home: Path, house: House, capsys: pytest.CaptureFixture[str]):

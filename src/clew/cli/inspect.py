@@ -8,17 +8,23 @@ import tempfile
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
+from clew.cli.inputs import OWN_FORMAT, WORKSPACE, opened, own_name, the_store
 from clew.cli.log import import_export, import_transcript
-from clew.cli.stored import ADVICE
+from clew.cli.sessions import list_sessions
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
-from clew.errors import InputError, NotFound
+from clew.errors import InputError
+from clew.log.protocol import Store
 from clew.log.store import SqliteStore
+from clew.message import Json, JsonObject
 from clew.settings import load_settings, network_disk, store_path
+from clew.transcripts import Transcript, find_sessions, load
+from clew.transcripts.transcript import tool_compactions
 
 if TYPE_CHECKING:
     from clew.inspector.session_pool import SessionPool
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
     from clew.session import Session
 
 
+MOST_LISTED = 100
+"""Sessions of other tools that the page lists."""
 LOOPBACK = "127.0.0.1"
 LEADS = (
     '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>clew</title>\n'
@@ -100,7 +108,7 @@ def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPo
         with _copied(args, term) as found:
             yield found
         return
-    with own_shelf(args) as pool:
+    with own_shelf(args) as pool, _with_others(pool, args, {}):
         yield pool, name
 
 
@@ -114,12 +122,93 @@ def _own(name: str) -> str | None:
 
 @contextmanager
 def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
-    """Open clew's own log."""
+    """Open clew's own log; an empty temporary one if there is none."""
     if not store_path().exists():
-        raise NotFound("clew's log has no sessions yet", ADVICE)
+        with tempfile.TemporaryDirectory(prefix="clew-") as folder:
+            path = Path(folder) / "empty.db"
+            with SqliteStore(path) as store, _shelved(store, path, args) as pool:
+                yield pool
+        return
     path = store_path()
     with SqliteStore(path, network=network_disk()) as store, _shelved(store, path, args) as pool:
         yield pool
+
+
+@contextmanager
+def _with_others(pool: SessionPool, args: argparse.Namespace, known: dict[str, Transcript]) -> Iterator[None]:
+    """Add the sessions of other tools on this computer to a pool; ``known`` are read already."""
+    from clew.inspector.session_pool import OtherSessions
+
+    reads = ToolSessions(known)
+    pool.others = OtherSessions(reads.listed, reads.copy, reads.lost)
+    with tempfile.TemporaryDirectory(prefix="clew-") as folder:
+        path = Path(folder) / "copies.db"
+        with SqliteStore(path) as store, _shelved(store, path, args) as copies:
+            copies.is_copy, copies.others = True, pool.others
+            pool.copies = copies
+            yield
+
+
+class ToolSessions:
+    """The sessions of other tools on this computer, each read when it is first opened."""
+
+    def __init__(self, known: dict[str, Transcript]) -> None:
+        self._known = known
+
+    def listed(self) -> list[Json]:
+        """Return the newest sessions, with what ``clew sessions`` shows of each."""
+        rows = [row for row in list_sessions(MOST_LISTED) if row.tool != OWN_FORMAT]
+        return [{**asdict(row), "name": f"{row.tool}:{row.session}"} for row in rows]
+
+    def copy(self, store: Store, name: str) -> bool:
+        """Copy a session into a store."""
+        transcript = self._read(name)
+        if transcript is not None:
+            import_transcript(store, transcript, name=name)
+        return transcript is not None
+
+    def lost(self, name: str, compaction: str) -> JsonObject:
+        """Return what a session needed after a compaction, and whether its tool and clew kept it."""
+        transcript = self._read(name)
+        if transcript is None:
+            return {"unjudged": "its file is not on this computer"}
+        places = [one.name for one in tool_compactions(transcript)]
+        if compaction not in places:
+            return {"unjudged": "its file no longer records it"}
+        # By name, like the command `clew lost`: no room imports the measurements.
+        (found,) = import_module("clew_evals.forgotten").forgotten(transcript, names=(compaction,))
+        numbers = _log_numbers(transcript)
+        things: list[Json] = [
+            {**asdict(one), "source": numbers.get(one.source), "used": numbers.get(one.used)}
+            for one in found.things
+        ]
+        return {
+            "unjudged": found.unjudged,
+            "sealed": found.sealed,
+            "tokens_left": found.tokens_left,
+            "things": things,
+        }
+
+    def _read(self, name: str) -> Transcript | None:
+        if name not in self._known:
+            tool, _, _ = name.partition(":")
+            for found in find_sessions(titles=False):
+                if found.format == tool and name == f"{tool}:{found.id}":
+                    session = next((one for one in load(found.open(), found.format) if one.entries), None)
+                    if session is not None:
+                        self._known[name] = session
+                    break
+        return self._known.get(name)
+
+
+def _log_numbers(transcript: Transcript) -> dict[int | None, int]:
+    """Return the number in the log of each entry of a file, by its number there."""
+    known = {entry.id: number for number, entry in enumerate(transcript.full_entries(), start=1)}
+    return {
+        number: known[entry.id]
+        for number, entry in enumerate(transcript.entries, start=1)
+        if entry.id in known
+    }
 
 
 @contextmanager
@@ -129,12 +218,16 @@ def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionP
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         path = Path(folder) / "copy.db"
         with SqliteStore(path) as store:
+            known: dict[str, Transcript] = {}
             if given.source and given.is_clew:
                 taken = [import_export(store, given.source)]
             else:
-                taken = [import_transcript(store, one) for one in given.sessions(term)]
+                read = given.sessions(term)
+                taken = [import_transcript(store, one) for one in read]
+                known = {one.ctx.session: session for one, session in zip(taken, read, strict=True)}
             note = COPY.format(name=Path(args.file).name)
-            with _shelved(store, path, args, note) as pool:
+            with _shelved(store, path, args, note) as pool, _with_others(pool, args, known):
+                pool.is_copy = True
                 yield pool, taken[0].ctx.session if len(taken) == 1 else None
 
 
@@ -158,6 +251,6 @@ def run_serve(args: argparse.Namespace, term: Terminal) -> int:
     """Serve until Ctrl-C."""
     if args.host not in (LOOPBACK, "::1"):
         term.note(f"⚠ {args.host} can be reached from other computers, and the connection is not encrypted")
-    with own_shelf(args) as shelf:
-        serve(shelf, args, term)
+    with own_shelf(args) as pool, _with_others(pool, args, {}):
+        serve(pool, args, term)
     return 0

@@ -9,9 +9,10 @@ import json
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from clew.chat.reports import stats_lines, stats_of
@@ -37,9 +38,9 @@ from clew.log import (
 from clew.log.protocol import Ctx, Event, Store
 from clew.log.store.audit import AuditReport, audit
 from clew.memory.scope import project_at
-from clew.message import Json, JsonObject, Message
+from clew.message import Json, JsonObject, Message, Role
 from clew.providers import WIRES
-from clew.secrets import find, mask_message
+from clew.secrets import find, mask, mask_message
 from clew.secrets.find import rules
 from clew.secrets.mask import mask_of, own_key
 from clew.session import Session
@@ -75,10 +76,12 @@ def import_export(store: Store, source: Source) -> ImportResult:
         return import_session(store, WORKSPACE, file)
 
 
-def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: bool = False) -> ImportResult:
+def import_transcript(
+    store: Store, transcript: Transcript, *, name: str | None = None, keep_secrets: bool = False
+) -> ImportResult:
     """Append what is new; refuse if the file and the log have diverged."""
     entries = transcript.full_entries()
-    ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
+    ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
     head = store.head(ctx)
     before, known = head.seq, 0
     for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
@@ -87,13 +90,17 @@ def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: boo
         if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
             raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
     about: JsonObject = {"model": transcript.model} if transcript.model else {}
+    if transcript.title:
+        about["title"] = one_line(mask(transcript.title).text, 200)
     if transcript.start.directory:
         about["project"] = project_at(transcript.start.directory)
     if about and not before:
         head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
-    compacted = _tool_compactions(transcript)
-    for start in range(known, len(entries), BATCH):
-        head = store.append(ctx, list(_events(entries[start : start + BATCH], compacted, keep_secrets)), head)
+    recorded = sum(1 for _ in store.read(ctx, kinds=[TOOL_COMPACTION.name]))
+    compacted = _tool_compactions(transcript, entries, keep_secrets)[recorded:]
+    events = _events(entries, known, compacted, keep_secrets)
+    while batch := list(islice(events, BATCH)):
+        head = store.append(ctx, batch, head)
     return ImportResult(ctx, head, head.seq - before)
 
 
@@ -109,26 +116,47 @@ def _fingerprint(message: Message) -> str:
     return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
 
 
-def _tool_compactions(transcript: Transcript) -> dict[str, JsonObject]:
-    """Return each compaction of the tool's own, by the entry that followed it."""
-    found: dict[str, JsonObject] = {}
+def _tool_compactions(
+    transcript: Transcript, entries: Sequence[Entry], keep_secrets: bool
+) -> list[tuple[int, Event]]:
+    """Return each compaction of the tool's own as an event, and how many messages come before it."""
+    numbers = {entry.id: number for number, entry in enumerate(entries, start=1)}
+    found: list[tuple[int, Event]] = []
+    done = 0
     for one in tool_compactions(transcript):
-        if one.after:
-            boundary = one.boundary
-            sizes: JsonObject = {"before": boundary.tokens_before, "after": boundary.tokens_after}
-            found[one.after[0].id] = {"time": boundary.time, "trigger": boundary.trigger, **sizes}
+        done = max((numbers[entry.id] for entry in one.before if entry.id in numbers), default=done)
+        system = (
+            number for number, entry in enumerate(entries[:done], 1) if entry.message.role is Role.SYSTEM
+        )
+        kept = (numbers[entry.id] for entry in one.kept if entry.id in numbers)
+        summary = [entry.message if keep_secrets else mask_message(entry.message) for entry in one.summary]
+        body: JsonObject = {
+            "name": one.name,
+            "time": one.boundary.time,
+            "trigger": one.boundary.trigger,
+            "before": one.boundary.tokens_before,
+            "after": one.boundary.tokens_after,
+            "sealed": one.is_sealed,
+            "names": [one.name] * len(summary),
+            "messages": [message_to_json(message) for message in summary],
+            "keeps": list[Json](dict.fromkeys((*system, *kept))),
+        }
+        found.append((done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
     return found
 
 
 def _events(
-    entries: Sequence[Entry], compacted: Mapping[str, JsonObject], keep_secrets: bool
+    entries: Sequence[Entry], known: int, compacted: Sequence[tuple[int, Event]], keep_secrets: bool
 ) -> Iterator[Event]:
-    for entry in entries:
+    """Yield the entries after the known ones as events, each compaction of the tool at its place."""
+    waiting = deque(compacted)
+    for number, entry in enumerate(entries[known:], start=known):
+        while waiting and waiting[0][0] <= number:
+            yield waiting.popleft()[1]
         place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
         about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
-        if entry.id in compacted:
-            about[TOOL_COMPACTION] = compacted[entry.id]
         yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
+    yield from (event for _, event in waiting)
 
 
 def _tell(term: Terminal, done: ImportResult) -> None:

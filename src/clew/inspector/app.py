@@ -20,7 +20,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from clew.errors import ClewError, InputError, NotFound, StoreDamaged
-from clew.inspector import actions, context, history, ledger_view, session_list, timeline, transcript
+from clew.inspector import (
+    actions,
+    context,
+    history,
+    ledger_view,
+    session_list,
+    timeline,
+    tool_compactions,
+    transcript,
+)
 from clew.inspector.chat_stream import EventStream, PageChat, PageChats
 from clew.inspector.guard import Gate, Guard
 from clew.inspector.history import expanded, explained
@@ -51,6 +60,7 @@ def inspector(pool: SessionPool, gate: Gate, chats: PageChats) -> ASGIApp:
     routes = [
         Route("/", _front),
         Route("/api/sessions", _sessions(pool)),
+        Route("/api/computer", _computer(pool)),
         Route("/api/about", lambda _request: Answer({"note": pool.options.note, "auto": pool.options.auto})),
         Route("/api/follow", _follow(pool)),
         Route("/api/act", _act(pool, chats), methods=["POST"]),
@@ -114,6 +124,16 @@ def _recall(pool: SessionPool, handle: OpenSession, request: Request) -> JsonObj
 
 
 _VIEWS: dict[str, ViewFunction] = {
+    "session": lambda pool, handle, _request: tool_compactions.about_session(pool, handle),
+    "tool_compaction": lambda _pool, handle, request: tool_compactions.tool_compaction(
+        handle, request.query_params.get("name", "")
+    ),
+    "tool_lost": lambda pool, handle, request: tool_compactions.lost(
+        pool, handle, request.query_params.get("name", "")
+    ),
+    "tool_source": lambda pool, handle, request: tool_compactions.likely_sources(
+        pool, handle, request.query_params.get("name", ""), request.query_params.get("q", "")
+    ),
     "size": lambda _pool, handle, _request: session_list.size(handle),
     "page": _page,
     "message": _message,
@@ -141,8 +161,10 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
 
     def answer(request: Request) -> Response:
         try:
-            with pool.open(request.query_params.get("session", ""), opened=name in _OPENS) as handle:
-                return Answer(look(pool, handle, request))
+            session = request.query_params.get("session", "")
+            home = pool.home(session)
+            with home.open(session, opened=name in _OPENS) as handle:
+                return Answer(look(home, handle, request))
         except BAD_LOG_ERRORS as cause:
             raise StoreDamaged(f"this session has an event that cannot be read ({cause!r:.200})") from cause
 
@@ -151,6 +173,10 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
 
 def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
     return lambda _request: Answer(session_list.listed(pool))
+
+
+def _computer(pool: SessionPool) -> Callable[[Request], Response]:
+    return lambda _request: Answer({"sessions": pool.others.listed() if pool.others else []})
 
 
 # Actions and chat ------------------------------------------------------------------------------------
@@ -169,8 +195,9 @@ def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
             case "stop":
                 chats.on(name).stop()
                 return {}
-        with pool.open(name, opened=True) as handle:
-            return actions.act(pool, handle, given)
+        home = pool.home(name)
+        with home.open(name, opened=True) as handle:
+            return actions.act(home, handle, given)
 
     return answer
 
@@ -227,11 +254,12 @@ def _follow(pool: SessionPool) -> Callable[[Request], Any]:
 
     async def answer(request: Request) -> Response:
         ctx = Ctx(workspace=pool.workspace, session=request.query_params.get("session", ""))
+        store = (await run_in_threadpool(pool.home, ctx.session)).store
 
         async def heads() -> AsyncIterator[str]:
             told = -1
             while True:
-                seq = (await run_in_threadpool(pool.store.head, ctx)).seq
+                seq = (await run_in_threadpool(store.head, ctx)).seq
                 if seq != told:
                     told = seq
                     yield f"data: {seq}\n\n"

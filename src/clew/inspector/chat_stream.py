@@ -170,7 +170,7 @@ class PageChats:
                 talk.close()
 
     def _new(self, name: str) -> Chat:
-        pool = self.pool
+        pool = self.pool.home(name)
         with pool.open(name):  # raises NotFound if it does not exist
             pass
         # A separate session: a turn may take minutes, and must not block the other pages.

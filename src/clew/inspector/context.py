@@ -46,7 +46,7 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     """Return what the model saw after an event, and how full its window was."""
     places = handle.places
     at = places.upto if seq is None else max(0, min(seq, places.upto))
-    entries = places.view(at).entries
+    entries = places.seen(at)
     blocks = _blocks(handle, entries[-MOST_BLOCKS:])
     gauge = handle.gauge
     model, window = gauge.model, gauge.window

@@ -14,6 +14,7 @@ from clew.compaction.verify.checks import CHECKS
 from clew.errors import NotFound
 from clew.inspector.message_json import marked_to_json, speaker
 from clew.inspector.session_pool import OpenSession
+from clew.inspector.tool_compactions import by_tool
 from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject, lowest
 from clew.rules.codec import to_json
@@ -37,6 +38,7 @@ def compactions(handle: OpenSession) -> JsonObject:
     ]
     return {
         "compactions": [_short(handle, one) for one in past],
+        "by_tool": by_tool(handle),
         "refused": refused,
         "off": handle.places.view(handle.places.upto).off,
         "undo": _undo_price(handle),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +17,7 @@ from clew.log import (
     MESSAGE,
     REFUSAL,
     RESHAPING,
+    TOOL_COMPACTION,
     Ref,
     View,
     VisibleMessage,
@@ -26,14 +27,14 @@ from clew.log import (
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
-from clew.message import Item
+from clew.message import Item, Json, JsonObject
 from clew.providers.model import Model
 from clew.session import Session
 from clew.session.fit import Gauge
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
-AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name})
+AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name, TOOL_COMPACTION.name})
 """Kinds with few events that are needed often; of all other events only the position is kept."""
 
 
@@ -119,6 +120,26 @@ class MessageIndex:
             known = self._latest
         self._latest = self._grown(known, seq)
         return self._latest
+
+    def seen(self, seq: int) -> Sequence[Ref]:
+        """Return what the model saw after an event.
+
+        If the session comes from a tool that compacted it, and clew has not compacted it since, that is what
+        the tool left: its summary, the messages that it kept, and everything after.
+        """
+        view = self.view(seq)
+        last = self.tool_compaction_before(seq)
+        if last is None or view.steps or view.off:
+            return view.entries
+        keeps = last.event.body.get("keeps")
+        kept = [self.seq(one) for one in keeps if isinstance(one, int)] if isinstance(keeps, list) else []
+        summary = range(len(TOOL_COMPACTION.messages(last.event.body)))
+        later = [ref for ref in view.entries if ref.seq > last.seq]
+        return [*(Ref(last.seq, nth) for nth in summary), *(Ref(seq) for seq in kept), *later]
+
+    def tool_compaction_before(self, seq: int) -> StoredEvent | None:
+        """Return the last compaction of the tool that wrote the session, up to an event."""
+        return next((one for one in reversed([*self.of_kinds(TOOL_COMPACTION.name)]) if one.seq <= seq), None)
 
     def _shape(self, seq: int) -> None:
         """Compute the missing views after each event that changes the view, up to an event."""
@@ -239,6 +260,18 @@ class OpenSession:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class OtherSessions:
+    """The sessions that other tools left on this computer. They are only read: the pages show copies."""
+
+    listed: Callable[[], list[Json]]
+    """List them, newest first."""
+    copy: Callable[[Store, str], bool]
+    """Copy the session with a name into a store; False if there is no such session."""
+    lost: Callable[[str, str], JsonObject]
+    """What a session needed after a compaction of its tool, by the names of both."""
+
+
 @dataclass(slots=True)
 class SessionPool:
     """The sessions of a workspace."""
@@ -247,8 +280,14 @@ class SessionPool:
     workspace: str = "local"
     index: Index | None = None
     options: Options = PLAIN
+    others: OtherSessions | None = None
+    copies: SessionPool | None = None
+    """The pool for copies of other tools' sessions."""
+    is_copy: bool = False
+    """Whether what is changed here is gone when the server stops."""
     _open: dict[str, OpenSession] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _copying: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def open(self, name: str, *, opened: bool = False) -> Iterator[OpenSession]:
@@ -263,6 +302,17 @@ class SessionPool:
         with handle.lock:
             handle.places.catch_up()
             yield handle
+
+    def home(self, name: str) -> SessionPool:
+        """Return the pool that holds a session; another tool's session is copied when it is first opened."""
+        copies, others = self.copies, self.others
+        if copies is None or others is None or self._holds(name):
+            return self
+        with copies._copying:
+            return copies if copies._holds(name) or others.copy(copies.store, name) else self
+
+    def _holds(self, name: str) -> bool:
+        return self.store.head(Ctx(workspace=self.workspace, session=name)).seq > 0
 
     def _new(self, name: str) -> OpenSession:
         ctx = Ctx(workspace=self.workspace, session=name)

@@ -10,6 +10,7 @@ from clew.budget.verdict import levels_for
 from clew.inspector.context import DIGEST, marks, region, sent_besides
 from clew.inspector.history import compactions_of
 from clew.inspector.session_pool import OpenSession
+from clew.inspector.tool_compactions import tool_sizes
 from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
@@ -34,7 +35,8 @@ def timeline(handle: OpenSession) -> JsonObject:
     counted = handle.places.messages <= MOST_MESSAGES
     summaries: list[Event] = []
     points = _thinned(list(_counted(handle, summaries) if counted else _on_record(handle)))
-    events = sorted((*_reshaped(handle), *summaries), key=lambda event: int(event["seq"]))
+    by_tool = (_by_tool(handle, one) for one in handle.places.of_kinds(TOOL_COMPACTION.name))
+    events = sorted((*_reshaped(handle), *by_tool, *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
     gauge = handle.gauge
@@ -60,7 +62,7 @@ def timeline(handle: OpenSession) -> JsonObject:
 
 
 def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
-    """Yield the tokens of the view after each message and compaction; collect imported summaries."""
+    """Yield the tokens that the model saw after each message and compaction; collect messages that sum up."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
     for stored in handle.store.read(handle.ctx, 0, handle.places.upto):
@@ -70,9 +72,9 @@ def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
             name = region("m", message)
             tokens = handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message))
             sizes = {**sizes, name: sizes.get(name, 0) + tokens}
-            if message.origin is Origin.SUMMARY or TOOL_COMPACTION in stored.event.body:
+            if message.origin is Origin.SUMMARY:
                 summaries.append(_summary(handle, stored))
-        elif kind in RESHAPING:
+        elif kind in (*RESHAPING, TOOL_COMPACTION.name):
             sizes = _sizes(handle, stored.seq)
         elif kind == TOKEN_BUDGET.name:
             besides = dict(sent_besides(stored.event.body))
@@ -83,7 +85,7 @@ def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
 
 def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for item, _, tokens in handle.shown(handle.places.view(seq).entries):
+    for item, _, tokens in handle.shown(handle.places.seen(seq)):
         name = region(item.id, item.message)
         sizes[name] = sizes.get(name, 0) + tokens
     return sizes
@@ -144,18 +146,27 @@ def _told(stored: StoredEvent, past: Mapping[int, PastCompaction]) -> str:
 
 
 def _summary(handle: OpenSession, stored: StoredEvent) -> Event:
+    """Return a message that sums up messages which are not in the log."""
+    reason = "compacted here by the tool that wrote this session"
+    empty = dict.fromkeys(("trigger", "before", "after"))
+    place = {"x": handle.places.number(stored.seq), "seq": stored.seq, "time": said_at(stored)}
+    return {"kind": "summary", "name": "", "reason": reason, **place, **empty}
+
+
+def _by_tool(handle: OpenSession, stored: StoredEvent) -> Event:
     """Return a compaction made by the tool that wrote this session, before it was imported."""
-    recorded = as_object(stored.event.body.get(TOOL_COMPACTION))
+    body = stored.event.body
+    before, after = tool_sizes(handle, stored)
     return {
-        "kind": "summary",
-        "name": "",
+        "kind": "tool_compaction",
+        "name": as_text(body.get("name")),
         "x": handle.places.number(stored.seq),
         "seq": stored.seq,
-        "time": as_text(recorded.get("time")) or said_at(stored),
-        "trigger": as_text(recorded.get("trigger")) or None,
-        "reason": "compacted here by the tool that wrote this session",
-        "before": recorded.get("before"),
-        "after": recorded.get("after"),
+        "time": as_text(body.get("time")) or stored.event.time,
+        "trigger": as_text(body.get("trigger")) or None,
+        "reason": "compacted by the tool that wrote this session",
+        "before": before,
+        "after": after,
     }
 
 

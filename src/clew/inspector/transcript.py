@@ -8,7 +8,7 @@ from typing import Any
 
 from clew.inspector.message_json import excerpt, message_view
 from clew.inspector.session_pool import OpenSession
-from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, VisibleMessage
+from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, TOOL_COMPACTION, UNDO, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Message, words
 
@@ -93,6 +93,10 @@ def _marker(stored: StoredEvent) -> list[Json]:
             text = f"{plan.get('tokens_before', 0):,} → {plan.get('tokens_after', 0):,} tokens"
             names = [str(name) for name in body.get("names", ()) if str(name).startswith("d")]
             told: Json = {"names": list[Json](names), "why": str(plan.get("reason", ""))}
+        case TOOL_COMPACTION.name:
+            sizes = [f"{size:,}" for size in (body.get("before"), body.get("after")) if isinstance(size, int)]
+            text = f"by its own tool{', ' if sizes else ''}{' → '.join(sizes)}{' tokens' if sizes else ''}"
+            told = {"names": [str(body.get("name"))], "why": str(body.get("trigger") or "")}
         case UNDO.name:
             text, told = "a compaction was undone", None
         case SWITCH.name:
@@ -121,10 +125,10 @@ def _marker(stored: StoredEvent) -> list[Json]:
 def standing(handle: OpenSession, first: int, last: int) -> JsonObject:
     """Return for each message whether the model sees it whole, shortened, or not at all."""
     numbers = range(max(1, first), min(last, handle.places.messages, first + MOST_MESSAGES) + 1)
-    if not handle.places.is_shaped:
+    places = handle.places
+    if not places.is_shaped and places.tool_compaction_before(places.upto) is None:
         return {f"m{number}": "shown" for number in numbers}
-    view = handle.places.view(handle.places.upto)
-    shown = set(view.entries)
+    shown = set(places.seen(places.upto))
     smaller = {
         name
         for stored in handle.places.of_kinds(COMPACTION.name)

@@ -66,8 +66,6 @@ def _message_of(body: JsonObject) -> tuple[Message, ...]:
     return (message_from_json(value),)
 
 
-TOOL_COMPACTION = "tool_compaction"
-"""The field of a message's body that marks that the source tool compacted before it."""
 MESSAGE = EventKind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
 
 
@@ -121,6 +119,11 @@ def _undo(view: View, stored: StoredEvent) -> View:
 COMPACTION = EventKind(
     "compaction", lambda view, stored: view.splice(stored.seq, _splices(stored)), _messages_of, _name_of
 )
+TOOL_COMPACTION = EventKind("tool_compaction", lambda view, _stored: view, _messages_of, _name_of)
+"""A compaction by the tool that wrote an imported session: its summary, and the messages that it kept.
+
+It does not change clew's view, which is the whole conversation.
+"""
 UNDO = EventKind("undo", _undo)
 SWITCH = EventKind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
 
@@ -163,7 +166,7 @@ CALL = record_only("call")
 
 _ALL = (
     *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, RULES, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
-    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
+    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL, TOOL_COMPACTION),
 )
 RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)
 """Kinds of events that change how existing messages are shown to the model."""

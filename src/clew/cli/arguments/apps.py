@@ -56,12 +56,13 @@ def chat(parser: argparse.ArgumentParser) -> None:
 
 
 def inspect(parser: argparse.ArgumentParser) -> None:
-    """Open a web page of a session: the transcript, what the model sees, and every compaction.
+    """Open a web page of your sessions: the transcript, what the model sees, what every compaction lost.
 
-    Click a line of a digest to see its source messages, compare the context before and after, undo, preview
-    what a compaction would lose, and pin it. Changes to a session of clew's log are kept. A file is never
-    changed: the page works on a copy, which is deleted when the server stops. Only this computer can open the
-    page, with the token in its address; nothing is sent anywhere.
+    Without a name it lists the sessions of all agent tools on this computer. Click a line of a digest to see
+    its source messages, compare the context before and after, undo, preview what a compaction would lose, and
+    pin it. Changes to a session of clew's log are kept. A file is never changed: the page works on a copy,
+    which is deleted when the server stops. Only this computer can open the page, with the token in its
+    address; nothing is sent anywhere.
 
     examples:
       clew inspect
@@ -73,7 +74,7 @@ def inspect(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="SESSION|FILE",
         nargs="?",
-        help="a session of clew's log, or any session file (default: all of the log)",
+        help="a session, or any session file (default: list the sessions of this computer)",
     )
     parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
     parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
@@ -85,7 +86,7 @@ def inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def serve(parser: argparse.ArgumentParser) -> None:
-    """Serve the pages of `clew inspect` for all sessions of clew's log, without opening a browser.
+    """Serve the pages of `clew inspect` for all sessions of this computer, without opening a browser.
 
     Only this computer can reach it, unless --host names another of its addresses; then anyone who can reach
     that address and knows the token can read and change your sessions, over an unencrypted connection.

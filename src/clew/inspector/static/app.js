@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { follow, get } from "./api.js";
-import { address, useAnswer } from "./ui.js";
+import { address, number, plural, useAnswer } from "./ui.js";
 import { Sessions } from "./views/sessions.js";
 import { Transcript } from "./views/transcript.js";
 import { ContextMap } from "./views/context.js";
@@ -89,6 +89,24 @@ function View({ now, head }) {
   }
 }
 
+// What every view of a session begins with: its title, and how much of it the model still sees.
+function Header({ session, head }) {
+  const result = useAnswer(() => get("session", { session }), [session, head]);
+  const one = result.value;
+  if (!one) return html`<header class="about" aria-label="the session"><h1>${session}</h1><p class="quiet" role="status">${result.error ? "" : "Reading the session…"}</p></header>`;
+  const compactions = one.by_tool + one.by_clew;
+  return html`<header class="about" aria-label="the session">
+    <h1 title=${session}>${one.title}</h1>
+    <p class="facts">
+      ${one.tool && html`<span>${one.tool}</span>`}${one.model && html`<span>${one.model}</span>`}
+      <span>${plural(one.messages, "message")}</span>
+      <span class="now">${one.whole !== null && one.whole !== one.now && html`${number(one.whole)} → `}<strong>${number(one.now)}</strong> tokens in view, estimated</span>
+      <span>${compactions ? plural(compactions, "compaction") : "not compacted"}${one.by_tool ? `, ${one.by_tool === compactions ? "" : `${number(one.by_tool)} `}by its tool` : ""}</span>
+      ${one.copy && html`<span title="your file is only read; what you try here is gone when the server stops">a copy</span>`}
+    </p>
+  </header>`;
+}
+
 function Side({ now, help }) {
   const about = useAnswer(() => get("about"), []);
   const current = now.view === "diff" ? "digests" : now.view;
@@ -147,6 +165,7 @@ function App() {
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Side} now=${now} help=${help} />
     <main id="main" tabindex="-1" class="view-${now.view}">
+      ${now.session && html`<${Header} key=${now.session} session=${now.session} head=${head} />`}
       <${View} key=${`${now.session}/${now.view}`} now=${now} head=${head} />
     </main>
     ${helping && html`<${Help} close=${() => help(false)} />`}`;

@@ -22,6 +22,17 @@ export function clock(time) {
   return moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
+// How long ago something happened, in the largest unit that fits.
+export function ago(time) {
+  const seconds = (Date.now() - new Date(time).getTime()) / 1000;
+  if (Number.isNaN(seconds)) return "";
+  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+    const count = Math.floor(seconds / size);
+    if (count >= 1) return `${plural(count, unit)} ago`;
+  }
+  return "just now";
+}
+
 // Roles and trust labels: each has a sign in addition to its colour.
 export const ROLES = {
   user: "❯",

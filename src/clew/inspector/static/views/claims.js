@@ -39,7 +39,7 @@ function Line({ id, text, trust, quoted, sources, findings, chosen, choose }) {
     <span class="claim-about">
       <span class="ref">${id}</span><${Trust} trust=${trust} />
       <span class="quiet">${sources.slice(0, 4).join(", ")}${sources.length > 4 ? ` and ${sources.length - 4} more` : ""}</span>
-      <span class="checked" title="every line was checked against its sources before it took effect">${notes ? `! ${plural(notes, "finding")}` : "✓ checked"}</span>
+      ${notes > 0 && html`<span class="checked" title="a check was not sure about this line">! ${plural(notes, "problem")}</span>`}
     </span>
   </button>`;
 }

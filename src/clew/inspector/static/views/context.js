@@ -7,8 +7,9 @@ import { Answer, Role, Title, Trust, Turn, address, clock, html, money, number, 
 export function ContextMap({ session, head, seq }) {
   const result = useAnswer(() => get("map", { session, seq }), [session, seq, seq ? 0 : head]);
   const past = useAnswer(() => get("compactions", { session }), [session, head]);
+  const steps = [...(past.value?.compactions ?? []), ...(past.value?.by_tool ?? [])].sort((a, b) => a.seq - b.seq);
   return html`<${Title} title="What the model sees" />
-    <${Answer} result=${result}>${(map) => html`<${WindowMap} session=${session} map=${map} steps=${past.value?.compactions ?? []} />`}<//>`;
+    <${Answer} result=${result}>${(map) => html`<${WindowMap} session=${session} map=${map} steps=${steps} />`}<//>`;
 }
 
 function WindowMap({ session, map, steps }) {
@@ -107,7 +108,7 @@ function Thread({ map, chosen, choose }) {
 }
 
 function Name({ session, block }) {
-  if (block.id.startsWith("d")) return html`<a class="chip" href=${address(session, "digests", block.id)}>≡ ${block.id}</a>`;
+  if (/^[cd]/.test(block.id)) return html`<a class="chip" href=${address(session, "digests", block.id)}>≡ ${block.id}</a>`;
   return html`<${Turn} session=${session} id=${block.id} />`;
 }
 

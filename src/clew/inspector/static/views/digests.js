@@ -6,6 +6,7 @@ import { Answer, Title, Status, address, clock, html, number, plural, share, use
 import { Claims, Sources } from "./claims.js";
 import { Compacting } from "./compacting.js";
 import { Left, Report } from "./report.js";
+import { ToolCompaction } from "./tool_compaction.js";
 
 export function Digests({ session, head, name, claim }) {
   const [version, renew] = useState(0);
@@ -18,17 +19,21 @@ export function Digests({ session, head, name, claim }) {
 function Page({ session, past, name, claim, done }) {
   const all = past.compactions;
   const latest = all.findLast((one) => !one.undone) ?? all.at(-1);
-  const chosen = name ?? latest?.name;
+  const chosen = name ?? latest?.name ?? past.by_tool.at(-1)?.name;
+  const is_tools = past.by_tool.some((one) => one.name === chosen);
   const [open, show] = useState(false);
   return html`<div class="digests">
     <section class="tree" aria-label="compactions">
       <${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />
-      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">Nothing was compacted yet. A preview changes nothing.</p>`}
+      ${past.by_tool.length > 0 && html`<${ByTool} session=${session} all=${past.by_tool} chosen=${chosen} />`}
+      ${past.by_tool.length > 0 && all.length > 0 && html`<h4>By clew</h4>`}
+      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">${past.by_tool.length ? "clew has not compacted this session." : "Nothing was compacted yet."} A preview changes nothing.</p>`}
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
     <div class="digest">
       ${open && html`<${Compacting} session=${session} by=${past.by_model} done=${done} />`}
-      ${chosen && html`<${Digest} key=${chosen} session=${session} name=${chosen} claim=${claim} />`}
+      ${chosen && is_tools && html`<${ToolCompaction} key=${chosen} session=${session} name=${chosen} />`}
+      ${chosen && !is_tools && html`<${Digest} key=${chosen} session=${session} name=${chosen} claim=${claim} />`}
     </div>
   </div>`;
 }
@@ -48,6 +53,17 @@ function Controls({ session, past, done, open, show }) {
     ${past.off && html`<p class="note">Compaction is switched off: the model sees the whole history.</p>`}
     <${Status} result=${result} />
   </div>`;
+}
+
+// Compactions by the session's own tool, newest first.
+function ByTool({ session, all, chosen }) {
+  return html`<h4>By its own tool</h4><ul class="nodes" aria-label="compactions by the session's own tool">
+    ${[...all].reverse().map((one) => html`<li key=${one.name}><a class="node ${chosen === one.name ? "chosen" : ""}" aria-current=${chosen === one.name ? "true" : null} href=${address(session, "digests", one.name)}>
+      <strong>${one.name}</strong> <span class="state quiet">${one.sealed ? "encrypted" : ""}</span>
+      <span class="sizes">${number(one.before)} → ${number(one.after)} <span class="quiet">(${share(one.before - one.after, one.before)} less)</span></span>
+      <span class="quiet small">${one.trigger ? `${one.trigger}, ` : ""}at m${one.at}, ${clock(one.time)}</span>
+    </a></li>`)}
+  </ul>`;
 }
 
 // The tree --------------------------------------------------------------------------------------------

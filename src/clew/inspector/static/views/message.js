@@ -10,6 +10,7 @@ const STANDING = {
   left: ["○", "left", "the model no longer sees it; a digest may mention it"],
 };
 const FOLDED = { thinking: "✻", call: "▸", result: "◂", compacted: "≡", unknown: "·", media: "▦", asked: "?", answered: "✓" };
+const WRITTEN_BY_HARNESS = new Set(["system", "developer", "injected"]);
 const SHORT = 280; // parts up to this many characters are not collapsed
 
 export function Message({ row, session, standing, here, needle }) {
@@ -26,7 +27,7 @@ export function Message({ row, session, standing, here, needle }) {
       <span class="tokens">${number(row.tokens)} tokens</span>
       <time datetime=${row.time}>${clock(row.time)}</time>
     </header>
-    ${shown.parts.map((part) => html`<${Part} part=${part} needle=${needle} all=${all} />`)}
+    ${shown.parts.map((part) => html`<${Part} part=${part} role=${row.role} needle=${needle} all=${all} />`)}
   </article>`;
 }
 
@@ -35,11 +36,12 @@ function Standing({ standing }) {
   return html`<span class="standing standing-${standing}" title=${means}><span aria-hidden="true">${sign}</span> ${word}</span>`;
 }
 
-function Part({ part, needle, all }) {
+function Part({ part, role, needle, all }) {
   const found = needle && part.text.toLowerCase().includes(needle.toLowerCase());
   const more = part.left > 0 && html`<button class="plain more" onClick=${all}>Show ${number(part.left)} more characters</button>`;
-  if (part.kind === "text") return html`<${Words} text=${part.text} needle=${needle} />${more}`;
-  const name = [part.heading || part.kind, part.failed ? "failed" : ""].filter(Boolean).join(" ");
+  const is_folded = part.kind !== "text" || (WRITTEN_BY_HARNESS.has(role) && part.text.length > SHORT);
+  if (!is_folded) return html`<${Words} text=${part.text} needle=${needle} />${more}`;
+  const name = [part.heading || (part.kind === "text" ? `${role} text` : part.kind), part.failed ? "failed" : ""].filter(Boolean).join(" ");
   if (!part.text) return html`<p class="bare"><span aria-hidden="true">${FOLDED[part.kind]}</span> ${name}</p>`;
   const first = part.text.trimStart().split("\n", 1)[0].slice(0, 120);
   return html`<details class="folded part-${part.kind} ${part.failed ? "failed" : ""} ${part.trust}" open=${found || part.text.length <= SHORT}>
@@ -56,7 +58,7 @@ function Part({ part, needle, all }) {
 export function Marker({ row, session }) {
   const names = row.about?.names ?? [];
   return html`<p class="marker marker-${row.event}">
-    <span class="marker-name">${row.event === "compaction" ? "compacted here" : row.event}</span>
+    <span class="marker-name">${row.event === "compaction" || row.event === "tool_compaction" ? "compacted here" : row.event}</span>
     <span>${row.text}</span>
     ${row.about?.why && html`<span class="quiet">${row.about.why}</span>`}
     ${row.event === "compaction" && html`<a href=${address(session, "diff", row.seq)}>before and after</a>`}

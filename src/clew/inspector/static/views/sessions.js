@@ -1,36 +1,74 @@
-// The list of sessions.
+// The sessions of this computer: those of every agent tool, and those of clew's log.
 
+import { useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { Answer, Title, address, clock, html, number, plural, useAnswer } from "../ui.js";
+import { Answer, Title, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
 
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 
 export function Sessions() {
-  const result = useAnswer(() => get("sessions"), []);
-  return html`<${Title} title="Sessions" /><${Answer} result=${result}>${(value) => html`<${List} ...${value} />`}<//>`;
+  const own = useAnswer(() => get("sessions"), []);
+  const others = useAnswer(() => get("computer"), []);
+  return html`<${Title} title="Sessions on this computer" />
+    <${Answer} result=${own}>${(value) => html`<${List} own=${value.sessions} others=${others.value?.sessions ?? []} reading=${others.waiting} />`}<//>
+    ${others.error && html`<p class="problem" role="alert">The sessions of other tools cannot be listed: ${others.error.message}</p>`}
+    ${others.waiting && html`<p class="quiet" role="status">Reading the sessions of your agent tools… the first time this takes a moment.</p>`}`;
 }
 
-function List({ sessions }) {
-  if (!sessions.length)
-    return html`<p class="quiet">No sessions yet. <code>clew import FILE</code> imports one, <code>clew chat</code> starts one.</p>`;
-  return html`<ul class="sessions">
-    ${sessions.map((one) => html`<li key=${one.name}><${Session} one=${one} /></li>`)}
-  </ul>`;
+// An imported session is listed once, with what clew knows about it.
+function merged(own, others) {
+  const known = new Map(others.map((one) => [one.name, one]));
+  const mine = own.map((one) => ({ ...known.get(one.name), ...one, stored: true, when: known.get(one.name)?.modified ?? one.last }));
+  const names = new Set(own.map((one) => one.name));
+  const rest = others.filter((one) => !names.has(one.name)).map((one) => ({ ...one, when: one.modified }));
+  return [...mine, ...rest].sort((a, b) => (a.when < b.when ? 1 : -1));
 }
 
-function Session({ one }) {
+function List({ own, others, reading }) {
+  const [wanted, want] = useState("");
+  const all = merged(own, others);
+  const low = wanted.toLowerCase();
+  const shown = all.filter((one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low)));
+  const compacted = others.filter((one) => one.compactions > 0).length;
+  if (!all.length && reading) return null;
+  if (!all.length)
+    return html`<p>No sessions of agent tools were found. Try the shipped example: <code>clew inspect examples/sphinx-9229.traj.json.zst</code>; or <code>clew inspect FILE</code> with a file of yours.</p>`;
+  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
+    <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} /></div>
+    <ul class="sessions">${shown.map((one) => html`<li key=${one.name}>${one.stored ? html`<${Stored} one=${one} />` : html`<${Found} one=${one} />`}</li>`)}</ul>
+    ${!shown.length && html`<p class="quiet">No session matches “${wanted}”.</p>`}`;
+}
+
+const folder = (path) => path?.split(/[\\/]/).filter(Boolean).at(-1);
+
+// A session of another tool.
+function Found({ one }) {
+  return html`<a class="session" href=${one.compactions ? address(one.name, "digests") : address(one.name)}>
+    <strong>${one.title ?? one.name}</strong>
+    <span class="figures">${one.compactions > 0 && html`<span class="cuts">compacted ${number(one.compactions)}×</span>`}${one.tokens !== null && html`<span>${number(one.tokens)} tokens</span>`}</span>
+    <span class="facts">
+      <span class="tool">${one.tool}</span>${one.project && html`<span title=${one.project}>${folder(one.project)}</span>`}
+      ${one.messages !== null && html`<span>${plural(one.messages, "message")}</span>`}<span title=${clock(one.modified)}>${ago(one.modified)}</span>
+    </span>
+    ${one.asked && one.asked !== one.title && html`<span class="why">last: ${one.asked}</span>`}
+  </a>`;
+}
+
+// A session of clew's log.
+function Stored({ one }) {
   const size = useAnswer(() => get("size", { session: one.name }), [one.name]);
   const { messages, turns } = size.value ?? {};
-  return html`<a class="card session" href=${address(one.name)}>
-    <strong>${one.name}</strong>
+  return html`<a class="session" href=${address(one.name)}>
+    <strong>${one.title ?? one.name}</strong>
     <span class="health health-${one.health.is}" title=${one.health.why}>
       <span aria-hidden="true">${HEALTH[one.health.is]}</span> ${one.health.is}
     </span>
     <span class="facts">
+      <span class="tool">in clew's log</span>
       <span>${messages === undefined ? `${number(one.events)} events` : plural(messages, "message")}</span>
       ${turns !== undefined && html`<span>${turns === null ? "many turns" : plural(turns, "turn")}</span>`}
       <span>${plural(one.compactions, "compaction")}${one.undone ? `, ${number(one.undone)} undone` : ""}</span>
-      <span>${clock(one.last)}</span>
+      <span title=${clock(one.last)}>${ago(one.last)}</span>
     </span>
     <span class="why">${one.health.why}</span>
   </a>`;

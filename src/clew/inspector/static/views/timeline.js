@@ -138,7 +138,7 @@ function Events({ session, events }) {
           <td>${one.name ? html`<a class="chip" href=${address(session, "digests", one.name)}>≡ ${one.name}</a>` : one.kind}</td>
           <td><a href=${address(session, `m${Math.max(1, one.x)}`)}>m${one.x}</a></td>
           <td class="excerpt">${one.trigger ? `${one.trigger}: ` : ""}${one.reason}</td>
-          <td class="num">${one.before ? html`<a href=${address(session, "diff", one.seq)}>${number(one.before)} → ${number(one.after)}</a>` : ""}</td>
+          <td class="num">${one.before && one.kind === "tool_compaction" ? `${number(one.before)} → ${number(one.after)}` : one.before ? html`<a href=${address(session, "diff", one.seq)}>${number(one.before)} → ${number(one.after)}</a>` : ""}</td>
           <td class="when">${clock(one.time)}</td>
         </tr>`,
       )}</tbody>

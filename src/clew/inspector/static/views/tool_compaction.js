@@ -1,0 +1,78 @@
+// A compaction that the session's own tool made: what it lost, and its summary with likely sources.
+
+import { useState } from "../vendor/htm-preact.js";
+import { get } from "../api.js";
+import { Answer, Role, Turn, html, number, plural, useAnswer } from "../ui.js";
+
+export function ToolCompaction({ session, name }) {
+  const result = useAnswer(() => get("tool_compaction", { session, name }), [session, name]);
+  return html`<${Answer} result=${result}>${(one) => html`<${Whole} session=${session} one=${one} />`}<//>`;
+}
+
+function Whole({ session, one }) {
+  const [line, choose] = useState(null);
+  return html`<section class="about-digest" aria-label="about ${one.name}">
+      <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens${one.recorded ? ", as the tool recorded" : ", estimated"} <span class="quiet block">${one.name}, made by the session's own tool${one.trigger ? ` (${one.trigger})` : ""} after m${one.at}; ${one.kept ? `${plural(one.kept, "message")} kept verbatim` : "no message kept verbatim"}</span></p>
+    </section>
+    <${Losses} session=${session} name=${one.name} />
+    <div class="beside">
+      <section class="card claims" aria-label="the tool's summary">
+        <h3>The summary that the tool wrote <span class="quiet">choose a line to find its source</span></h3>
+        ${one.sealed && html`<p class="quiet">It is encrypted: only the provider can read it.</p>`}
+        ${!one.sealed && !one.lines.length && html`<p class="quiet">The tool did not record it.</p>`}
+        <ul>${one.lines.map((each, i) =>
+          each.heading
+            ? html`<li><h4>${each.text}</h4></li>`
+            : html`<li><button class="claim ${line === i ? "chosen" : ""}" aria-pressed=${line === i} onClick=${() => choose(i)}><span class="claim-text">${each.text}</span></button></li>`,
+        )}</ul>
+      </section>
+      ${line === null
+        ? html`<section class="card sources" aria-label="sources"><p class="quiet">A tool's summary names no sources. Choose a line: clew searches the messages before the compaction for it.</p></section>`
+        : html`<${Likely} key=${line} session=${session} name=${one.name} text=${one.lines[line].text} />`}
+    </div>`;
+}
+
+function Likely({ session, name, text }) {
+  const result = useAnswer(() => get("tool_source", { session, name, q: text.slice(0, 300) }), [session, name, text]);
+  return html`<section class="card sources" aria-label="likely sources" aria-live="polite">
+    <h4>Most likely from</h4>
+    <${Answer} result=${result}>${({ hits }) =>
+      hits.length
+        ? html`<ul class="hits">${hits.map((hit) => html`<li><header><${Turn} session=${session} id=${hit.ref} /><${Role} role=${hit.role} /></header><p class="excerpt">${hit.text}</p></li>`)}</ul>`
+        : html`<p class="problem">No earlier message matches this line.</p>`}<//>
+  </section>`;
+}
+
+// What was lost --------------------------------------------------------------------------------------
+
+const KINDS = ["rule", "open work", "finding", "changed file", "value used later", "value read again"];
+const many = (kind) => (kind.startsWith("value ") ? kind.replace("value", "values") : kind === "open work" ? kind : `${kind}s`);
+const FEW = 4;
+
+function Losses({ session, name }) {
+  const result = useAnswer(() => get("tool_lost", { session, name }), [session, name]);
+  return html`<section class="card losses" aria-label="what it lost">
+    ${result.waiting && html`<p class="quiet" role="status">Comparing with what the session needed later… this can take a few seconds.</p>`}
+    ${!result.waiting && html`<${Answer} result=${result}>${(found) => (found.unjudged ? html`<h3>What it lost</h3><p class="quiet">Not comparable: ${found.unjudged}.</p>` : html`<${Judged} session=${session} found=${found} />`)}<//>`}
+  </section>`;
+}
+
+function Judged({ session, found }) {
+  const gone = found.things.filter((one) => !one.by_tool);
+  const ours = found.things.some((one) => one.by_clew === null) ? null : gone.filter((one) => one.by_clew).length;
+  if (!gone.length) return html`<h3>What it lost</h3><p>All ${number(found.things.length)} things that the session needs are still in view.</p>`;
+  return html`<p class="big"><strong class="bad">${number(gone.length)}</strong> of ${plural(found.things.length, "thing")} that the session needed ${found.sealed ? "are not in the messages it kept" : "were lost"}${ours === null ? "" : html`; <strong>${number(ours)}</strong> of them clew keeps in as many tokens`}</p>
+    <table class="kept" aria-label="kept, by kind"><thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool kept</th><th class="num">clew keeps</th></tr></thead>
+      <tbody>${KINDS.map((kind) => [kind, found.things.filter((one) => one.kind === kind)])
+        .filter(([, all]) => all.length)
+        .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => one.by_tool).length)}</td><td class="num">${ours === null ? "–" : number(all.filter((one) => one.by_clew).length)}</td></tr>`)}</tbody></table>
+    ${KINDS.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${gone.filter((one) => one.kind === kind)} />`)}`;
+}
+
+function Gone({ session, kind, all }) {
+  const [open, show] = useState(false);
+  if (!all.length) return null;
+  return html`<h4>${many(kind)} <span class="quiet">${number(all.length)} lost</span></h4>
+    <ul class="lost">${(open ? all : all.slice(0, FEW)).map((one) => html`<li><span class="excerpt">${one.text}</span>${one.by_clew && html`<span class="good small">✓ clew keeps it</span>`}<span class="row">${one.source && html`<span class="quiet small">from</span><${Turn} session=${session} id=${`m${one.source}`} />`}${one.used && html`<span class="quiet small">needed at</span><${Turn} session=${session} id=${`m${one.used}`} />`}</span></li>`)}</ul>
+    ${all.length > FEW && html`<button class="plain small" onClick=${() => show(!open)}>${open ? "fewer" : `${number(all.length - FEW)} more`}</button>`}`;
+}

@@ -1,0 +1,159 @@
+"""Compactions that a session's own tool made, as JSON: the list, the summary, the losses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from clew.errors import NotFound
+from clew.inspector.ledger_view import recall
+from clew.inspector.message_json import excerpt
+from clew.inspector.session_pool import OpenSession, SessionPool
+from clew.log import ABOUT, COMPACTION, MESSAGE, TOOL_COMPACTION, Ref, VisibleMessage
+from clew.log.protocol import StoredEvent
+from clew.message import Json, JsonObject, Message, Origin, Role
+from clew.providers.api import whole
+from clew.providers.shapes import as_text
+from clew.transcripts import FORMATS
+
+MOST_SOURCES = 4
+"""Likely sources shown for a line of a summary."""
+MOST_COUNTED = 20_000
+"""Most messages that are counted for the header; longer sessions show only what the model sees now."""
+MOST_SEARCHED = 60
+"""Messages at the start of a session that are searched for the user's first words."""
+_LINE = re.compile(r"\S[^\n]*")
+
+
+def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
+    """Return the tokens before and after a compaction: as the tool recorded them, else counted."""
+    sizes = []
+    for field, seq in (("before", stored.seq - 1), ("after", stored.seq)):
+        recorded = whole(stored.event.body.get(field))
+        sizes.append(recorded or tokens_seen(handle, seq))
+    return sizes[0], sizes[1]
+
+
+def tokens_seen(handle: OpenSession, seq: int) -> int:
+    """Return the tokens of what the model saw after an event."""
+    return sum(tokens for _, _, tokens in handle.shown(handle.places.seen(seq)))
+
+
+def by_tool(handle: OpenSession) -> list[Json]:
+    """Return the tool's compactions, oldest first."""
+    return [_short(handle, one) for one in handle.places.of_kinds(TOOL_COMPACTION.name)]
+
+
+def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
+    body = stored.event.body
+    before, after = tool_sizes(handle, stored)
+    keeps = body.get("keeps")
+    return {
+        "name": as_text(body.get("name")),
+        "seq": stored.seq,
+        "at": handle.places.number(stored.seq),
+        "time": as_text(body.get("time")) or stored.event.time,
+        "trigger": as_text(body.get("trigger")),
+        "before": before,
+        "after": after,
+        "recorded": whole(body.get("before")) > 0,
+        "kept": len(keeps) if isinstance(keeps, list) else 0,
+        "sealed": body.get("sealed") is True,
+    }
+
+
+def find(handle: OpenSession, name: str) -> StoredEvent:
+    """Return a compaction of the tool by its name, or raise ``NotFound``."""
+    for one in handle.places.of_kinds(TOOL_COMPACTION.name):
+        if one.event.body.get("name") == name:
+            return one
+    raise NotFound(f"there is no compaction {name!r} by the tool", "the digests page lists them")
+
+
+def tool_compaction(handle: OpenSession, name: str) -> JsonObject:
+    """Return a compaction of the tool with the lines of its summary."""
+    stored = find(handle, name)
+    return {
+        **_short(handle, stored),
+        "lines": list[Json](_lines(TOOL_COMPACTION.messages(stored.event.body))),
+    }
+
+
+def _lines(summary: Sequence[Message]) -> Iterator[JsonObject]:
+    """Yield the lines of a summary: headings, and text that can be traced to its source."""
+    for message in summary:
+        for found in _LINE.finditer(message.text):
+            line = found[0].strip()
+            bare = line.strip("#*: ")
+            is_heading = line.startswith("#") or line.endswith((":", ":**"))
+            if bare:
+                yield {"text": bare if is_heading else line, "heading": is_heading}
+
+
+def likely_sources(pool: SessionPool, handle: OpenSession, name: str, text: str) -> JsonObject:
+    """Return the messages before a compaction that a line of its summary most likely comes from."""
+    at = handle.places.number(find(handle, name).seq)
+    hits = recall(pool, handle, text, everywhere=False)["hits"]
+    assert isinstance(hits, list)
+    found = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
+    return {"hits": list[Json](found[:MOST_SOURCES])}
+
+
+def _number(name: Json) -> int:
+    text = str(name).removeprefix("m")
+    return int(text) if text.isdecimal() else 0
+
+
+def lost(pool: SessionPool, handle: OpenSession, name: str) -> JsonObject:
+    """Return what the session needed after a compaction, and whether its tool and clew kept it."""
+    find(handle, name)
+    if pool.others is None:
+        return {"unjudged": "its file is not on this computer"}
+    return pool.others.lost(handle.ctx.session, name)
+
+
+# The header of every view ----------------------------------------------------------------------------
+
+
+def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
+    """Return what the header of every view shows."""
+    places = handle.places
+    tool, known, _ = handle.ctx.session.partition(":")
+    facts = [one.event.body for one in places.of_kinds(ABOUT.name)]
+    titles = [as_text(one.get("title")) for one in facts if one.get("title")]
+    models = [as_text(one.get("model")) for one in facts if one.get("model")]
+    return {
+        "title": titles[-1] if titles else _first_words(handle) or handle.ctx.session,
+        "tool": tool if known and tool in FORMATS else None,
+        "model": models[-1] if models else None,
+        "messages": places.messages,
+        "whole": _whole_tokens(handle),
+        "now": tokens_seen(handle, places.upto),
+        "by_tool": sum(1 for _ in places.of_kinds(TOOL_COMPACTION.name)),
+        "by_clew": sum(1 for _ in places.of_kinds(COMPACTION.name)),
+        "copy": pool.is_copy,
+    }
+
+
+def _messages(handle: OpenSession) -> Iterator[tuple[StoredEvent, Message]]:
+    for stored in handle.store.read(handle.ctx, kinds=[MESSAGE.name]):
+        yield stored, MESSAGE.messages(MESSAGE.current(stored).event.body)[0]
+
+
+def _first_words(handle: OpenSession) -> str:
+    for number, (_, message) in enumerate(_messages(handle)):
+        if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
+            return excerpt(message.text, 120)
+        if number >= MOST_SEARCHED:
+            break
+    return ""
+
+
+def _whole_tokens(handle: OpenSession) -> int | None:
+    """Return the tokens of the whole conversation; None if it is too long to count."""
+    if handle.places.messages > MOST_COUNTED:
+        return None
+    return sum(
+        handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message))
+        for stored, message in _messages(handle)
+    )

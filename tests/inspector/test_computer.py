@@ -1,0 +1,172 @@
+"""The sessions of this computer: listed, opened as copies, and what their tools' compactions lost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from clew.cli.inspect import _with_others, own_shelf
+from clew.compaction.plan import ClaimKind
+from clew.inspector import context, tool_compactions, transcript
+from clew.inspector.app import STATIC
+from clew.inspector.server import Server
+from clew.inspector.session_pool import SessionPool
+from clew.message import Role, said
+from clew.session import Session
+from tests.cli.homes import CLAUDE, CODEX, COPILOT, MOVED, RULE, make_home
+from tests.inspector.conftest import visiting
+from tests.inspector.house import House
+
+CLAUDE_NAME, CODEX_NAME, COPILOT_NAME = f"claude-code:{CLAUDE}", f"codex:{CODEX}", f"copilot-cli:{COPILOT}"
+ARGS = argparse.Namespace(model="unknown", window=None)
+
+
+def compact_copilot(home: Path) -> None:
+    """Add a compaction to the session of Copilot CLI."""
+    path = home / ".copilot/session-state" / COPILOT / "events.jsonl"
+    lines = path.read_text().splitlines()
+
+    def event(kind: str, n: int, **data: object) -> None:
+        fields = {"id": f"e{n}", "parentId": f"e{n - 1}", "timestamp": f"2026-10-31T08:{n:02}:00Z"}
+        lines.append(json.dumps({"type": kind, **fields, "data": data}))
+
+    for n in range(3, 20, 2):
+        event("assistant.message", n, content=f"Part {n} of the car is painted red. " * 20)
+        event("user.message", n + 1, content=f"And part {n + 1}?")
+    event(
+        "session.compaction_complete",
+        21,
+        success=True,
+        summaryContent="The car is red.",
+        preCompactionTokens=9000,
+    )
+    event("user.message", 22, content="Paint the wheels too.")
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SessionPool]:
+    """Return the pool of a computer with sessions of four tools, and nothing imported."""
+    home = make_home(tmp_path / "user")
+    compact_copilot(home)
+    for name in MOVED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    with own_shelf(ARGS) as pool, _with_others(pool, ARGS, {}):
+        yield pool
+
+
+def test_the_model_sees_what_its_tool_left(pool: SessionPool):
+    home = pool.home(CLAUDE_NAME)
+    assert home.is_copy
+    with home.open(CLAUDE_NAME) as handle:
+        (step,) = tool_compactions.by_tool(handle)
+        now = context.context_map(handle, None)
+        before = context.context_map(handle, step["seq"] - 1)
+        about = tool_compactions.about_session(home, handle)
+        standing = transcript.standing(handle, 1, handle.places.messages)
+    assert [block["id"] for block in now["blocks"]][:2] == ["c1", f"m{step['at'] + 1}"]
+    assert now["tokens"] < before["tokens"] / 5
+    assert (about["now"], about["tool"], about["by_tool"]) == (now["tokens"], "claude-code", 1)
+    assert about["whole"] > before["tokens"]
+    assert (standing["m1"], standing[f"m{step['at'] + 1}"]) == ("left", "shown")
+
+
+def test_what_clew_compacts_afterwards_is_what_the_model_sees(pool: SessionPool):
+    home = pool.home(CLAUDE_NAME)
+    with home.open(CLAUDE_NAME) as handle:
+        handle.session.compact(target_tokens=5_000)
+        handle.places.catch_up()
+        shown = [block["id"] for block in context.context_map(handle, None)["blocks"]]
+        assert shown == [item.id for item in handle.session.view()]
+        handle.session.undo()
+        handle.places.catch_up()
+        assert context.context_map(handle, None)["blocks"][0]["id"] == "c1"
+
+
+def test_messages_that_the_tool_kept_are_in_view(pool: SessionPool):
+    with pool.home(CODEX_NAME).open(CODEX_NAME) as handle:
+        shown = [block["id"] for block in context.context_map(handle, None)["blocks"]]
+    assert shown == ["c1", "m1", "m3"]
+
+
+def test_a_name_that_no_tool_has_is_not_opened(pool: SessionPool):
+    for name in (f"codex:{CLAUDE}", "codex:../../etc/passwd", "/etc/passwd", f"claude-code:{CLAUDE[:8]}"):
+        assert pool.home(name) is pool
+
+
+def test_an_imported_session_is_opened_from_the_log(pool: SessionPool):
+    assert pool.others
+    assert pool.others.copy(pool.store, CLAUDE_NAME)
+    assert pool.home(CLAUDE_NAME) is pool
+    assert len(Session.open(CLAUDE_NAME, pool.store).view()) > 80
+
+
+# In a browser ----------------------------------------------------------------------------------------
+
+
+def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, browser):
+    server = Server.bind(pool)
+    with server.running(), visiting(browser, server) as page:
+        page.get_by_text(re.compile(r"^3 of 5 sessions")).wait_for()
+        page.locator(".session", has_text="Fix the price parser").click()
+        page.locator(".losses .big").wait_for()
+        assert RULE in page.locator(".losses").inner_text()
+        assert "121,000 → 1,200" in page.locator(".about-digest").inner_text()
+        assert "claude-code" in page.locator("header.about").inner_text()
+        page.locator(".claim", has_text="rounding was changed").click()
+        page.locator(".sources .hits .turn").first.wait_for()
+        page.locator(".sources .hits .turn").first.click()
+        page.wait_for_selector("article.here")
+
+
+@pytest.mark.parametrize("name", [CLAUDE_NAME, CODEX_NAME, COPILOT_NAME])
+@pytest.mark.parametrize(("width", "scheme"), [(1920, "light"), (1440, "dark"), (390, "light")])
+def test_every_view_of_a_compacted_session_fits(
+    pool: SessionPool, browser, name: str, width: int, scheme: str
+):
+    server = Server.bind(pool)
+    size = {"width": width, "height": 900}
+    with server.running(), visiting(browser, server, viewport=size, color_scheme=scheme) as page:
+        for view in ("transcript", "context", "digests", "timeline"):
+            page.evaluate("hash => { location.hash = hash }", f"#/s/{quote(name, safe='')}/{view}")
+            page.locator("header.about .now").wait_for()
+            page.locator("main", has_text="Reading…").wait_for(state="detached")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        page.locator(".events td", has_text="c1").wait_for()
+
+
+def test_the_digests_page_shows_findings_and_reports(house: House, browser):
+    session = Session.open("story", house.store)
+    for n in range(12):
+        found = (
+            f"The cause is that parse_row_{n} drops the last column. I fixed part {n}; its tests pass now."
+        )
+        session.add(said(Role.USER, f"Check part {n} of the importer."))
+        session.add(said(Role.ASSISTANT, "I will read it. " + "Reading on. " * 60))
+        session.add(said(Role.ASSISTANT, found))
+    digest = session.compact(target_tokens=900).plan.digests[-1]
+    kinds = {ClaimKind.FINDING: "Findings", ClaimKind.REPORT: "Reported"}
+    server = Server.bind(house.pool)
+    with server.running(), visiting(browser, server) as page:
+        page.evaluate("hash => { location.hash = hash }", "#/s/story/digests")
+        page.locator(".claim").first.wait_for()
+        shown = page.locator(".claims").inner_text()
+    for kind, heading in kinds.items():
+        texts = [claim.text for claim in digest.claims if claim.kind is kind]
+        assert texts
+        assert heading.upper() in shown.upper()
+        assert all(text in shown for text in texts)
+
+
+def test_the_page_has_a_heading_for_every_kind_of_claim():
+    source = (STATIC / "views" / "claims.js").read_text(encoding="utf-8")
+    table = source.partition("const KINDS = {")[2].partition("};")[0]
+    assert re.findall(r"^  (\w+):", table, re.M) == [kind.value for kind in ClaimKind]
