@@ -29,15 +29,22 @@ def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, o
     return bool(one == other) or (isinstance(one, dict) and unmarked(one) == unmarked(other))
 
 
-def begins_with(entries: Sequence[Any], known: Sequence[Any]) -> int:
-    """Return the length of the common prefix of a list and a known one."""
-    shared = min(len(entries), len(known))
-    if entries[:shared] == known[:shared]:  # fast: identical objects are not compared by value
+def begins_with(entries: Sequence[Any], known: Sequence[Any], count: int | None = None) -> int:
+    """Return the length of the common prefix of a list and the first ``count`` entries of a known one."""
+    shared = min(len(entries), len(known) if count is None else count)
+    if leading(entries, shared) == leading(
+        known, shared
+    ):  # fast: identical objects are not compared by value
         return shared
     for place in range(shared):
         if not same_entry(entries[place], known[place]):
             return place
     return shared
+
+
+def leading(entries: Sequence[Any], count: int) -> Sequence[Any]:
+    """Return the first entries of a list; the list itself, not a copy, if those are all."""
+    return entries if len(entries) == count else entries[:count]
 
 
 def unmarked(entry: JsonObject) -> JsonObject:

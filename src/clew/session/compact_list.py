@@ -254,9 +254,8 @@ def _pays(now: CompactResult, verdict: Compact, carry: Carry, gauge: Gauge) -> b
     """Whether a compaction that could wait saves more than it costs, with a warm prompt cache."""
     if verdict.must or now.budget is None:
         return True
-    made = sum(item.message.role is Role.ASSISTANT for item in carry.view.items)
     cache = Cache(gauge.model, age_seconds=0.0)
-    choice = gauge.weigh(now.budget.allotment, verdict, cache, made, with_model=False)
+    choice = gauge.weigh(now.budget.allotment, verdict, cache, carry.view.replies, with_model=False)
     return choice.move is not Move.WAIT
 
 

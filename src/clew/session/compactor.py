@@ -175,8 +175,8 @@ def _shared(result: CompactResult | None, entries: list[Any]) -> int:
     carry = result.carry if result else None
     if carry is None or not entries:
         return 0
-    whole = begins_with(entries, carry.record.entries[: carry.entries])
-    shown = begins_with(entries, carry.view.shown[: carry.slots])
+    whole = begins_with(entries, carry.record.entries, carry.entries)
+    shown = begins_with(entries, carry.view.shown, carry.slots)
     if whole * 2 > carry.entries or shown * 2 > carry.slots:
         return max(whole, shown)
     return 0

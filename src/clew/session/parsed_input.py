@@ -100,7 +100,7 @@ class ParsedInput:
     """The caller's list, its format, and the other fields of a request body that matter here."""
 
     entries: list[Any]
-    """The caller's own objects."""
+    """The caller's own objects; the list itself may be the caller's too."""
     codec: Codec
     certain: bool = True
     """The format is unambiguous; bare texts with roles could be of several."""
@@ -120,7 +120,7 @@ class ParsedInput:
         _must_hold_messages(given)
         if isinstance(given, Mapping):
             return _of_body(given, wire, known)
-        entries = list(given)
+        entries = given if isinstance(given, list) else list(given)
         if known is not None and _fits(known, entries):
             return cls(entries, known)
         codec, certain = codec_of(entries, wire)

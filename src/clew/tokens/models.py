@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,13 @@ def model_named(name: str, extra: Path | None = None) -> ModelInfo:
     """
     if len(name) > _LONGEST_NAME:
         return replace(UNKNOWN, id=name)
-    table = {_spelling(model.id): model for model in models(extra).values()}
+    named = os.environ.get("CLEW_MODELS")
+    return _found(name, Path(named) if named else None, extra)
+
+
+@lru_cache(maxsize=1_000)
+def _found(name: str, *overlays: Path | None) -> ModelInfo:
+    table = {_spelling(model.id): model for model in _load(*overlays).values()}
     plain = _spelling(_REVISION.sub("", _ROUTE.sub("", name.strip().lower())))
     for written in (_spelling(name), plain, _undated(plain)):
         if written in table:
