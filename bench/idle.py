@@ -3,8 +3,8 @@
     uv run python bench/idle.py [--sizes 10 100 1000 10000]
 
 Each call gets two more messages, in the caller's whole list or appended to ``.messages`` of the last result.
-Prints the median and fastest CPU time; exits with 1 if the longest list takes more than ``LIMIT`` or costs more
-than ``GROWTH`` times the shortest.
+Prints the median and fastest CPU time; exits with 1 if the longest list takes more than ``LIMIT`` or
+costs more than ``GROWTH`` times the shortest.
 """
 
 from __future__ import annotations

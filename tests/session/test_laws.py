@@ -3,13 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.budget import region_of
 from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
 from clew.message import Item, Role, Trust
 from clew.providers import CheckScope
 from clew.session import Session
-from clew.session.replay import region_of
 from clew.testing import BAD_SUMMARISERS, bad_summariser
 from tests.session.sessions import RULES, sessions
 from tests.session.talk import RULE, talk

@@ -17,7 +17,7 @@ from clew.budget.cost import (
     undo_price,
 )
 from clew.budget.policy import DEFAULT, EARLY, Limit, Policy, Window, window_for
-from clew.budget.regions import FIXED, Allotment, Region, Slice, allot
+from clew.budget.regions import FIXED, Allotment, Region, Slice, allot, region_of
 from clew.budget.signals import (
     Asked,
     Asker,
@@ -95,6 +95,7 @@ __all__ = [
     "estimate",
     "judge",
     "levels_for",
+    "region_of",
     "requests_to_come",
     "undo_price",
     "window_for",

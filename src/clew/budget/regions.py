@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from clew.budget.policy import DEFAULT, Policy
 from clew.errors import BudgetExceeded, InputError, PinsDoNotFit
+from clew.message import Message, Role
 
 
 class Region(StrEnum):
@@ -156,3 +157,14 @@ def _require_room_for_fixed(window_tokens: int, asked: Mapping[Region, int]) -> 
     # If it would fit without the pins, the pins are what has to change.
     fits_without_pins = needed - asked[Region.PINNED] <= window_tokens
     raise PinsDoNotFit(detail) if fits_without_pins else BudgetExceeded(detail)
+
+
+def region_of(message: Message, *, leads: bool = True) -> Region:
+    """Return the region of the window that a message counts for.
+
+    System messages at the start of the view are the system prompt. Later ones are history, which may be
+    condensed.
+    """
+    if leads and message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return Region.SYSTEM
+    return Region.TOOL_OUTPUTS if any(message.results) else Region.HISTORY

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from clew.budget import FRESH, Fill, Region
+from clew.budget import FRESH, Fill, Region, region_of
 from clew.budget.verdict import Levels, levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
@@ -17,7 +17,6 @@ from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.api import whole
 from clew.providers.shapes import as_text, objects
 from clew.session.history import read_compaction
-from clew.session.replay import region_of
 
 MOST_BLOCKS = 4_000
 """Most messages of a view that are drawn; of a larger view the last ones."""

@@ -15,21 +15,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.budget import DEFAULT, Cache, Compact, Milestone, Move, Policy, Region, Stop, Trigger
-from clew.compaction.decide import Outcome, Writer, decide
-from clew.compaction.ledger_claims import MandatoryContent
-from clew.compaction.plan import Plan
-from clew.compaction.plan.codec import shown_messages
-from clew.compaction.plan.plan import apply
-from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role, fixed_prefix
 from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
-from clew.secrets import mask_message
 from clew.session.conversation import Carry, advance, start
 from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput, carried_by, restore
@@ -43,6 +36,11 @@ from clew.session.summariser import (
     as_model,
 )
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
+
+if TYPE_CHECKING:  # imported at the first compaction: most calls need none of it
+    from clew.compaction.decide import Outcome
+    from clew.compaction.plan import Plan
+    from clew.compaction.task import CompactionTask
 
 KEPT = 32
 """How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
@@ -151,6 +149,7 @@ async def compact_async(  # noqa: PLR0913  # as above
     _warn_without_window(options, messages)
     _check(previous, summariser, summarizer)
     writer = as_async_model(summariser or summarizer)
+    messages = list(messages) if isinstance(messages, list) else messages  # may grow while this waits
     return await answered_async(_compacting(messages, options, previous, writer), writer)
 
 
@@ -183,7 +182,7 @@ def _compacting(
     carry = previous.carry if previous else None
     known = carry.record.codec if carry else None
     wire = wire_named(options.wire) if options.wire else None
-    if not isinstance(messages, Mapping | str | bytes) and isinstance(messages, Iterable):
+    if not isinstance(messages, Mapping | str | bytes | list) and isinstance(messages, Iterable):
         messages = list(messages)  # an iterator can be read only once
     parsed = ParsedInput.of(messages, wire, known if wire is None or (known and known.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
@@ -202,6 +201,8 @@ def _compacting(
         now = _measured(parsed, carry, gauge, options)
     if previous is None and goal.trigger is not Trigger.MANUAL:
         warn_if_forgotten(carry)
+    from clew.compaction.decide import Writer, decide
+
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
     task = _task(carry, counter, gauge, options, goal)
     outcome = yield from decide(task, writer)
@@ -266,6 +267,9 @@ class _Goal(NamedTuple):
 
 
 def _task(carry: Carry, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal) -> CompactionTask:
+    from clew.compaction.ledger_claims import MandatoryContent
+    from clew.compaction.task import CompactionTask
+
     record, view = carry.record, carry.view
     digest = view.digest
     number = int(digest.id[1:]) if digest and digest.id[1:].isdecimal() else 0
@@ -309,11 +313,16 @@ def _goal(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> _
 
 def _shows_secrets(plan: Plan) -> bool:
     """Whether the messages that a plan inserts contain a secret."""
+    from clew.compaction.plan.codec import shown_messages
+    from clew.secrets import mask_message
+
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
 def _masked(task: CompactionTask, carry: Carry) -> CompactionTask:
     """Return the same task with all secrets masked."""
+    from clew.secrets import mask_message
+
     digest = carry.view.digest
     said = {name: mask_message(message) for name, message in carry.record.originals.items()}
     ledger = Ledger()
@@ -328,6 +337,8 @@ def _masked(task: CompactionTask, carry: Carry) -> CompactionTask:
 
 
 def _changed(now: CompactResult, carry: Carry, outcome: Outcome, counter: TokenCounter) -> CompactResult:
+    from clew.compaction.plan.plan import apply
+
     plan, record = outcome.plan, carry.record
     view = carry.view.replaced(apply(plan, carry.view.items), record.codec, counter)
     view.digest = plan.digests[-1] if plan.digests else view.digest

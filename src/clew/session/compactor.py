@@ -99,7 +99,9 @@ class Compactor:
         """Do the same in a thread, so that the event loop is not blocked."""
         import asyncio  # only if it is awaited: importing it loads the network modules
 
-        return await asyncio.to_thread(self._fit, given, options)
+        *key, messages = given or (None,)
+        copied = list(messages) if isinstance(messages, list) else messages  # may grow while this waits
+        return await asyncio.to_thread(self._fit, (*key, copied) if given else (), options)
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return the state of a conversation as JSON, for another process; None if there is none."""

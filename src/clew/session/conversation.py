@@ -15,7 +15,7 @@ from operator import is_
 from threading import RLock
 from typing import Any, NamedTuple
 
-from clew.budget import FRESH, Region, State
+from clew.budget import FRESH, Region, State, region_of
 from clew.compaction.plan import Digest
 from clew.compaction.plan.render import as_told
 from clew.ledger.ledger import Ledger
@@ -23,7 +23,6 @@ from clew.message import Item, Message, Role
 from clew.providers.cache_marks import begins_with, leading, marks_in, place_marks, unmarked
 from clew.providers.frameworks.codec import Codec
 from clew.session.parsed_input import ParsedInput, codec_of, numbered, restore
-from clew.session.replay import region_of
 from clew.tokens import Family, TokenCounter
 
 RECENT = 16
@@ -122,15 +121,12 @@ class Record:
         read = tuple(map(as_told, self.codec.read(self.entries[place], place)))
         return read == tuple(item.message for item in self.items[place])
 
-    def take(self, entries: Sequence[Any], count: int) -> bool:
-        """Hold the caller's current objects, which are equal; return whether any is a different object."""
-        if _are_same(entries, self.entries, count):
-            return False
+    def take(self, entries: Sequence[Any], count: int) -> None:
+        """Hold the caller's current objects, which are equal apart from cache marks."""
         for place in range(count):
             if entries[place] is not self.entries[place]:
                 self.entries[place] = entries[place]
                 self.shapes[place] = _shape(entries[place])
-        return True
 
     def until(self, count: int) -> Record:
         """Return a separate record of the first entries."""
@@ -349,16 +345,14 @@ def _shape(entry: Any) -> tuple[Any, ...]:  # noqa: ANN401  # dictionaries, or o
     return values
 
 
-def _are_same(entries: Sequence[Any], known: Sequence[Any], count: int) -> bool:
-    """Whether the first entries of two lists are the same objects, or at least equal ones.
+def _are_same(entries: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Whether equal lists, of which the first may be longer, hold the same objects.
 
-    Lists are compared by value with a test for identity first, which costs a few nanoseconds per entry. Equal
-    copies are recognised by three samples: a caller who copies an entry copies all of them.
+    Three samples decide: a caller who copies an entry copies all of them. What is kept of an entry that was
+    not sampled is equal to the caller's, and changes to the caller's object show in the next comparison.
     """
-    if count == 0:
-        return True
-    samples = (0, count // 2, count - 1)
-    return all(entries[n] is known[n] for n in samples) and leading(entries, count) == leading(known, count)
+    count = len(known)
+    return all(entries[n] is known[n] for n in {0, count // 2, count - 1}) if count else True
 
 
 class Carry(NamedTuple):
@@ -390,15 +384,15 @@ def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: 
         place = _place(carry, parsed, thorough)
         if place is None:
             return None
-        count, slots, is_whole = place
+        count, slots, is_whole, exact = place
         record, view = _exclusive(carry, entries if is_whole else None, count, slots)
         fresh = entries[count:] if is_whole else entries[slots:]
         if not _same_format(record, fresh):
             return None
-        if is_whole and record.take(entries, count):
-            view.renew(record.entries[:count])
-        if not is_whole:
-            _take_shown(record, view, entries)
+        if not exact:
+            _hold(record, view, entries, count if is_whole else None)
+        elif not is_whole:
+            view.marked = ()
         if view.family != counter.family:
             view.recount(counter)
         _renew_system(record, view, parsed, counter)
@@ -408,8 +402,19 @@ def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: 
         return Carry(record, count + len(fresh), view, len(view.slots), len(view.items))
 
 
-def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> tuple[int, int, bool] | None:
-    """Return how much of a list is known: entries, slots, and whether it is the caller's uncompacted list.
+class _Place(NamedTuple):
+    """How much of a list is known."""
+
+    entries: int
+    slots: int
+    whole: bool
+    """It is the caller's uncompacted list."""
+    exact: bool
+    """The known entries are the same objects as before."""
+
+
+def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> _Place | None:
+    """Return how much of a list is known; None if it is a different list.
 
     A list that was truncated is known up to the cut, unless the digest covers more than that.
     """
@@ -419,18 +424,25 @@ def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> tuple[int, int,
     ):
         return None
     digest_at = _digest_slot(view)
-    whole = begins_with(parsed.entries, record.entries, count)
+    whole, exact = _known_part(parsed.entries, record.entries, count)
     if whole < count:
-        shown = begins_with(parsed.entries, view.shown, slots)
+        shown, exact_shown = _known_part(parsed.entries, view.shown, slots)
         if shown == slots or (view.digest and shown > digest_at):
             kept = _last(view.slots[shown - 1]) + 1
-            return kept, shown, False
+            return _Place(kept, shown, False, exact_shown)
     whole = min(whole, record.changed_at(whole, thorough))
     if whole == count:
-        return count, slots, True
+        return _Place(count, slots, True, exact)
     kept = next((n for n in range(slots) if _last(view.slots[n]) >= whole), slots)
     split = kept < slots and _first(view.slots[kept]) < whole
-    return (whole, kept, True) if whole and not split and kept > digest_at else None
+    return _Place(whole, kept, True, exact=False) if whole and not split and kept > digest_at else None
+
+
+def _known_part(entries: Sequence[Any], known: Sequence[Any], count: int) -> tuple[int, bool]:
+    """Return how many entries are known, and whether all of them are the objects that are known."""
+    if len(entries) >= count and leading(entries, count) == leading(known, count):
+        return count, _are_same(entries, leading(known, count))
+    return begins_with(entries, known, count), False
 
 
 def _digest_slot(view: View) -> int:
@@ -441,11 +453,13 @@ def _digest_slot(view: View) -> int:
     return next(places, -1)
 
 
-def _take_shown(record: Record, view: View, entries: Sequence[Any]) -> None:
-    """Hold the current objects and cache marks of a caller who keeps the compacted list."""
-    view.marked = ()
-    if _are_same(entries, view.shown, len(view.shown)):
+def _hold(record: Record, view: View, entries: Sequence[Any], count: int | None) -> None:
+    """Hold the current objects and cache marks of a caller: of the whole list, or of the compacted one."""
+    if count is not None:
+        record.take(entries, count)
+        view.renew(record.entries[:count])
         return
+    view.marked = ()
     view.shown = list(entries[: len(view.slots)])
     for slot, entry in zip(view.slots, entries, strict=False):
         if isinstance(slot, int):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clew.budget import (
     FRESH,
@@ -26,16 +27,17 @@ from clew.budget import (
     allot,
     choose,
     judge,
+    region_of,
     requests_to_come,
     window_for,
 )
-from clew.compaction.task import Keep
-from clew.log import TOKEN_BUDGET, new_event
-from clew.log.protocol import Event
 from clew.message import Item, JsonObject, Role
-from clew.session.history import Compaction
-from clew.session.replay import region_of
 from clew.tokens import ModelInfo
+
+if TYPE_CHECKING:
+    from clew.compaction.task import Keep
+    from clew.log.protocol import Event
+    from clew.session.history import Compaction
 
 MOST_LEFT = 0.6
 """The share of the usable window up to which a target may be raised; chosen by hand."""
@@ -80,6 +82,8 @@ class Gauge:
     @property
     def keep(self) -> Keep:
         """Return how many recent messages stay verbatim."""
+        from clew.compaction.task import Keep  # needed for a compaction only
+
         return Keep(self.policy.keep_messages, self.policy.keep_tokens or None)
 
     def measure(
@@ -131,6 +135,8 @@ def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
 
 def budget_event(fitted: Fitted, about: JsonObject | None = None) -> Event:
     """Return the TokenBudget event of a request, with the caller's extra fields."""
+    from clew.log import TOKEN_BUDGET, new_event  # of a session only: clew.compact keeps no log
+
     body = fitted.budget.to_json()
     if about:
         body["request"] = about

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import as_told, parted, recovered
 from clew.errors import InputError, UnknownEntry
@@ -36,6 +35,9 @@ from clew.providers.frameworks import foreign_codec
 from clew.providers.frameworks.codec import Codec
 from clew.providers.openai_chat.codec import STRAY
 from clew.providers.shapes import plain
+
+if TYPE_CHECKING:
+    from clew.compaction.ledger_claims import MandatoryContent
 
 _CANDIDATE = re.compile(
     r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"
@@ -120,9 +122,9 @@ class ParsedInput:
         _must_hold_messages(given)
         if isinstance(given, Mapping):
             return _of_body(given, wire, known)
-        entries = given if isinstance(given, list) else list(given)
-        if known is not None and _fits(known, entries):
-            return cls(entries, known)
+        if known is not None and isinstance(given, list) and _fits(known, given):
+            return cls(given, known)  # not copied: of a known list only the new entries are used
+        entries = list(given)
         codec, certain = codec_of(entries, wire)
         return cls(entries, codec, certain)
 
@@ -333,6 +335,8 @@ def restore(ledger: Ledger, digest: Digest) -> None:
 
 def carried_by(digest: Digest, ledger: Ledger) -> MandatoryContent:
     """Return the claims of a digest that a ledger without the covered messages cannot rebuild."""
+    from clew.compaction.ledger_claims import MandatoryContent  # for a compaction only
+
     claims: Sequence[Claim] = [claim for claim in digest.claims if claim.kind in _CARRIED]
     if ledger.goal is not None:
         claims = [claim for claim in claims if claim.kind is not ClaimKind.GOAL]

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from clew.budget import FRESH, Region, State
+from clew.budget import FRESH, Region, State, region_of
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Digest
 from clew.compaction.plan.render import rules_text
@@ -430,17 +430,6 @@ class Replay:
     def in_force(self) -> list[Compaction]:
         """Return the compactions that shape the view, oldest first."""
         return [self.compaction(step.seq) for step in self.view.steps]
-
-
-def region_of(message: Message, *, leads: bool = True) -> Region:
-    """Return the region of the window that a message counts for.
-
-    System messages at the start of the view are the system prompt. Later ones are history, which may be
-    condensed.
-    """
-    if leads and message.role in (Role.SYSTEM, Role.DEVELOPER):
-        return Region.SYSTEM
-    return Region.TOOL_OUTPUTS if any(message.results) else Region.HISTORY
 
 
 def skipped_events(store: Store, ctx: Ctx) -> tuple[LogProblem, ...]:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from clew.budget import DEFAULT, FRESH, Policy, State, TokenBudget
-from clew.compaction.decide import Attempt
-from clew.compaction.plan import Digest, Plan
-from clew.compaction.plan.codec import digest_from_json, digest_to_json
-from clew.compaction.verify import Report
 from clew.errors import ClewError, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
@@ -23,11 +19,18 @@ from clew.rules.rule import Pin
 from clew.session.conversation import Carry, Own, Record, View
 from clew.tokens import TokenCounter
 
+if TYPE_CHECKING:
+    from clew.compaction.decide import Attempt
+    from clew.compaction.plan import Digest, Plan
+    from clew.compaction.verify import Report
+
 VERSION = 1
 
 
 def saved_state(carry: Carry) -> JsonObject:
     """Return the state of a conversation as JSON."""
+    from clew.compaction.plan.codec import digest_to_json  # to save or restore a state only
+
     record, count, view, slots, _ = carry
     held: dict[int, list[Item]] = {}
     for item, slot in zip(view.items, view.slot_of, strict=True):
@@ -61,6 +64,8 @@ def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
 
 def restored(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry | None:
     """Return the restored conversation; None if the list is a different one."""
+    from clew.compaction.plan.codec import digest_from_json  # as above
+
     body: dict[str, Any] = saved
     try:
         count = body["count"]
