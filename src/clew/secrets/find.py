@@ -164,11 +164,16 @@ def _keywords() -> _Keywords:
 
 def _by_keyword(ranked: Sequence[Ranked]) -> dict[str, tuple[Ranked, ...]]:
     """Return the rules of each keyword, including those of shorter keywords that it begins with."""
-    words = dict.fromkeys(word for _, rule in ranked for word in rule.keywords)
-    return {
-        word: tuple(one for one in ranked if any(word.startswith(key) for key in one[1].keywords))
-        for word in words
-    }
+    own: dict[str, list[Ranked]] = {}
+    for one in ranked:
+        for word in one[1].keywords:
+            own.setdefault(word, []).append(one)
+    found: dict[str, tuple[Ranked, ...]] = {}
+    for word in own:
+        starts = (word[:length] for length in range(len(word) + 1))
+        by_rank = {one[0]: one for start in starts for one in own.get(start, ())}
+        found[word] = tuple(by_rank[rank] for rank in sorted(by_rank))
+    return found
 
 
 def _alternation(words: Iterable[str]) -> str:
