@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clew
 from clew.compaction.propose.tail import last_cuts, tail_start, water_level
 from clew.compaction.task import Keep
-from clew.message import Message, cut_points, fixed_prefix
+from clew.message import Message, Role, cut_points, fixed_prefix, said
 from tests.compaction_propose.sessions import COUNTER, items, kinds, session
 from tests.strategies import wild_histories
 
@@ -60,3 +63,20 @@ def test_vessels_filled_to_the_level_hold_no_more_than_the_room(sizes: list[int]
     assert sum(min(size, level) for size in sizes) <= max(room, 0) or not sizes
     if sum(sizes) <= room:
         assert level == max(sizes, default=0)
+
+
+@pytest.mark.parametrize("wanted", [500, 2_000, 4_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_at_least_so_many_last_tokens_stay_verbatim_as_asked(seed, wanted):
+    draw = random.Random(seed)
+    sizes = [draw.choice((20, 80, 400)) for _ in range(120)]
+    steps = [
+        f"step {i}: " + " ".join(f"word{draw.randrange(99)}" for _ in range(n)) for i, n in enumerate(sizes)
+    ]
+    talk = clew.Session.open("s", clew.MemoryStore(), window=60_000, policy=clew.Policy(keep_tokens=wanted))
+    roles = (Role.USER, Role.ASSISTANT)
+    talk.add(*(said(roles[i % 2], text) for i, text in enumerate(steps)))
+    before = dict(talk.view())
+    talk.compact(target_tokens=12_000)
+    kept = itertools.takewhile(lambda item: before.get(item.id) == item.message, reversed(talk.view()))
+    assert sum(talk.counter.count(item.message) for item in kept) >= wanted

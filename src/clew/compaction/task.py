@@ -28,7 +28,9 @@ class Keep:
     messages: int = 8
     """The least number, if they fit at all."""
     tokens: int | None = None
-    """The least tokens of them; by default a share of the room."""
+    """The least tokens of the last messages that stay verbatim, if they fit into the room for recent ones."""
+    room: int | None = None
+    """The least room for recent messages, verbatim or not; by default a share of the room."""
 
 
 AS_USUAL = Keep()

@@ -162,7 +162,7 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
     """Return the cut whose recent messages begin here; None if it does not fit."""
     scene = tries.scene
     span = scene.tokens(scene.first, stop)
-    asked = scene.task.keep.tokens or 0
+    asked = scene.task.keep.room or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
     if (cut := _all_faded(tries)) is not None:
         return cut  # no digest is needed
@@ -225,9 +225,7 @@ class TailFitter:
         fits = sum(scene.faded[stop:]) <= room
         shares = ROOM_SHARES if fits else ROOM_SHARES[-1:]
         for share in shares if room > self._too_small.get((stop, held), 0) else ():
-            given = allotments(
-                scene.whole[stop:], scene.faded[stop:], int(room * share), max(0, scene.unread - stop)
-            )
+            given = self._given(stop, int(room * share))
             if given is None:
                 break
             found = self._faded(stop, given, held)
@@ -238,12 +236,11 @@ class TailFitter:
 
     def _filled(self, stop: int, room: int, held: bool, found: Smaller) -> Smaller:
         """Use the room that excerpts smaller than their estimates left."""
-        whole, faded = self.scene.whole[stop:], self.scene.faded[stop:]
         asked, wanted = room, room * room // max(1, found[1])
         for _ in range(MORE_TRIES):
             if found[1] >= room * WELL_FILLED or not found[0]:
                 break
-            given = allotments(whole, faded, wanted, max(0, self.scene.unread - stop))
+            given = self._given(stop, wanted)
             fuller = self._faded(stop, given, held) if given is not None else found
             if fuller[1] > room:
                 wanted = (asked + wanted) // 2
@@ -253,6 +250,12 @@ class TailFitter:
             else:
                 break
         return found
+
+    def _given(self, stop: int, room: int) -> list[int] | None:
+        """Divide a room among the messages from an index on."""
+        scene = self.scene
+        unread, verbatim = max(0, scene.unread - stop), max(0, scene.verbatim - stop)
+        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim)
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
         """Shrink each recent message to the tokens it is given."""

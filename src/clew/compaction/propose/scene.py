@@ -10,12 +10,14 @@ from functools import cached_property
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.stubs import without_thinking
 from clew.compaction.propose.tail import (
+    MOST_VERBATIM,
     faded_sizes,
+    last_cuts,
     opens_turn,
     tail_room,
     tail_start,
 )
-from clew.compaction.task import CompactionTask, Keep
+from clew.compaction.task import CompactionTask
 from clew.message import Item, Message, Role, fixed_prefix, words
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -87,7 +89,7 @@ class Scene:
 
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
-        keep = Keep(self.task.keep.messages, tokens)
+        keep = replace(self.task.keep, room=tokens)
         return Scene(replace(self.task, keep=keep, sizes=self.sizes_now))
 
     @cached_property
@@ -122,8 +124,15 @@ class Scene:
     def stop(self) -> int:
         """The index of the first recent message, whole or faded."""
         unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
-        room = self.tail_room - min(unread, self.tail_room // 2)  # unanswered messages stay whole
-        return tail_start(self.view, self.faded, room, self.task.keep, self.floor)
+        held = sum(self.whole[self.verbatim :]) - sum(self.faded[self.verbatim :])
+        # Unanswered messages stay whole, and those that were asked for.
+        room = self.tail_room - max(min(unread, self.tail_room // 2), held)
+        stop = tail_start(self.view, self.faded, room, self.task.keep, self.floor)
+        if stop <= self.verbatim:
+            return stop
+        kept = len(self.view) - self.verbatim
+        cuts = last_cuts(self.view, self.faded, self.floor, messages=kept, tokens=0)
+        return max((cut for cut in cuts if cut <= self.verbatim), default=stop)
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -142,6 +151,17 @@ class Scene:
         """The index after the last reply: the model has not read these messages yet."""
         last = (i for i in reversed(range(len(self.view))) if self.view[i].message.role is Role.ASSISTANT)
         return next(last, -1) + 1
+
+    @cached_property
+    def verbatim(self) -> int:
+        """The index from which messages stay verbatim because the caller asked for so many tokens."""
+        wanted, most = self.task.keep.tokens or 0, int(self.tail_room * MOST_VERBATIM)
+        first = len(self.view)
+        held = 0
+        while first > self.floor and held < wanted and held + self.whole[first - 1] <= most:
+            first -= 1
+            held += self.whole[first]
+        return first
 
     @cached_property
     def tail_room(self) -> int:

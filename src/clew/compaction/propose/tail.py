@@ -32,6 +32,8 @@ KEPT_SHARE = (0.75, 0.6)
 """Share of the room for recent messages, including faded ones; the rest is for the digest."""
 REACH_SHARE = (0.75, 0.5)
 """Share of that which recent messages may take when all are faded; it limits how far back they reach."""
+MOST_VERBATIM = 0.9
+"""Share of the room for recent messages that those kept verbatim may take; chosen by hand."""
 LEAST_SHOWN = 60
 """Tokens below which an excerpt of a message says too little to keep it."""
 
@@ -57,7 +59,8 @@ def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep:
 
 def tail_room(room: int, keep: Keep) -> int:
     """Return the tokens for recent messages."""
-    return max(int(room * between(KEPT_SHARE, room)), min(keep.tokens or 0, room))
+    wanted = max(int((keep.tokens or 0) / MOST_VERBATIM), keep.room or 0)
+    return max(int(room * between(KEPT_SHARE, room)), min(wanted, room))
 
 
 def between(shares: tuple[float, float], room: float) -> float:
@@ -168,15 +171,23 @@ def faded_sizes(
     return whole, faded
 
 
-def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
+def allotments(
+    sizes: Sequence[int], faded: Sequence[int], room: int, unread: int, verbatim: int | None = None
+) -> list[int] | None:
     """Divide a room among recent messages; return None if it is too small for a line or two of each.
 
-    Messages that the model has not answered come first (``unread`` is the index of the first one), then
-    small ones, then large ones, newest first. So a giant does not take the room of many small results.
+    Those from the index ``verbatim`` on stay whole. Messages that the model has not answered come next
+    (``unread`` is the index of the first one), then small ones, then large ones, newest first. So a giant
+    does not take the room of many small results.
     """
-    given = _floors(sizes, faded, room, unread)
+    first = len(sizes) if verbatim is None else verbatim
+    whole = list(sizes[first:])
+    given = _floors(sizes[:first], faded[:first], room - sum(whole), min(unread, first))
+    if given is None and whole:
+        return allotments(sizes, faded, room, unread)
     if given is None:
         return None
+    given += whole
     left = total = room - sum(given)
     for share, whole_only in ((SMALL_SHARE, True), (LARGEST_SHARE, False), (1.0, False)):
         for i in reversed(range(len(sizes))):
