@@ -40,6 +40,11 @@ def test_a_secret_does_not_survive_in_any_surroundings(sample: Sample, frame: st
     assert f"[secret:{sample.rule}:" in masked.text
 
 
+@pytest.mark.parametrize("text", ["password: Tr0ub4dor&3", "db_password: aB3&x9!k\nuser: bob"])
+def test_a_password_after_a_colon_may_contain_an_ampersand(text: str) -> None:
+    assert "&" not in mask(text, KEY).text
+
+
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_no_secret_of_any_kind_survives(seed: int) -> None:
     planted = list(samples(seed))

@@ -83,11 +83,11 @@ def test_a_summariser_that_is_awaited_is_not_taken_for_one_that_is_not(session):
         session.compact(target_tokens=4_000)
 
 
-def test_a_digest_that_is_added_is_machine_text_and_makes_no_rules(session, store):
+def test_a_digest_that_is_added_is_machine_text_and_passes_on_its_rules_only(session, store):
     session.compact(target_tokens=4_000)
     other = Session.open("other", store)
     other.add(session.view()[1].message, {"role": "user", "content": session.view()[1].message.text})
-    assert other.ledger.pins.active == ()
+    assert [pin.quote for pin in other.pins] == [pin.quote for pin in session.pins] == [RULE]
     assert {item.message.origin for item in other.view()} == {Origin.SUMMARY}
 
 

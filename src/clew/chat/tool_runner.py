@@ -14,6 +14,7 @@ from clew.errors import ClewError
 from clew.memory.tools import Consent, Tool, ToolAnswer, WriteRequest
 from clew.memory.tools.tool import ToolContext, read_arguments
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
+from clew.secrets import mask, mask_json
 from clew.session import Session
 
 
@@ -90,10 +91,11 @@ class ToolRunner:
         planning = not self.session.ledger.artifacts.changed
         try:
             for call in calls:
-                yield ToolStarted(call.call_id, call.name, call.input or {})
+                yield ToolStarted(call.call_id, call.name, mask_json(call.input or {}))
                 answer = yield from self._run(call, signals)
                 done.append(_result(call, answer))
-                yield ToolFinished(call.call_id, call.name, answer.text, answer.trust, answer.is_error)
+                shown = mask(answer.text).text  # a screen and its recording show no secret either
+                yield ToolFinished(call.call_id, call.name, shown, answer.trust, answer.is_error)
         except KeyboardInterrupt:
             self._keep(done, calls[len(done) :], NOT_RUN)
             yield TurnStopped()

@@ -29,6 +29,7 @@ from clew.transcripts.transcript import ToolCompaction, tool_compactions
 
 TOOL_LABEL = 4
 DETAIL = 9
+SHOWN_HASH = len("sha256:") + 16
 
 
 def trace_tool(session: Transcript, args: argparse.Namespace, term: Terminal) -> int:
@@ -223,6 +224,11 @@ def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
     freed = ", ".join(f"{rung.rung.value} {rung.tokens:,}" for rung in one.plan.freed)
     yield "freed", f"{freed} (in {count(len(one.plan.operations), 'operation')})"
     yield "written", author(Outcome(one.plan, one.report, one.attempts, one.usage, one.calls))
+    if one.digest:
+        prompt = f", prompt {one.digest.prompt_version}" if one.digest.prompt_version else ""
+        yield "checksum", f"{one.digest.checksum[:SHOWN_HASH]}… of its messages (whole: --json){prompt}"
+    if one.tools:
+        yield "tools", ", ".join(one.tools)
     for attempt in one.attempts:
         for miss in attempt.misses[:3]:
             yield "", f"{attempt.author} {attempt.outcome}: {miss}"
@@ -265,6 +271,10 @@ def _to_json(past: PastCompaction) -> JsonObject:
         "digest": one.digest.id if one.digest else None,
         "covers": spans(one.digest.covers) if one.digest else None,
         "author": one.digest.author if one.digest else None,
+        "checksum": one.digest.checksum if one.digest else None,
+        "prompt_version": one.digest.prompt_version if one.digest else None,
+        "tools": [*one.tools],
+        "lost": to_json(one.report.lost),
         "attempts": to_json(one.attempts),
         "usage": {"calls": one.calls, **asdict(one.usage)},
     }

@@ -160,7 +160,7 @@ def _commit(replay: Replay, outcome: Outcome, task: CompactionTask) -> Compactio
             raise StalePlan("another process compacted or undid a compaction meanwhile")
         apply(plan, replay.items)  # raises if the plan no longer matches the view
         state = replay.state.ended(task.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
-        return [compaction_event(outcome, replay.refs, state, task.focus)]
+        return [compaction_event(outcome, replay.items, replay.refs, state, task.focus)]
 
     seq = replay.append(event)
     return replay.compaction(seq)

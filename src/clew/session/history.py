@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -14,7 +15,7 @@ from clew.compaction.verify import Report
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
 from clew.log.protocol import Event, StoredEvent
-from clew.message import Json, JsonObject, Usage
+from clew.message import Item, Json, JsonObject, Usage
 from clew.message.shape import check_fields
 from clew.secrets import mask, mask_json
 
@@ -34,6 +35,8 @@ class Compaction:
     focus: str | None = None
     number: int = 0
     """Its number in the session, counted from 1; set only if there is no digest, whose id has the number."""
+    tools: tuple[str, ...] = ()
+    """The tools whose calls or results it changed, most used first; empty in logs of earlier versions."""
 
     @property
     def name(self) -> str:
@@ -47,7 +50,7 @@ class Compaction:
 
 
 def compaction_event(
-    outcome: Outcome, refs: Mapping[str, Ref], state: State, focus: str | None = None
+    outcome: Outcome, view: Sequence[Item], refs: Mapping[str, Ref], state: State, focus: str | None = None
 ) -> Event:
     """Return the event of a compaction; ``refs`` are the log positions of the view's messages."""
     shown = shown_messages(outcome.plan)
@@ -61,9 +64,22 @@ def compaction_event(
         "usage": asdict(outcome.usage),
         "calls": outcome.calls,
         "focus": focus,
+        "tools": [*_tools(outcome.plan, view)],
         "state": mask_json(state.to_json()),
     }
     return new_event(COMPACTION.name, body, COMPACTION.version)
+
+
+def _tools(plan: Plan, view: Sequence[Item]) -> list[str]:
+    """Return the tools whose calls or results a plan changes, most used first."""
+    changed: set[str] = set()
+    for operation in plan.operations:
+        changed.update((operation.id,) if isinstance(operation, Shrink) else operation.ids)
+    names = {call.call_id: call.name for item in view for call in item.message.calls}
+    messages = [item.message for item in view if item.id in changed]
+    used = {call.call_id for message in messages for call in message.calls}
+    used.update(result.call_id for message in messages for result in message.results)
+    return [name for name, _ in Counter(names[one] for one in used if one in names).most_common()]
 
 
 def refusal_event(reason: str, trigger: str, state: State) -> Event:
@@ -106,6 +122,7 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 Usage(**body["usage"]),
                 body["calls"],
                 body["focus"],
+                tools=tuple(body.get("tools", ())),
             )
         )
     except (KeyError, TypeError) as cause:

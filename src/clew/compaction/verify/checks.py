@@ -95,6 +95,7 @@ def _report_lines(report: Report) -> Iterator[str]:
         yield f"{sign} {check.name:<11} {check.what}"
         yield from (f"    {line}" for line in _listed(map(_finding, found), len(found)))
     yield from _kept_lines(report.kept)
+    yield from _lost_lines(report, "not in the new view")
 
 
 def _verdict(report: Report) -> str:
@@ -127,16 +128,21 @@ def _preview_lines(report: Report) -> Iterator[str]:
     yield f"The view would change: {_sizes(report)}."
     yield "Nothing leaves the log. Of what the model sees now:"
     yield from (f"  {line}" for line in _kept_lines(report.kept))
-    for matter in LossKind:
-        lost = [one for one in report.lost if one.matter is matter]
-        total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
-        if lost:
-            yield f"{_PLURAL[matter].capitalize()} that would go:"
-            yield from (f"  {line}" for line in _listed(map(_lost, lost), total))
+    yield from _lost_lines(report, "that would go")
     against = [finding for finding in report.findings if finding.level is not Level.NOTE]
     if against:
         yield "This plan would be refused:"
         yield from (f"  {line}" for line in _listed(map(_finding, against), len(against)))
+
+
+def _lost_lines(report: Report, how: str) -> Iterator[str]:
+    """Yield the names of what is lost, by sort."""
+    for matter in LossKind:
+        lost = [one for one in report.lost if one.matter is matter]
+        total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
+        if lost:
+            yield f"{_PLURAL[matter].capitalize()} {how}:"
+            yield from (f"  {line}" for line in _listed(map(_lost, lost), total))
 
 
 def _lost(lost: Lost) -> str:

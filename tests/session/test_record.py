@@ -1,0 +1,54 @@
+"""The record of a compaction: what it covered, with which tools, and by name what left the view."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from clew.cli import main
+from clew.compaction.verify import render_report
+from clew.session import Session
+from tests.session.talk import talk
+
+
+@pytest.fixture
+def compacted(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
+    with Session.open("s", window=32_000) as session:
+        session.add(*talk(12))
+        session.compact(target_tokens=1_200)
+        yield session
+
+
+def trace(capsys, *more):
+    assert main(["trace", "s", *more]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_event_names_the_tools_and_another_process_reads_them(compacted):
+    assert compacted.trace()[-1].tools == ("read_file",)
+    with Session.open("s") as again:
+        assert again.trace()[-1].tools == ("read_file",)
+
+
+def test_trace_prints_checksum_tools_and_losses(compacted, capsys):
+    made = compacted.trace()[-1]
+    told = trace(capsys)
+    assert made.digest.checksum[:20] in told
+    assert "read_file" in told
+    (row,) = json.loads(trace(capsys, "--json"))["compactions"]
+    assert (row["checksum"], row["prompt_version"], row["tools"]) == (
+        made.digest.checksum,
+        None,
+        ["read_file"],
+    )
+    assert [one["text"] for one in row["lost"]] == [one.text for one in made.report.lost] != []
+
+
+def test_the_report_names_what_left(compacted, capsys):
+    lost = compacted.trace()[-1].report.lost
+    told = trace(capsys, "--report", "d1")
+    assert "Exact values not in the new view:" in told
+    assert lost[0].text in told
+    assert told.strip() == render_report(compacted.trace()[-1].report).strip()
