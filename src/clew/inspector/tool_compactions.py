@@ -23,6 +23,8 @@ MOST_COUNTED = 20_000
 MOST_SEARCHED = 60
 """Messages at the start of a session that are searched for the user's first words."""
 _LINE = re.compile(r"\S[^\n]*")
+_LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
+"""Tags that a harness puts around a task; they are not part of its title."""
 
 
 def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
@@ -143,7 +145,7 @@ def _messages(handle: OpenSession) -> Iterator[tuple[StoredEvent, Message]]:
 def _first_words(handle: OpenSession) -> str:
     for number, (_, message) in enumerate(_messages(handle)):
         if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
-            return excerpt(message.text, 120)
+            return excerpt(_LEADING_TAGS.sub("", message.text), 120)
         if number >= MOST_SEARCHED:
             break
     return ""
