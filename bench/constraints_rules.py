@@ -4,7 +4,8 @@
 
 ``tests/rules/rules.jsonl`` holds the labels without the text: the split, the repository and the hash of the
 sentence. FOLDER holds the session files of these repositories, one folder each, named owner+name (SpecStory
-pages, aider histories, Claude Code logs). Prints precision and recall for each split and repository.
+pages, aider histories, Claude Code logs). Prints precision and recall for each split and repository, labelled
+sentences that the files no longer hold, pins without a label, and the time of the search.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from constraints import user_texts, wilson
+from constraints import wilson
 
-from clew.message import Role, said
+from clew.errors import InputError
+from clew.message import Origin, Role, Text, said
 from clew.rules import find
 from clew.rules.sentences import sentences
+from clew.transcripts import load, open_source
 
 LABELS = Path(__file__).parents[1] / "tests" / "rules" / "rules.jsonl"
 RIGHT = ("standing", "temporary")
@@ -28,6 +33,26 @@ LONGEST = 60_000
 
 def key(sentence: str) -> str:
     return hashlib.sha256(" ".join(sentence.lower().split()).encode()).hexdigest()[:12]
+
+
+def texts_of(folder: Path) -> list[str]:
+    """Return the different texts that users wrote in the session files of a folder; long ones are pastes."""
+    found: dict[str, None] = {}
+    for file in sorted(path for path in folder.iterdir() if path.is_file()):
+        try:
+            sessions = load(open_source(file))
+        except InputError:
+            continue
+        spoken = (
+            part.text
+            for session in sessions
+            for entry in session.entries
+            if entry.message.role is Role.USER and entry.message.origin is Origin.SPOKEN
+            for part in entry.message.parts
+            if isinstance(part, Text) and len(part.text) <= LONGEST
+        )
+        found.update(dict.fromkeys(spoken))
+    return list(found)
 
 
 def main() -> None:
@@ -39,13 +64,23 @@ def main() -> None:
     labels = {(row["source"], row["sentence"]): row for row in rows}
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seen: set[tuple[str, str]] = set()
-    for folder in sorted(path for path in given.folder.iterdir() if path.is_dir()):
-        source = folder.name.replace("+", "/", 1)
-        for text in {text for file in folder.iterdir() for text in user_texts(file) if len(text) <= LONGEST}:
-            pinned = {key(found.quote): found.quote for found in find(said(Role.USER, text))}
+    unlabelled: set[tuple[str, str]] = set()
+    characters, seconds = 0, 0.0
+    for source in sorted({row["source"] for row in rows}):
+        folder = given.folder / source.replace("/", "+", 1)
+        if not folder.is_dir():
+            print(f"{source}: no such folder", file=sys.stderr)
+            continue
+        for text in texts_of(folder):
+            began = time.process_time()
+            rules = find(said(Role.USER, text))
+            seconds, characters = seconds + time.process_time() - began, characters + len(text)
+            pinned = {key(found.quote): found.quote for found in rules}
             spoken = {key(sentence.text): sentence.text for sentence in sentences(text)}
             for name, words in {**spoken, **pinned}.items():
                 row = labels.get((source, name))
+                if row is None and name in pinned:
+                    unlabelled.add((source, name))
                 if row is None or (source, name) in seen or row["label"] == "unsure":
                     continue
                 seen.add((source, name))
@@ -59,6 +94,9 @@ def main() -> None:
         precision = wilson(count["tp"], count["tp"] + count["fp"])
         recall = wilson(count["tp"], count["tp"] + count["fn"])
         print(f"| {group} | {sum(count.values())} | {precision} | {recall} |")
+    lost = sum(row["label"] != "unsure" for row in rows) - len(seen)
+    print(f"{lost} labelled sentences not found in the files, {len(unlabelled)} pins without a label")
+    print(f"{characters:,} characters searched in {seconds:.1f} s")
 
 
 if __name__ == "__main__":

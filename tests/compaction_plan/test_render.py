@@ -7,12 +7,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.plan.digest import ORDER
 from clew.compaction.plan.render import NOTE, digest_message, parse_digest, render_digest
 from clew.message import Cite, Origin, Trust
 
-PIN = Pin("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
+PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
 CLAIMS = (
     Claim("d1.1", ClaimKind.GOAL, "Refactor billing.", (Cite("m1"),), Trust.USER),
     Claim("d1.2", ClaimKind.FACT, "class Invoice:\n    total: int", (Cite("m4"),), Trust.UNTRUSTED),
@@ -73,7 +73,7 @@ anything = st.text(max_size=60) | st.sampled_from(
     ]
 )
 pins = st.builds(
-    Pin,
+    RuleQuote,
     st.just("p"),
     anything,
     st.builds(Cite, names),
@@ -91,7 +91,9 @@ claims = st.builds(
 
 @settings(max_examples=1000)
 @given(st.lists(pins, max_size=3), st.lists(claims, max_size=6))
-def test_what_was_meant_can_be_read_back_whatever_it_says(given_pins: list[Pin], given_claims: list[Claim]):
+def test_what_was_meant_can_be_read_back_whatever_it_says(
+    given_pins: list[RuleQuote], given_claims: list[Claim]
+):
     digest = Digest("d7", 2, ("m1",), "sha256:00", tuple(given_claims), tuple(given_pins), author="a model")
     shown = parse_digest(f"before\n{render_digest(digest)}\nafter")
     assert shown is not None

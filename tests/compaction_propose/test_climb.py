@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.compaction.ledger_claims import MandatoryContent
-from clew.compaction.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
+from clew.compaction.plan import ClaimKind, Condense, Freed, Plan, RuleQuote, Rung, Shrink
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
 from clew.compaction.task import Keep
@@ -14,7 +14,7 @@ from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from tests.compaction_propose.sessions import LONG, Living, items, situation, spoken, step, tokens_of
 
-PIN = Pin("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
+PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
 
 
 def turns(count: int, output: str = "line of output with src/app/main.py and value_one\n" * 30) -> list[Item]:
@@ -105,7 +105,7 @@ def test_every_claim_quotes_its_source():
 def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
     digest = condensed(propose(situation(turns(30), 2_000, MandatoryContent((PIN,))))).digest
     assert digest.pins == (PIN,)
-    many = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
+    many = tuple(RuleQuote(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
     with pytest.raises(PinsDoNotFit, match="or ask for more tokens"):
         propose(situation(turns(30), 2_000, MandatoryContent(many)))
     with pytest.raises(PinsDoNotFit, match="or use a model with a larger window"):
@@ -169,7 +169,9 @@ def test_recent_messages_that_are_too_large_are_what_is_to_be_made_smaller(trigg
 
 def test_where_rules_take_most_of_the_room_it_is_they_that_should_be_fewer():
     picture = Item("m999", Message(Role.USER, (Media("image", url="https://x/1.png"),)))
-    rules = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 40, Cite("m2"), Trust.USER) for n in range(30))
+    rules = tuple(
+        RuleQuote(f"p{n}", f"rule {n}: " + "never " * 40, Cite("m2"), Trust.USER) for n in range(30)
+    )
     with pytest.raises(BudgetExceeded, match=r"and rules and open work .*: no pin is dropped silently"):
         propose(situation([*turns(30), picture], 3_000, MandatoryContent(rules), trigger="pressure"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clew.compaction.ledger_claims import MandatoryContent
-from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.plan.render import digest_message
 from clew.compaction.propose.brief import Outline
 from clew.compaction.propose.summary import LIMITS, Limits
@@ -59,7 +59,7 @@ MESSAGES = [
     said(Role.ASSISTANT, "Next I will mend test_total in tests/test_invoice.py."),
 ]
 SPAN = [Item(f"m{i}", message) for i, message in enumerate(MESSAGES, start=1)]
-PIN = Pin("p1", "Never modify files under legacy/.", Cite("m1", 0, 41, 74), Trust.USER)
+PIN = RuleQuote("p1", "Never modify files under legacy/.", Cite("m1", 0, 41, 74), Trust.USER)
 GOAL = Claim(
     "", ClaimKind.GOAL, "Refactor src/billing/invoice.py, please.", (Cite("m1", 0, 0, 40),), Trust.USER
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clew.compaction.ledger_claims import LedgerEntry, MandatoryContent
-from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Operation, Pin, Plan
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Operation, Plan, RuleQuote
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.task import CompactionTask
@@ -58,10 +58,12 @@ def place(name: str, quote: str, part: int = 0) -> Cite:
     return Cite(name, part, start, start + len(quote))
 
 
-LEGACY = Pin(
+LEGACY = RuleQuote(
     "p1", "Never modify files under legacy/.", place("m2", "Never modify files under legacy/."), Trust.USER
 )
-STABLE = Pin("p2", "Keep the public API stable.", place("m6", "Keep the public API stable."), Trust.USER)
+STABLE = RuleQuote(
+    "p2", "Keep the public API stable.", place("m6", "Keep the public API stable."), Trust.USER
+)
 FAILING = LedgerEntry(
     "f1", "tests/test_invoice.py::test_total", place("m8", "tests/test_invoice.py::test_total")
 )
@@ -72,7 +74,7 @@ CHOICE = LedgerEntry("c1", "I chose Decimal over float", place("m5", "I chose De
 class GivenTask(CompactionTask):
     """A task whose mandatory content is given rather than read from a ledger."""
 
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[RuleQuote, ...] = ()
     loops: tuple[LedgerEntry, ...] = ()
     decisions: tuple[LedgerEntry, ...] = ()
     ledger_claims: tuple[Claim, ...] = ()
@@ -113,7 +115,7 @@ HONEST = (
 )
 
 
-def digest(*claims: Claim, pins: tuple[Pin, ...] = (LEGACY, STABLE)) -> Digest:
+def digest(*claims: Claim, pins: tuple[RuleQuote, ...] = (LEGACY, STABLE)) -> Digest:
     """Return the digest of the covered messages with these claims, numbered."""
     numbered = tuple(one._replace(id=f"d1.{i}") for i, one in enumerate(claims, start=1))
     span = [item for item in VIEW if item.id in COVERED]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clew.compaction.plan import ClaimKind, Pin
+from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.plan.render import render_digest
 from clew.compaction.verify import Level, verify
 from clew.message import Cite, Trust
@@ -52,26 +52,26 @@ def test_rewording_a_rule_is_caught():
 @pytest.mark.parametrize(
     "pin",
     [
-        Pin("p9", "You may push to main.", Cite("m2"), Trust.USER),
+        RuleQuote("p9", "You may push to main.", Cite("m2"), Trust.USER),
         replace(LEGACY, trust=Trust.SYSTEM),
         replace(LEGACY, source=Cite("m6")),
     ],
     ids=["made up", "label raised", "other source"],
 )
-def test_a_rule_that_the_ledger_does_not_have_is_caught(pin: Pin):
+def test_a_rule_that_the_ledger_does_not_have_is_caught(pin: RuleQuote):
     report = verify(plan_of(digest(*HONEST, pins=(LEGACY, STABLE, pin))), EVIDENCE)
     assert told(report) == [("pins", "repair", pin.id)]
 
 
 def test_a_rule_from_a_tool_refuses_whatever_the_digest_says():
-    planted = Pin("p3", INJECTED, Cite("m4"), Trust.UNTRUSTED)
+    planted = RuleQuote("p3", INJECTED, Cite("m4"), Trust.UNTRUSTED)
     evidence = replace(EVIDENCE, pins=(LEGACY, STABLE, planted))
     report = verify(plan_of(digest(*HONEST, pins=evidence.pins)), evidence)
     assert told(report) == [("pins", "refuse", "p3")]
 
 
 def test_a_rule_still_visible_in_a_recent_turn_need_not_be_repeated():
-    pin = Pin("p3", "Go on.", Cite("m10", 0, 0, 6), Trust.USER)
+    pin = RuleQuote("p3", "Go on.", Cite("m10", 0, 0, 6), Trust.USER)
     assert verify(plan_of(digest(*HONEST)), replace(EVIDENCE, pins=(LEGACY, STABLE, pin))).accepted
 
 

@@ -7,12 +7,12 @@ from time import process_time
 
 import pytest
 
-from clew.compaction.plan import ClaimKind, Pin
+from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.verify import verify
 from clew.message import Cite, Role, Trust, said
 from tests.compaction_verify.scene import EVIDENCE, HONEST, VIEW, claim, digest, plan_of, told
 
-NO_MAIN = Pin("p1", "Never delete legacy/ and never push to main.", Cite("m5", 0), Trust.USER)
+NO_MAIN = RuleQuote("p1", "Never delete legacy/ and never push to main.", Cite("m5", 0), Trust.USER)
 LOOKED = "I looked at the README and found the tests in tests/test_app.py failing with 3 failures."
 REFUSED = "I will not force push to main. We must not drop the users table. The port is 8080, as it was."
 

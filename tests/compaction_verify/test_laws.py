@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.compaction.ledger_claims import LedgerEntry
-from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Pin, Plan, Shrink
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan, RuleQuote, Shrink
 from clew.compaction.verify import Report, preview, render_report, repair, verify
 from clew.compaction.verify.survival import HOLDS_LOOPS
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
@@ -37,7 +37,7 @@ claims = st.builds(
     st.sampled_from(Trust),
     st.booleans(),
 )
-pins = st.builds(Pin, st.sampled_from(["p1", "p2"]), texts, cites, st.sampled_from(Trust))
+pins = st.builds(RuleQuote, st.sampled_from(["p1", "p2"]), texts, cites, st.sampled_from(Trust))
 digests = st.builds(
     Digest,
     st.sampled_from(["d1", "m1", ""]),

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from pathlib import Path
 
-from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.plan.handoff import handoff_of, render_handoff
 from clew.compaction.plan.render import render_digest
 from clew.log import export_session, message_event
@@ -158,7 +158,7 @@ def opencode() -> bytes:
 
 def digest() -> Digest:
     claim = Claim("d1.1", ClaimKind.FACT, "the port is 8080", (Cite("m2"),), Trust.UNTRUSTED)
-    pin = Pin("p1", "Never touch legacy/.", Cite("m1"), Trust.USER)
+    pin = RuleQuote("p1", "Never touch legacy/.", Cite("m1"), Trust.USER)
     return Digest("d1", 1, ("m1", "m2"), "abc", (claim,), (pin,))
 
 

@@ -40,6 +40,11 @@ STANDING = (
     "only edit index.html",
     "The API keys should never be logged.",
     "Nicht pushen, solange ich nichts gesagt habe.",
+    "Never push.",
+    "Weekends never count as working days.",
+    "In future please use tabs.",
+    "Show me the diff first.",
+    "please use the british spelling :)",
 )
 NOT_STANDING = (
     ("Generate an overview, ideally with mermaid diagrams", "a wish about the product"),
@@ -63,6 +68,16 @@ NOT_STANDING = (
     ("Let me know if you have any questions before getting started.", "courtesy"),
     ("it's great as is!", "an opinion"),
     ("check that coverage is good so we don't break things", "a purpose"),
+    ("in the future, I'd like to add authentication", "a plan"),
+    ("I'd like the tests to run on every commit eventually", "a plan"),
+    ("IMPORTANT: NO MATTER WHAT", "a fragment"),
+    ("verify the exact line in your report).", "the end of a longer sentence"),
+    ("and 1 row per column.", "a fragment"),
+    ("yes please, match the existing test style", "an answer to a choice"),
+    ("Focus on files in cmd/server/", "the step at hand"),
+    ("don't show bookings of guests that have left", "what the product does"),
+    ("record the pass count as your baseline", "a task"),
+    ("tell me about the alternatives first", "a request"),
 )
 
 
@@ -91,6 +106,17 @@ def test_every_bullet_of_a_list_of_rules_is_pinned():
     rules = "- never push\n- British spelling in all docs\n- ask before you add a dependency"
     text = f"Rules:\n{rules}\n\nNow fix the bug."
     assert len(find(said(Role.USER, text))) == 3
+
+
+def test_an_item_of_a_list_of_rules_that_tolerates_something_is_not_pinned():
+    text = "Rules:\n- never push\n- a `let` statement is fine if it is short"
+    assert [one.quote for one in find(said(Role.USER, text))] == ["never push"]
+
+
+def test_a_lead_that_mentions_a_ban_in_passing_announces_no_rules():
+    lead = "The smallest change to reduce flakiness and avoid more of the timeouts that we saw last week:"
+    found = find(said(Role.USER, f"{lead}\n- Use the timeout budget of the function"))
+    assert all("budget" not in one.quote for one in found)
 
 
 def test_what_the_system_lays_down_is_standing():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from clew.compaction.plan import Claim, ClaimKind, Digest, Pin, Topic
+from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote, Topic
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
@@ -52,7 +52,7 @@ class LedgerEntry:
 class MandatoryContent:
     """What must survive a compaction, as the ledger has it."""
 
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[RuleQuote, ...] = ()
     """The active rules."""
     claims: tuple[Claim, ...] = ()
     """What a digest should say, most important first. These need no grounding, because code made them."""
@@ -99,10 +99,10 @@ def _leaves(claim: Claim, gone: set[str]) -> bool:
     return any(cite.message in gone for cite in claim.sources)
 
 
-def _pins(ledger: Ledger) -> Iterator[Pin]:
+def _pins(ledger: Ledger) -> Iterator[RuleQuote]:
     # System rules too: those in the prompt are never pinned, but later system messages may leave the view.
     for pin in ledger.pins.active:
-        yield Pin(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
+        yield RuleQuote(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
 
 
 def _goal(ledger: Ledger) -> Iterator[Claim]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from clew.budget import Trigger
 from clew.compaction.ledger_claims import MandatoryContent, mandatory_content
-from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers import Wire
@@ -87,7 +87,9 @@ class CompactionTask:
         """Whether some rules were found in the session rather than set by hand."""
         return bool(_found_rules(self.ledger))
 
-    def _collapsed(self, pins: Sequence[Pin], room: int) -> tuple[tuple[Pin, ...], list[Pin]]:
+    def _collapsed(
+        self, pins: Sequence[RuleQuote], room: int
+    ) -> tuple[tuple[RuleQuote, ...], list[RuleQuote]]:
         """Return the rules that are shown, and those for which there is no room."""
         by_id = {pin.id: pin for pin in pins}
         gone: set[str] = set()
@@ -112,7 +114,7 @@ def _found_rules(ledger: Ledger) -> list[str]:
     return [found[place].id for place in sorted(rank, key=lambda place: -rank[place])]
 
 
-def _line_for(rules: Sequence[Pin]) -> list[Claim]:
+def _line_for(rules: Sequence[RuleQuote]) -> list[Claim]:
     """Return the line that replaces rules there is no room for, with the turns to read them in."""
     if not rules:
         return []

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from clew.budget import Cache
 from clew.budget.cost import undo_price
-from clew.compaction.plan import Claim, Pin
+from clew.compaction.plan import Claim, RuleQuote
 from clew.compaction.plan.digest import spans
 from clew.compaction.verify import Report
 from clew.compaction.verify.checks import CHECKS
@@ -120,7 +120,7 @@ def whole(handle: OpenSession, name: str) -> JsonObject:
     }
 
 
-def _rule(pin: Pin) -> JsonObject:
+def _rule(pin: RuleQuote) -> JsonObject:
     return {"id": pin.id, "quote": pin.quote, "source": pin.source.message, "trust": pin.trust.label}
 
 

@@ -32,6 +32,10 @@ _CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban
 _FEWEST_WORDS = 2
 """Words a rule needs to be understood alone, not counting pronouns."""
 _SHORTEST_PLURAL = 3
+_AT_EDGE = 16
+"""Characters from the start or the end of a lead within which a verb announces its list. Chosen by hand."""
+_MARKER = 4
+"""Characters of the marker of a list item: "12) "."""
 _FRAGMENT = 3
 """Words of a fragment like "just the analysis", which says nothing alone."""
 _PLAIN_WORDS = 18
@@ -81,16 +85,27 @@ def _placed(sentence: Sentence, seen: Evidence, fired: set[str]) -> str:
         return "it holds for the next answer"
     if fired & {"rule_lead", "ban_lead", "rule_heading"}:
         over = sentence.lead or sentence.heading
-        if seen.language != ENGLISH or _says("rule_lead", over):
+        if seen.language != ENGLISH or (_announces_rules(over) and not _says("tolerates", text)):
             return "it is listed as a rule"
     if "briefing" in fired and _says("opens_ban", text) and not text.lower().startswith("no"):
         return "it is part of the instructions for the agent"
     return ""
 
 
+def _announces_rules(over: str) -> bool:
+    """Return True if a lead or heading announces rules: a noun does, "avoid" only at its start or its end."""
+    for match in _pattern("rule_lead").finditer(over):
+        is_noun = match[0].lower().split()[0] not in known_words("force", "lead_verbs")
+        if is_noun or match.start() < _AT_EDGE or len(over) - match.end() < _AT_EDGE:
+            return True
+    return False
+
+
 def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> Judged:
     text = sentence.text
     lasts = _pattern("strong").search(text)
+    if lasts and not re.search(r"\w", _pattern("notice").sub("", text.replace(lasts[0], ""))):
+        return Judged(Force.REQUEST, "it cannot be read alone")
     if why := _passing(text, words, fired):
         return Judged(Force.REQUEST, why)
     if _says("consent", text) and not _says("no_consent", text):
@@ -117,6 +132,12 @@ def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
     return "it is for the end of this task" if _says("done", text) else ""
 
 
+def _closes_more(text: str) -> bool:
+    """Return True for the end of a longer sentence: "verify it in your report).", not "a) …", not "… :)"."""
+    body = _pattern("smiley").sub("", text[_MARKER:])
+    return body.count(")") > text.count("(") and body.rstrip(" .;,").endswith(")")
+
+
 def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed: bool, led: bool) -> str:
     """Return what makes a sentence a standing rule; empty if nothing does."""
     bare = (
@@ -128,6 +149,8 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
         and (why := _restrains(text, lasting=lasts is not None))
     ):
         return why
+    if _says("plans", text):
+        return ""
     if _says("each", text):
         return "it is to be done again and again"
     if _says("means", text):
@@ -203,6 +226,7 @@ def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -
             and len(target[0]) > _SHORTEST_PLURAL
             and target[0].endswith("s")
             and target[0].isalpha()
+            and verb not in known_words("force", "product")  # "don't show drafts" is about the product
         )
         return plural or not known_words("force", "ruled_out").isdisjoint(target) or text.isupper()
     if not _is_act(verb) or _says("step", text):
@@ -243,6 +267,8 @@ def _directs(fired: set[str]) -> bool:
 
 def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
     """Return why a sentence says how the agent should work; empty if it does not."""
+    if _says("chosen", text) or _closes_more(text):
+        return ""
     if _says("follows", text):
         return "it names rules to follow"
     if _says("prefers", text):
@@ -264,7 +290,9 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
 def _is_plain(text: str, fired: set[str]) -> bool:
     """Return True if a short sentence is nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
     length = len(text.split())
-    if length > _PLAIN_WORDS or fired & _cues("doubtful") or _says("points_back", text):
+    if length > _PLAIN_WORDS or fired & _cues("doubtful"):
+        return False
+    if _says("points_back", text) or _says("focuses", text):
         return False
     if fired & _cues("placed") and _says("path_named", text) and "task" not in fired:
         return True
@@ -273,7 +301,9 @@ def _is_plain(text: str, fired: set[str]) -> bool:
     if _says("not_plain", text):
         return False
     brief = (
-        length <= _PLAIN_LIMIT and not fired & {"states", "task", "duty_weak"} and not _says("one_text", text)
+        length <= _PLAIN_LIMIT
+        and not fired & {"states", "task", "duty_weak"}
+        and not (_says("one_text", text) or _says("continues", text))
     )
     return bool(fired & _cues("plain")) or (brief and bool(fired & _cues("brief")))
 

@@ -1,6 +1,6 @@
 """A compaction as data: digests, claims, operations, plans. See README.md."""
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, Topic
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, RuleQuote, Topic
 from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Drop",
     "Freed",
     "Operation",
-    "Pin",
     "Plan",
+    "RuleQuote",
     "Rung",
     "Shrink",
     "Topic",

@@ -9,7 +9,7 @@ from clew.compaction.plan.digest import (
     Claim,
     ClaimKind,
     Digest,
-    Pin,
+    RuleQuote,
     Topic,
     expand_spans,
     spans,
@@ -131,7 +131,8 @@ def digest_from_json(value: JsonObject) -> Digest:
                 body["checksum"],
                 tuple(_claim(one) for one in body["claims"]),
                 tuple(
-                    Pin(one["id"], one["quote"], Cite(*one["source"]), _label(one)) for one in body["pins"]
+                    RuleQuote(one["id"], one["quote"], Cite(*one["source"]), _label(one))
+                    for one in body["pins"]
                 ),
                 tuple(body["folds"]),
                 body["author"],
@@ -142,7 +143,7 @@ def digest_from_json(value: JsonObject) -> Digest:
         raise StoreDamaged(f"a digest cannot be read back ({cause!r})") from cause
 
 
-def pin_to_json(pin: Pin) -> JsonObject:
+def pin_to_json(pin: RuleQuote) -> JsonObject:
     """Return a rule as JSON."""
     return {"id": pin.id, "quote": pin.quote, "source": list[Json](pin.source), "trust": pin.trust.label}
 

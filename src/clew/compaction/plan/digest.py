@@ -104,7 +104,7 @@ class Claim(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class RuleQuote:
     """An active rule, word for word. No rung of the ladder may remove it."""
 
     id: str
@@ -132,7 +132,7 @@ class Digest:
     checksum: str
     """Hash over the covered messages, so that a changed source is detected."""
     claims: tuple[Claim, ...]
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[RuleQuote, ...] = ()
     """The rules that were active when it was made; rendered above its claims."""
     folds: tuple[str, ...] = ()
     """The ids of the digests that were folded into it."""

@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, expand_spans, spans, topic_by_wording
+from clew.compaction.plan.digest import (
+    Claim,
+    ClaimKind,
+    Digest,
+    RuleQuote,
+    expand_spans,
+    spans,
+    topic_by_wording,
+)
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 TAG = "clew-digest"
@@ -96,7 +104,7 @@ def _lines(digest: Digest) -> Iterator[str]:
     yield f"</{TAG}>"
 
 
-def _pin_lines(pins: Sequence[Pin]) -> Iterator[str]:
+def _pin_lines(pins: Sequence[RuleQuote]) -> Iterator[str]:
     """Render rules under their turn and speaker; neighbours from one turn share a heading."""
     for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
         yield f"[{source[0]}, {source[1].label}]"
@@ -152,7 +160,7 @@ class ParsedDigest:
     covers: str
     """The ids of the messages it covers, in ``spans`` notation."""
     author: str
-    pins: tuple[Pin, ...]
+    pins: tuple[RuleQuote, ...]
     claims: tuple[ParsedClaim, ...]
 
 
@@ -172,8 +180,8 @@ def _end(lines: Sequence[str], start: int) -> int:
     return next((i for i in range(start, len(lines)) if lines[i] == f"</{TAG}>"), len(lines))
 
 
-def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ParsedClaim]]:
-    pins: list[Pin] = []
+def _read_body(lines: Iterable[str]) -> tuple[list[RuleQuote], list[ParsedClaim]]:
+    pins: list[RuleQuote] = []
     claims: list[ParsedClaim] = []
     kind: ClaimKind | None = None
     turns: tuple[str, ...] = ()
@@ -213,10 +221,10 @@ def _joined(lines: Iterable[str]) -> Iterator[str]:
         yield held
 
 
-def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> Pin:
+def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> RuleQuote:
     trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
     end = LONGEST_RULE + 1 if rule[2] else None  # a cut quote: only known to be longer
-    return Pin(f"shown-{number}", _freed(rule[1]), Cite(speaker[1], end=end), trust)
+    return RuleQuote(f"shown-{number}", _freed(rule[1]), Cite(speaker[1], end=end), trust)
 
 
 _ID = re.compile(r"m[1-9][0-9]{0,9}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from clew.compaction.plan import Claim, ClaimKind, Pin
+from clew.compaction.plan import Claim, ClaimKind, RuleQuote
 from clew.compaction.verify.assertions import (
     DONE_TO_FILES,
     FEWEST,
@@ -148,7 +148,7 @@ def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | 
 # Any speaker's words ---------------------------------------------------------------------------------
 
 
-def _gives_permission(look: ClaimCheck, pins: Sequence[Pin]) -> bool:
+def _gives_permission(look: ClaimCheck, pins: Sequence[RuleQuote]) -> bool:
     """Whether a claim gives permission or ends a rule without being entitled to."""
     return not _may_give_permission(look) and gives_permission(look.claim.text, pins)
 

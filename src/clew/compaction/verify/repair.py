@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from clew.compaction.ledger_claims import LedgerEntry
-from clew.compaction.plan import Condense, Digest, Freed, Operation, Pin, Plan, Shrink
+from clew.compaction.plan import Condense, Digest, Freed, Operation, Plan, RuleQuote, Shrink
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify.claims import lowered
 from clew.compaction.verify.context import ClaimCheck, VerificationContext, open_claim
@@ -69,7 +69,7 @@ def _restored(plan: Plan, task: CompactionTask) -> list[Operation]:
 
 
 def _with(
-    case: VerificationContext, digest: Digest, pins: Iterable[Pin], loops: Iterable[LedgerEntry]
+    case: VerificationContext, digest: Digest, pins: Iterable[RuleQuote], loops: Iterable[LedgerEntry]
 ) -> Digest:
     numbers = (look.claim.id.rpartition(".")[2] for look in case.every_look())
     first = 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)

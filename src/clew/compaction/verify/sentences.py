@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from clew.compaction.plan import Pin
+from clew.compaction.plan import RuleQuote
 from clew.compaction.verify.assertions import FEWEST, content, stands, things
 from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain, straight
 from clew.ledger.phrases import is_foreign
@@ -288,7 +288,7 @@ _REMEMBERED = 1_024
 _PASSES = 8
 
 
-def gives_permission(text: str, pins: Sequence[Pin]) -> bool:
+def gives_permission(text: str, pins: Sequence[RuleQuote]) -> bool:
     """Whether a text, if believed, would allow something or end one of the rules."""
     if _GRANTS.search(text):
         return True
@@ -307,7 +307,7 @@ def _permits(text: str) -> bool:
     return not cues.isdisjoint(("permit", "lift_that"))
 
 
-def _would_retire(text: str, pins: Iterable[Pin]) -> bool:
+def _would_retire(text: str, pins: Iterable[RuleQuote]) -> bool:
     active = _active(tuple([pin.quote for pin in pins]))
     return bool(active and retire(active, said(Role.USER, text)))
 
@@ -333,7 +333,7 @@ def _bans(quote: str) -> tuple[tuple[str, ...], ...]:
     return tuple(words for words in banned if len(words) >= _FEWEST_OF_RULE)
 
 
-def _undoes_any(text: str, pins: Iterable[Pin]) -> bool:
+def _undoes_any(text: str, pins: Iterable[RuleQuote]) -> bool:
     """Whether a text mentions what one of the rules forbids, without forbidding it."""
     told = plain(text)
     return any(_undoes(told, banned) for pin in pins for banned in _bans(pin.quote))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from clew.compaction.ledger_claims import LedgerEntry
-from clew.compaction.plan import ClaimKind, Digest, Pin
+from clew.compaction.plan import ClaimKind, Digest, RuleQuote
 from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, VerificationContext
 from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
@@ -45,7 +45,7 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
     yield loss_of(case, LossKind.RULE, len(case.required.pins), entries)
 
 
-def missing_pins(case: VerificationContext) -> list[Pin]:
+def missing_pins(case: VerificationContext) -> list[RuleQuote]:
     """Return the rules that would be nowhere in the view word for word."""
     shown = filter(None, case.read_back.values())
     rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
@@ -57,15 +57,15 @@ def missing_pins(case: VerificationContext) -> list[Pin]:
     ]
 
 
-def _is_of_ledger(pin: Pin, ledger: Iterable[Pin]) -> bool:
+def _is_of_ledger(pin: RuleQuote, ledger: Iterable[RuleQuote]) -> bool:
     return any(_same(pin, known) for known in ledger)
 
 
-def _same(pin: Pin, known: Pin) -> bool:
+def _same(pin: RuleQuote, known: RuleQuote) -> bool:
     return (pin.quote, pin.source.message, pin.trust) == (known.quote, known.source.message, known.trust)
 
 
-def _foreign(pin: Pin, ledger: Iterable[Pin]) -> tuple[str, str]:
+def _foreign(pin: RuleQuote, ledger: Iterable[RuleQuote]) -> tuple[str, str]:
     """Describe what is wrong with a rule that the ledger does not have."""
     for known in ledger:
         if known.quote == pin.quote and known.source.message == pin.source.message:
@@ -79,7 +79,9 @@ def _foreign(pin: Pin, ledger: Iterable[Pin]) -> tuple[str, str]:
     return f'"{pin.quote}" is added as a rule', "the ledger has no such rule"
 
 
-def ledger_pins(case: VerificationContext, digest: Digest, missing: Iterable[Pin] = ()) -> tuple[Pin, ...]:
+def ledger_pins(
+    case: VerificationContext, digest: Digest, missing: Iterable[RuleQuote] = ()
+) -> tuple[RuleQuote, ...]:
     """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
     wanted = {*missing}
     return tuple(
