@@ -81,7 +81,7 @@ def test_twenty_compactions_keep_every_rule_and_quote_nothing_wrong():
     living = Living(
         [said(Role.SYSTEM, "Be brief."), said(Role.USER, "Port it. Never modify files under legacy/.")]
     )
-    for n in range(20):
+    for n in range(24):
         living.go_on(["ask", "read", "run", "fail", "talk", "edit", "log"] * (1 + n % 3))
         living.compact(3_000)
         if living.shown is None:

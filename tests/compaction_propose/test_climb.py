@@ -60,7 +60,7 @@ def test_a_recent_giant_is_spilled_before_anything_old_is_condensed():
 
 def test_old_messages_are_condensed_and_recent_ones_stay():
     view = turns(30)
-    op = condensed(plan := propose(situation(view, 5_000)))
+    op = condensed(plan := propose(situation(view, 2_500)))
     assert plan.fits
     assert op.ids == op.digest.covers
     assert op.ids[0] == "m2"
@@ -273,8 +273,8 @@ def test_a_digest_alone_is_not_folded_into_another_of_its_size():
 
 
 def test_a_digest_alone_is_folded_only_into_a_smaller_one():
-    living = Living(item.message for item in turns(30))
-    living.compact(4_000)
+    living = Living(item.message for item in turns(90))
+    living.compact(8_000)
     before = tokens_of(living.view[1:2])
     plan = living.compact(1_500)
     assert plan.fits

@@ -9,13 +9,12 @@ from clew.compaction.propose.tail import (
     AGENT_TOKENS,
     KEPT_SHARE,
     LARGE_ROOM,
-    LARGEST_SHARE,
     OTHER_TOKENS,
     REACH_SHARE,
     RESULT_TOKENS,
     SMALL_ROOM,
-    UNREAD_SHARE,
     USER_TOKENS,
+    WHOLE_UNREAD_SHARE,
     WORTH_AN_EXCERPT,
     allotments,
     between,
@@ -42,11 +41,11 @@ def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_there_is_r
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
     if given_ is None:
-        assert sum(faded[:unread]) + len(faded[unread:]) * RESULT_TOKENS + room * UNREAD_SHARE > room
+        assert sum(faded[:unread]) + len(faded[unread:]) * RESULT_TOKENS + room * WHOLE_UNREAD_SHARE > room
         return
     assert sum(given_) <= room
     assert all(one <= size for one, size in zip(given_, sizes, strict=True))
-    if sum(faded[:unread]) <= room * (1 - UNREAD_SHARE) - len(faded[unread:]) * RESULT_TOKENS:
+    if sum(faded[:unread]) <= room * (1 - WHOLE_UNREAD_SHARE) - len(faded[unread:]) * RESULT_TOKENS:
         assert all(small <= one for small, one in zip(faded[:unread], given_, strict=False))
 
 
@@ -56,7 +55,7 @@ def test_what_is_unread_is_whole_if_it_fits_half_of_the_room(
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
-    if given_ is not None and sum(sizes[unread:]) <= room * UNREAD_SHARE:
+    if given_ is not None and sum(sizes[unread:]) <= room * WHOLE_UNREAD_SHARE:
         assert given_[unread:] == sizes[unread:]
 
 
@@ -74,13 +73,13 @@ def test_with_more_room_the_newest_that_is_cut_gets_no_less(
         assert rich[newest] >= less[newest]
 
 
-def test_the_newest_are_served_first():
-    assert allotments([400] * 4, [40] * 4, 160 + 1_200, 4) == [160, 400, 400, 400]
+def test_each_gets_its_share_and_the_newest_are_served_first():
+    assert allotments([400] * 4, [40] * 4, 160 + 1_200, 4) == [280, 280, 400, 400]
 
 
 def test_a_giant_leaves_room_for_others_and_takes_what_they_do_not_need():
     sizes, faded, room = [500, 10_000], [36, 36], 1_072
-    assert allotments(sizes, faded, room, 2) == [36 + int(1_000 * LARGEST_SHARE), 36 + 700]
+    assert allotments(sizes, faded, room, 2) == [36 + 464, 36 + 536]
 
 
 def test_small_results_come_back_whole_before_a_newer_giant_gets_more():

@@ -91,7 +91,7 @@ def test_a_digest_tells_the_new_value_and_what_a_person_corrected(target):
         {"role": "user", "content": "Correction: the retry limit is 7, not 5."},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "e", "name": "Edit", "input": EDIT}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "e", "content": "updated"}]},
-        *(message for n in range(90) for message in filler(n)),
+        *(message for n in range(240) for message in filler(n)),
     ]
     digest = str(clew.compact(messages, target_tokens=target).messages[0])
     told = [words in digest for words in ("MAX_RETRIES = 7", "7, not 5", "MAX_RETRIES = 5")]

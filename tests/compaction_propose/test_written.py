@@ -7,7 +7,7 @@ from clew.compaction.propose import Written, outline, propose
 from clew.message import Cite, Role, Trust, said
 from tests.compaction_propose.sessions import Living, session, situation, spoken, tokens_of
 
-STEPS = ["ask", "rule", "read", "edit", "run", "fail", "talk", "plan", "read", "log", "run", "parallel"] * 3
+STEPS = ["ask", "rule", "read", "edit", "run", "fail", "talk", "plan", "read", "log", "run", "parallel"] * 8
 
 
 def prose(text: str, *turns: str, kind: ClaimKind = ClaimKind.FACT) -> Claim:
@@ -64,7 +64,7 @@ def test_what_is_written_stands_beside_what_code_says():
 def test_prose_is_taken_in_its_order_as_far_as_the_room_goes():
     living = Living(session(STEPS))
     claims = tuple(prose(f"{n}: " + "much was said about this. " * 20, "m4") for n in range(100))
-    plan = propose(living.situation(4_000), Written(claims, "a model", "7"))
+    plan = propose(living.situation(3_000), Written(claims, "a model", "7"))
     facts = [one for one in plan.digests[0].claims if one.kind is ClaimKind.FACT]
     kept = [one.text for one in facts if not one.verbatim]
     assert plan.fits

@@ -61,7 +61,11 @@ def test_a_report_reads_like_this():
         "✓ form        the rendered digest reads as meant; its content cannot close its fence\n"
         "rules         1 of 2 are in the view, 1 more can be reached from it\n"
         "open items    1 of 1 are in the view\n"
-        "decisions     0 of 1 are in the view, 1 more can be reached from it"
+        "decisions     0 of 1 are in the view, 1 more can be reached from it\n"
+        "Rules not in the new view:\n"
+        "  p1     Never modify files under legacy/. [m2], cited by a line that stays\n"
+        "Decisions not in the new view:\n"
+        "  c1     I chose Decimal over float [m5], cited by a line that stays"
     )
 
 

@@ -53,8 +53,8 @@ def two(store):
     """Two processes on one session with two compactions."""
     opened(store).add(*talk(12), said(Role.USER, PUSH))
     first = opened(store)
-    first.compact(target_tokens=3_000)
-    first.compact(target_tokens=2_000)
+    first.compact(target_tokens=1_500)
+    first.compact(target_tokens=900)
     return first, opened(store)
 
 
@@ -87,7 +87,7 @@ def test_two_undos_at_once_undo_one_compaction(two):
 def test_an_undo_never_takes_back_a_compaction_that_its_caller_has_not_seen(two):
     first, second = two
     second.undo(2)
-    second.compact(target_tokens=2_500)
+    second.compact(target_tokens=1_200)
     with pytest.raises(StalePlan, match="compacted meanwhile"):
         first.undo()
     assert [one.name for one in opened(first.store).trace()] == ["d3"]

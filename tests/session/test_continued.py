@@ -61,10 +61,10 @@ def drive(turns=40, window=6_000, **keep):
 
 def test_moving_cache_marks_make_no_new_compactions():
     plain_heads, fitted = [], None
-    for n in range(1, 40):
+    for n in range(1, 70):
         fitted = clew.compact(loop(n), 6_000, previous=fitted)
         plain_heads.append(str(head_of(fitted)))
-    heads = [str(head_of(result)) for _, result in drive()]
+    heads = [str(head_of(result)) for _, result in drive(70)]
     assert len(set(plain_heads)) > 2
     assert heads == plain_heads
 

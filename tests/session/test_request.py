@@ -21,7 +21,7 @@ from clew.budget import (
     Trigger,
 )
 from clew.errors import BudgetExceeded, InputError
-from clew.message import Role, Trust, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.request import SECTIONS, Piece
 from clew.session.request import reported_input
 from tests.session.test_continued import loop
@@ -126,18 +126,34 @@ def test_the_rules_of_a_digest_count_as_pinned_in_event_and_request(session):
 def full_of_rules():
     """Return a session whose hand-set rules leave nothing to gain."""
     with clew.Session.open("s", clew.MemoryStore(), model="claude-sonnet-4-5", window=12_000) as opened:
-        for number in range(300):
+        for number in range(250):
             opened.pin(f"Never touch table number {number}, whatever the reason may be, before {number + 1}.")
         opened.add(said(Role.USER, "go"))
         yield opened
 
 
-def test_a_failing_compaction_does_not_raise_while_the_request_fits(full_of_rules):
-    session = full_of_rules
-    while session.tokens < 8_400:
+def crowd(calls: int):
+    """Return one step of many calls at once, which no excerpt makes much smaller and no cut divides."""
+    asked = tuple(ToolCall(f"c{n}", "read", {"path": f"src/part_{n}/of_billing.py"}) for n in range(calls))
+    results = tuple(ToolResult(one.call_id, (Text("total = lines * RATE, rounded once"),)) for one in asked)
+    return Message(Role.ASSISTANT, asked), Message(Role.TOOL, results)
+
+
+def fill(session, tokens: int) -> None:
+    while session.tokens < tokens:
         session.add(
             said(Role.ASSISTANT, "Done with a step. " * 40), said(Role.USER, "Next one, please. " * 40)
         )
+
+
+def test_a_failing_compaction_does_not_raise_while_the_request_fits(monkeypatch):
+    def refuse(*_args):
+        raise BudgetExceeded("it does not fit")
+
+    monkeypatch.setattr("clew.compaction.decide.propose", refuse)
+    session = clew.Session.open("s", clew.MemoryStore(), model="claude-sonnet-4-5", window=12_000)
+    session.add(said(Role.USER, "go"))
+    fill(session, 8_600)
     before = session.view()
     fits = [session.fit(auto=True) for _ in range(5)]
     assert all(one.compaction is None for one in fits)
@@ -148,10 +164,8 @@ def test_a_failing_compaction_does_not_raise_while_the_request_fits(full_of_rule
 
 def test_a_failing_compaction_raises_if_the_request_does_not_fit(full_of_rules):
     session = full_of_rules
-    while session.tokens < 10_000:
-        session.add(
-            said(Role.ASSISTANT, "Done with a step. " * 40), said(Role.USER, "Next one, please. " * 40)
-        )
+    fill(session, 4_500)
+    session.add(*crowd(42))
     with pytest.raises(BudgetExceeded):
         session.fit(auto=True)
 

@@ -31,6 +31,8 @@ class Keep:
     """The least tokens of the last messages that stay verbatim, if they fit into the room for recent ones."""
     room: int | None = None
     """The least room for recent messages, verbatim or not; by default a share of the room."""
+    for_prose: bool = False
+    """A model writes the digest: recent messages get less room, so that it can say more."""
 
 
 AS_USUAL = Keep()

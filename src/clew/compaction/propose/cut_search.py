@@ -17,7 +17,15 @@ from clew.compaction.propose.digest_builder import DigestBuilder
 from clew.compaction.propose.digest_content import CHANGES_SHARE, NEVER_LEFT_OUT, MandatoryLimits
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
-from clew.compaction.propose.tail import REACH_SHARE, allotments, between, last_cuts, part_level, water_level
+from clew.compaction.propose.tail import (
+    ALL_FADED_SHARE,
+    WHOLE_UNREAD_SHARE,
+    allotments,
+    between,
+    last_cuts,
+    part_level,
+    water_level,
+)
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.message import Cite
 
@@ -183,7 +191,7 @@ def _all_faded(tries: TailFitter) -> Cut | None:
     scene = tries.scene
     before = scene.tokens(scene.first, scene.floor)
     room = scene.room - before
-    if sum(scene.faded[scene.floor :]) > room * between(REACH_SHARE, room):
+    if sum(scene.faded[scene.floor :]) > room * between(ALL_FADED_SHARE, room):
         return None
     return _kept(tries, scene.floor, before)
 
@@ -232,6 +240,11 @@ class TailFitter:
             if found[1] <= room:
                 return self._filled(stop, room, held, found)
         self._too_small[stop, held] = max(room, self._too_small.get((stop, held), 0))
+        unread = max(stop, scene.unread)
+        if stop < unread and scene.tokens(unread) <= room * WHOLE_UNREAD_SHARE:
+            found = self._levelled((stop, unread), room, held)
+            if found[1] <= room:
+                return found
         return self._levelled((stop, len(scene.view)), room, held)
 
     def _filled(self, stop: int, room: int, held: bool, found: Smaller) -> Smaller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from posixpath import commonprefix
@@ -15,7 +15,7 @@ from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, m
 from clew.compaction.propose.tail import between
 from clew.compaction.propose.value_quotes import ValueQuote, value_quotes
 from clew.ledger.kinds import WORD
-from clew.message import Cite, Item, words
+from clew.message import Cite, Item, Message, words
 from clew.tokens import TokenCounter
 
 SAMPLE = 100
@@ -159,6 +159,7 @@ class DigestContent:
         else:
             self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
         self._story = Story(task.ledger.turns, matter.gone, scene.source)
+        self._goal_lines = _goal_lines(must, scene.source)
         carried = [one for one in earlier if one.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
@@ -177,6 +178,8 @@ class DigestContent:
             task.counter,
             [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
         )
+        self._noted: set[str] = set()
+        """Messages whose text the digest quotes as the agent's plan or status."""
         self._story_is_whole = False
         self.is_all = False
         """Whether the last choice included everything there was."""
@@ -194,6 +197,7 @@ class DigestContent:
         left -= cost
         prose, cost = self._fill(self._prose, left)
         left -= cost
+        self._noted = {one.sources[0].message for one in notes}
         told, cost = self._story_claims(min(left, room * STORY_SHARE))
         left -= cost
         said = by_turn((*self._told, *notes, *told))
@@ -232,9 +236,8 @@ class DigestContent:
         """Return the agent's latest plan or status as fully as fits, and its tokens."""
         if any(one.kind is ClaimKind.NEXT for one in self._prose):
             return [], 0.0
-        known = {line.strip() for one in self._told for line in one.text.split("\n")}
         for level in LEVELS:
-            notes = self._story.notes(level, known)
+            notes = self._story.notes(level, self._goal_lines)
             cost = sum(map(self._gauge.claim, notes))
             if cost <= room:
                 return notes, cost
@@ -290,6 +293,7 @@ class DigestContent:
                 for claim in entry
                 if not (claim.kind is ClaimKind.USER and claim.sources[0].message in goals)
                 and not _is_quoted(claim, said)
+                and claim.sources[0].message not in self._noted
             ]
             if new:
                 found.append(new)
@@ -344,6 +348,14 @@ def by_turn(claims: Iterable[Claim]) -> dict[str, list[str]]:
 def is_said(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     """Whether a claim is a quote that another text from the same turn contains."""
     return claim.verbatim and _is_quoted(claim, said)
+
+
+def _goal_lines(claims: Iterable[Claim], find: Callable[[str], Message | None]) -> frozenset[str]:
+    """Return the lines of the messages that state the goal; plans often repeat them."""
+    names = {one.sources[0].message for one in claims if one.kind is ClaimKind.GOAL}
+    found = [message for name in names if (message := find(name))]
+    texts = (words(part) for message in found for part in message.parts)
+    return frozenset(line.strip() for text in texts for line in text.split("\n"))
 
 
 def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:

@@ -11,10 +11,12 @@ from typing import TypeAlias
 from clew.compaction.propose.tail import water_level
 from clew.message.text import omission_note
 
-RELATED_EDGE_SHARE = 0.15
-"""Share of the room for the beginning and for the end each, if passages about the current work are found."""
-EDGE_SHARE = 0.3
-"""Share of the room for the beginning and for the end each; the rest is for lines about errors."""
+EDGES = (0.3, 0.3)
+"""Shares of the room for the beginning and for the end; the rest is for lines about errors."""
+RELATED_EDGES = (0.15, 0.15)
+"""The same if passages about the current work are found."""
+TWO_ENDS = 100
+"""Characters from which an excerpt shows the end of a text too."""
 LINE_SHARE = 0.8
 """Share of an excerpt that one line may take."""
 LONGEST_LINE = 400
@@ -97,9 +99,10 @@ class ExcerptSource:
 
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
         text = self.text
-        edge = int(most_characters * (RELATED_EDGE_SHARE if self._related else EDGE_SHARE))
-        head = _fill(_lines(text), edge, longest)
-        tail = _fill(_lines_backwards(text), edge, longest)
+        head_share, tail_share = RELATED_EDGES if self._related else EDGES
+        head = _fill(_lines(text), int(most_characters * head_share), longest)
+        two_ends = most_characters >= TWO_ENDS or len(text) <= TWO_ENDS
+        tail = _fill(_lines_backwards(text), int(most_characters * tail_share), longest) if two_ends else []
         chosen = {*head, *tail}
         room = most_characters - sum(_size(line, longest) for line in chosen)
         for passage in self._related:
@@ -109,7 +112,7 @@ class ExcerptSource:
                 chosen.update(new)
                 room -= cost
         for line in self._matter() if room > 0 else ():
-            if line[0] >= tail[-1][0]:
+            if tail and line[0] >= tail[-1][0]:
                 break
             if line[0] > head[-1][0] and line not in chosen:
                 chosen.add(line)

@@ -36,7 +36,15 @@ def propose(task: CompactionTask, written: Written | None = None) -> Plan:
     """
     scene = Scene(task)
     gentle = _prune_only(scene)
-    return _plan(scene, gentle) if gentle is not None else _with_digest(scene, written)
+    if gentle is not None:
+        return _plan(scene, gentle)
+    return _with_digest(scene if written is None else _for_prose(scene), written)
+
+
+def _for_prose(scene: Scene) -> Scene:
+    """Return the scene with room for what a model writes."""
+    task = scene.task
+    return Scene(replace(task, keep=replace(task.keep, for_prose=True), sizes=scene.sizes_now))
 
 
 def _with_digest(scene: Scene, written: Written | None) -> Plan:
@@ -75,7 +83,7 @@ def outline(task: CompactionTask) -> Outline | None:
     scene = Scene(task)
     if _prune_only(scene) is not None:
         return None
-    _, cut = find_cut(scene)
+    _, cut = find_cut(_for_prose(scene))
     return cut.assembly.outline(cut.digest_room) if cut.assembly else None
 
 

@@ -16,6 +16,7 @@ from clew.compaction.propose.tail import (
     opens_turn,
     tail_room,
     tail_start,
+    unread_room,
 )
 from clew.compaction.task import CompactionTask
 from clew.message import Item, Message, Role, fixed_prefix, words
@@ -123,10 +124,9 @@ class Scene:
     @cached_property
     def stop(self) -> int:
         """The index of the first recent message, whole or faded."""
-        unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
+        unread = unread_room(sum(self.whole[self.unread :]), self.tail_room) - sum(self.faded[self.unread :])
         held = sum(self.whole[self.verbatim :]) - sum(self.faded[self.verbatim :])
-        # Unanswered messages stay whole, and those that were asked for.
-        room = self.tail_room - max(min(unread, self.tail_room // 2), held)
+        room = self.tail_room - max(0, unread, held)  # unanswered messages first, and those asked for
         stop = tail_start(self.view, self.faded, room, self.task.keep, self.floor)
         if stop <= self.verbatim:
             return stop

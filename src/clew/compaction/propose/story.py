@@ -146,6 +146,7 @@ _COURTESY = re.compile(
     r"(?:perfect|great|excellent|good|done|sure|ok(?:ay)?|absolutely|you'?re (?:absolutely )?right|got it"
     r"|understood|great question|good (?:point|catch|question|idea)|thanks?|i see)[\s!.,]*"
 )
+_POINT = re.compile(r"(?:[-*•+]|\d{1,2}[.)]|\[[ x~]\])\s")
 _HEADING = re.compile(r"[*_]{2}[^*_]+[*_]{2}:?")
 _DONE = re.compile(
     r"\b(?:fixed|added|removed|created|updated|changed|renamed|moved|implemented|committed|pushed|merged"
@@ -237,7 +238,7 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         if cite is None or not isinstance(part, ToolCall):
             continue
         added = list(islice(_added(part), EDIT_LINES))
-        if added:
+        if added and artifact.name in words(part):  # JSON writes a Windows path differently
             lines = "".join(f"\n+ {line}" for line in added)
             cites = (Cite(cite.message, cite.part),)
             yield Claim("", ClaimKind.ARTIFACT, f"{artifact.name}{lines}", cites, Trust.UNTRUSTED)
@@ -293,13 +294,19 @@ def note_spans(text: str, most: int, known: Collection[str] = ()) -> list[tuple[
     taken = set(range(len(lines)))
     if sum(high - low for low, high in lines) > most:
         taken, left = set(), most
-        weights = [_weight(text[low:high], len(lines), 2 * len(lines)) for low, high in lines]
+        weights = [_line_weight(text[low:high]) for low, high in lines]
         for i in sorted(range(len(lines)), key=lambda i: -weights[i]):
             if weights[i] > 0 and (size := lines[i][1] - lines[i][0]) <= left:
                 taken.add(i)
                 left -= size
     apart = {i for i in range(1, len(lines)) if text[lines[i - 1][1] : lines[i][0]].strip(" \t\n`")}
     return [(lines[first][0], lines[last][1]) for first, last in _runs(taken, apart)]
+
+
+def _line_weight(line: str) -> float:
+    """Rate a line of a plan or status: points of a list with details first, lead-ins last; chosen by hand."""
+    weight = _weight(line, 2, 9)  # neither the first lines of the text nor the last
+    return weight + 1.0 if weight > 0.1 and _POINT.match(line) else weight
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

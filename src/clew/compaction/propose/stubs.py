@@ -58,7 +58,7 @@ def saying(part: Part, text: str) -> Part:
 
 NAME_TOKENS = 8
 """Tokens of the note that says where the whole of an excerpt is kept."""
-LEAST_CHARACTERS = 120
+LEAST_CHARACTERS = 80
 """The least size of an excerpt: a first and a last line identify a result; less says nothing."""
 SHORT_ARGUMENT = 200
 """Characters of an argument that always stay whole: a path, a pattern, a command."""

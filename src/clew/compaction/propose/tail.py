@@ -30,10 +30,14 @@ that helps, in a large one the story and findings of a long session are worth mo
 benchmark (``bench/reader``) and the questions of ``clew eval``."""
 KEPT_SHARE = (0.75, 0.6)
 """Share of the room for recent messages, including faded ones; the rest is for the digest."""
-REACH_SHARE = (0.75, 0.5)
+SHARE_WITH_PROSE = 0.7
+"""Factor on that share if a model writes the digest; chosen by hand."""
+REACH_SHARE = (0.9, 0.75)
 """Share of that which recent messages may take when all are faded; it limits how far back they reach."""
 MOST_VERBATIM = 0.9
 """Share of the room for recent messages that those kept verbatim may take; chosen by hand."""
+ALL_FADED_SHARE = (0.75, 0.5)
+"""Share of the room up to which all messages are kept, faded, and no digest is made."""
 LEAST_SHOWN = 60
 """Tokens below which an excerpt of a message says too little to keep it."""
 
@@ -60,7 +64,8 @@ def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep:
 def tail_room(room: int, keep: Keep) -> int:
     """Return the tokens for recent messages."""
     wanted = max(int((keep.tokens or 0) / MOST_VERBATIM), keep.room or 0)
-    return max(int(room * between(KEPT_SHARE, room)), min(wanted, room))
+    share = between(KEPT_SHARE, room) * (SHARE_WITH_PROSE if keep.for_prose else 1.0)
+    return max(int(room * share), min(wanted, room))
 
 
 def between(shares: tuple[float, float], room: float) -> float:
@@ -109,18 +114,23 @@ def water_level(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
-RESULT_TOKENS = 36
+RESULT_TOKENS = 24
 """Size of a faded tool result: about its first and last line."""
-AGENT_TOKENS = 600
+SHORT_RESULT = 40
+"""Size of a tool result up to which it stays whole: a note on what is left out would save little."""
+AGENT_TOKENS = 700
 """Size of faded agent text or arguments: most are shorter and stay whole, so that calls are not cut."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80
 """Size of faded text that a harness put into a message."""
-UNREAD_SHARE = 0.5
-"""Share of the room that messages get first if the model has not answered them yet."""
-SMALL_SHARE = 0.1
+WHOLE_UNREAD_SHARE = 0.25
+"""Share of the room up to which messages that the model has not answered yet stay whole..."""
+UNREAD_SHARE = 0.1
+"""...and share that they get first if they are larger: the agent's own words before a giant result help more
+to continue than more of the giant."""
+SMALL_SHARE = 0.05
 """Share of the rest up to which a message gets back all it lost before any giant gets more..."""
-LARGEST_SHARE = 0.3
+LARGEST_SHARE = 0.2
 """...and share that a giant gets back before others have had theirs."""
 WORTH_AN_EXCERPT = 60
 """Tokens: a message that cannot get back this many stays faded."""
@@ -130,7 +140,7 @@ def faded_part(message: Message, part: Part, tokens: int) -> int:
     """Return the tokens of a part when faded."""
     match part:
         case ToolResult():
-            return min(tokens, RESULT_TOKENS)
+            return tokens if tokens <= SHORT_RESULT else RESULT_TOKENS
         case ToolCall():
             return min(tokens, AGENT_TOKENS)
         case Text() if message.role is Role.ASSISTANT:
@@ -190,7 +200,9 @@ def allotments(
     given += whole
     left = total = room - sum(given)
     for share, whole_only in ((SMALL_SHARE, True), (LARGEST_SHARE, False), (1.0, False)):
-        for i in reversed(range(len(sizes))):
+        newest_first = reversed(range(len(sizes)))
+        order = newest_first if share < 1.0 else sorted(newest_first, key=lambda i: sizes[i] - given[i])
+        for i in order:
             wanted = sizes[i] - given[i]
             back = int(min(wanted, total * share, left))
             if back == wanted or (back >= WORTH_AN_EXCERPT and not whole_only):
@@ -199,9 +211,14 @@ def allotments(
     return given
 
 
+def unread_room(tokens: int, room: int) -> int:
+    """Return the room that unanswered messages of so many tokens get before all others."""
+    return tokens if tokens <= room * WHOLE_UNREAD_SHARE else int(room * UNREAD_SHARE)
+
+
 def _floors(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
     """Return what each message gets in any case: its faded size, or more if it is unanswered."""
-    level = water_level(sizes[unread:], int(room * UNREAD_SHARE))
+    level = water_level(sizes[unread:], unread_room(sum(sizes[unread:]), room))
     new = [max(min(size, level), min(size, RESULT_TOKENS)) for size in sizes[unread:]]
     level = water_level(faded[:unread], room - sum(new))
     if sum(faded[:unread]) + sum(new) > room and level < RESULT_TOKENS:
