@@ -175,7 +175,8 @@ class CompactResult:
     """The result of ``clew.compact``: the list to send, what was done, and how it was checked."""
 
     messages: list[Any] = field(repr=False)
-    """The list to send, in the format of the input; untouched entries are the caller's own objects."""
+    """The list to send, in the format of the input; untouched entries are the caller's own objects, or
+    equal ones of an earlier call."""
     system: Any = field(default=None, repr=False)
     """The system field of the body, unchanged; None if the system prompt is part of the list."""
     budget: TokenBudget | None = field(default=None, repr=False)

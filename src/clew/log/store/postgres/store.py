@@ -178,7 +178,7 @@ class PostgresStore(Store, Snapshots):
     ) -> Forgotten:
         """Delete a session, or all sessions of a workspace, or those without an append since a time.
 
-        Events, snapshots, index entries and the texts that no other session uses are deleted in one
+        Events, snapshots and the texts that no other session uses are deleted in one
         transaction, which then counts what remains. The server's own files still hold deleted rows until it
         vacuums them, and so do backups.
         """
