@@ -68,7 +68,7 @@ def test_a_page_that_was_opened_from_another_tab_is_let_in_and_one_that_was_not_
     context = browser.new_context()
     stranger = context.new_page()
     stranger.goto(f"http://{server.host}/")
-    assert "open the address that clew printed" in stranger.locator("main .problem").inner_text()
+    assert "open the address that clew printed" in stranger.locator("main .problem").first.inner_text()
     stranger.goto(server.address(TOUR))
     stranger.wait_for_selector("article[data-number='1']")
     assert "token" not in stranger.url

@@ -61,7 +61,7 @@ def test_a_store_that_may_only_be_read_is_said(open_sqlite):
     store = open_sqlite()
     store.append(CTX, batch(), None)
     connection_of(store).execute("PRAGMA query_only = ON")
-    with pytest.raises(StoreUnwritable, match="check who owns the file"):
+    with pytest.raises(StoreUnwritable, match="check the owner of the file"):
         store.append(CTX, batch(), None)
     assert len(list(store.read(CTX))) == 3
 

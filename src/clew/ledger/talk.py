@@ -39,7 +39,7 @@ _NO_TASK = lazy_pattern(
     re.IGNORECASE,
 )
 _GO_ON = lazy_pattern(
-    r"""\W*+(?:(?:(?P<answer>yes|yeah|yep|ok|okay|sure|no|fine)|please|thanks|thank\ you|great|good|nice
+    r"""\W*+(?:(?:yes|yeah|yep|ok|okay|sure|no|fine|please|thanks|thank\ you|great|good|nice
       |perfect|cool|and|then|now|just|so|bitte|dann|por\ favor)\b\W*+)*+
     (?:go\ on|go\ ahead|keep\ going|carry\ on|move\ on|continue|proceed|resume|next|go
       |weiter(?:machen)?|mach\ weiter|fahr\ fort
@@ -47,7 +47,9 @@ _GO_ON = lazy_pattern(
     (?:\W++(?:please|then|now|on|with\ (?:it|that|this)|thanks|bitte|吧|ください))*+\W*+""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words that only tell the model to continue, perhaps after a yes."""
+"""Words that only tell the model to continue, perhaps after a yes. No group captures: in a possessive
+repetition that makes ``re`` fail with a SystemError in Python 3.11."""
+_YES_OR_NO = lazy_pattern(r"\b(?:yes|yeah|yep|ok|okay|sure|no|fine)\b", re.IGNORECASE)
 _ASKS_LEAVE = lazy_pattern(
     r"""\b(?:shall|should|can|may|could)\ (?:i|we)\b|\bme\ to\b|\byou\ (?:like|want)\b
     |\b(?:ok|okay|fine|good|ready)(?:\W*$|\ (?:to|if|with)\b)|^\W*(?:proceed|continue|go\ (?:on|ahead))\b
@@ -318,8 +320,9 @@ def _goes_on(said: Utterance) -> bool:
 
 def _is_answered_by_going_on(question: Loop, said: Utterance) -> bool:
     """Return True if "go on" answers a question of the model: a yes comes with it, or leave was asked."""
-    nudge = _GO_ON.fullmatch(said.text[:_LONGEST_REQUEST])
-    return bool(nudge and nudge["answer"]) or _ASKS_LEAVE.search(question.text) is not None
+    text = said.text[:_LONGEST_REQUEST]
+    answers = _GO_ON.fullmatch(text) is not None and _YES_OR_NO.search(text) is not None
+    return answers or _ASKS_LEAVE.search(question.text) is not None
 
 
 def _reported(loop: Loop, report: Cite) -> bool:
