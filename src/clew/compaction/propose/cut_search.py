@@ -31,8 +31,8 @@ from clew.message import Cite
 
 LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
-UNREAD_SHARE = 0.75
-"""Share of the room up to which messages the model has not answered yet stay whole."""
+MOST_FOR_UNREAD = 0.75
+"""Share of the room that messages the model has not answered yet may take to stay whole."""
 ROOM_SHARES = (1.0, 0.85)
 """Shares of the room for recent messages that are tried: less if excerpts exceed their estimates."""
 WELL_FILLED, MORE_TRIES = 0.95, 3
@@ -61,6 +61,8 @@ class Cut:
     assembly: DigestBuilder | None = None
     """None if nothing is condensed."""
     digest_room: int = 0
+    fitter: TailFitter | None = None
+    """What made the shrinks, with the excerpts it has computed; None if nothing is condensed."""
 
 
 def find_cut(scene: Scene) -> tuple[Scene, Cut]:
@@ -84,10 +86,12 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     raise _too_large(tries[-1])
 
 
-def fuller(scene: Scene, cut: Cut, spare: int) -> Cut:
+def fuller(cut: Cut, spare: int) -> Cut:
     """Return the cut with more of its recent messages shown: the digest left some of its room."""
+    if cut.fitter is None:
+        return cut
     room = cut.tokens + spare
-    shrinks, tokens = TailFitter(scene).fitted(cut.stop, room, held=False)
+    shrinks, tokens = cut.fitter.fitted(cut.stop, room, held=False)
     return replace(cut, shrinks=shrinks, tokens=tokens) if cut.tokens < tokens <= room else cut
 
 
@@ -182,7 +186,7 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
             room = min(most, tokens + int(scene.tail_room * MORE_SHARE))
             shrinks, tokens = tries.fitted(stop, room, held=False)
         if tokens <= room:
-            return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
+            return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1), tries)
     return _kept(tries, stop, span)
 
 
@@ -201,8 +205,8 @@ def _for_unread(scene: Scene, stop: int) -> int:
 
     If the caller asked for a size, older messages get their share first.
     """
-    wanted = int(scene.tokens(max(stop, scene.unread)) / UNREAD_SHARE)
-    return 0 if _is_asked(scene) or wanted > scene.room * UNREAD_SHARE else wanted
+    wanted = int(scene.tokens(max(stop, scene.unread)) / MOST_FOR_UNREAD)
+    return 0 if _is_asked(scene) or wanted > scene.room * MOST_FOR_UNREAD else wanted
 
 
 def _kept(tries: TailFitter, stop: int, span: int) -> Cut | None:
@@ -216,7 +220,7 @@ def _kept(tries: TailFitter, stop: int, span: int) -> Cut | None:
 
 
 class TailFitter:
-    """TailFitter out smaller forms of a scene's recent messages, remembering the smallest."""
+    """Tries out smaller forms of a scene's recent messages, remembering the smallest."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -254,11 +258,11 @@ class TailFitter:
             if found[1] >= room * WELL_FILLED or not found[0]:
                 break
             given = self._given(stop, wanted)
-            fuller = self._faded(stop, given, held) if given is not None else found
-            if fuller[1] > room:
+            more = self._faded(stop, given, held) if given is not None else found
+            if more[1] > room:
                 wanted = (asked + wanted) // 2
-            elif fuller[1] > found[1]:
-                found, asked = fuller, wanted
+            elif more[1] > found[1]:
+                found, asked = more, wanted
                 wanted = wanted * room // max(1, found[1])
             else:
                 break

@@ -218,8 +218,6 @@ class DigestContent:
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known = [claim for claim in self._ledger if id(claim) in taken]
-        told = sorted((*(one for one in known if one.kind in STORY), *told), key=place)
-        known = [one for one in known if one.kind not in STORY]
         found = sorted((claim for claim in new if id(claim) in taken), key=place)
         said = by_turn(more)
         return [

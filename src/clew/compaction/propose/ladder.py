@@ -59,7 +59,7 @@ def _with_digest(scene: Scene, written: Written | None) -> Plan:
         if longer is not None:
             return longer
     if not scene.drop_thinking and spare > scene.room * LEAST_SPARE_SHARE:
-        cut = fuller(scene, cut, spare)
+        cut = fuller(cut, spare)
     return _condensed(scene, cut, digest, tokens)
 
 
