@@ -31,7 +31,7 @@ from clew.compaction.task import CompactionTask
 from clew.compaction.verify import verify
 from clew.ledger import Ledger
 from clew.ledger.kinds import KNOWN_WORDS, PLAIN_CHUNKS
-from clew.message import Item, JsonObject, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Item, JsonObject, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.tokens import counter_for
 
 RESULTS = Path(__file__).parent / "results" / "compact_pass.md"
@@ -156,26 +156,30 @@ class Made:
 
 def short_turn(made: Made, number: int) -> Iterator[Message]:
     """Yield two questions with their answers; a third of the messages are a call and its result."""
-    yield said(Role.USER, made.text(ASKS, 0, " "))
-    yield said(Role.ASSISTANT, made.text(ANSWERS, made.pick((0, 100)), " "))
-    yield said(Role.USER, made.text(ASKS, 0, " "))
+    yield text_message(Role.USER, made.text(ASKS, 0, " "))
+    yield text_message(Role.ASSISTANT, made.text(ANSWERS, made.pick((0, 100)), " "))
+    yield text_message(Role.USER, made.text(ASKS, 0, " "))
     yield from made.exchange(number, made.pick((0, 100)))
-    yield said(Role.ASSISTANT, made.text(ANSWERS, made.pick((0, 100)), " "))
+    yield text_message(Role.ASSISTANT, made.text(ANSWERS, made.pick((0, 100)), " "))
 
 
 def real_turn(made: Made, number: int) -> Iterator[Message]:
     """Yield a request, eight calls with results as long as real ones, and a report."""
-    yield said(Role.USER, made.text(ASKS, made.length(40, 1.0, 2_000), " "))
+    yield text_message(Role.USER, made.text(ASKS, made.length(40, 1.0, 2_000), " "))
     for step in range(8):
         yield from made.exchange(number * 8 + step, made.length(105, 2.0, 23_000))
-    yield said(Role.ASSISTANT, made.text(ANSWERS, made.length(120, 1.0, 2_000), " "))
+    yield text_message(Role.ASSISTANT, made.text(ANSWERS, made.length(120, 1.0, 2_000), " "))
 
 
 SHAPES = {"short": short_turn, "real": real_turn}
 
 
 def session(shape: str, count: int, seed: int) -> list[Item]:
-    made, messages, number = Made(seed), [said(Role.SYSTEM, PROMPT), said(Role.USER, RULES)], 0
+    made, messages, number = (
+        Made(seed),
+        [text_message(Role.SYSTEM, PROMPT), text_message(Role.USER, RULES)],
+        0,
+    )
     while len(messages) < count:
         messages += SHAPES[shape](made, number)
         number += 1

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from clew.errors import InputError
-from clew.message import Message, Role, Text, said
+from clew.message import Message, Role, Text, text_message
 from clew.rules import find_candidates, retire
 from clew.transcripts import load, open_source
 
@@ -96,7 +96,7 @@ class Finder:
     def hits(self, one: Labelled) -> bool:
         """Tell whether a found span covers most of a labelled sentence, or is mostly inside it."""
         if one.text not in self.spans:
-            found = find_candidates(said(Role.USER, one.text))
+            found = find_candidates(text_message(Role.USER, one.text))
             self.spans[one.text] = [(f.span.start, f.span.end) for f in found]
         for start, end in self.spans[one.text]:
             shared = min(end, one.end) - max(start, one.start)
@@ -153,7 +153,7 @@ def invented_table() -> str:
     by_name: defaultdict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
     for line in INVENTED.read_text("utf-8").splitlines():
         one = json.loads(line)
-        hit = bool(find_candidates(said(Role.USER, one["text"])))
+        hit = bool(find_candidates(text_message(Role.USER, one["text"])))
         for name in (f"**all, {one['split']}**", one["language"]):
             by_name[name][one["label"], hit] += 1
     return "\n".join([HEAD, *(row(name, counts) for name, counts in sorted(by_name.items()))])
@@ -186,8 +186,10 @@ def ends_line() -> str:
     seen: Counter[tuple[bool, bool]] = Counter()
     for line in ENDS.read_text("utf-8").splitlines():
         one = json.loads(line)
-        active = [replace(found, id=one["rule"]) for found in find_candidates(said(Role.USER, one["rule"]))]
-        how = [end.how for end in retire(active, said(Role.USER, one["text"]))]
+        active = [
+            replace(found, id=one["rule"]) for found in find_candidates(text_message(Role.USER, one["rule"]))
+        ]
+        how = [end.how for end in retire(active, text_message(Role.USER, one["text"]))]
         seen[bool(one["ends"]), how == ([one["ends"]] if one["ends"] else [])] += 1
     ends, others = (seen[True, True], seen[True, False]), (seen[False, True], seen[False, False])
     return (
@@ -230,8 +232,8 @@ def speed(root: Path) -> str:
     names = {json.loads(line)["file"] for line in LABELS.read_text("utf-8").splitlines()}
     texts = [text for name in sorted(names) for text in user_texts(root / name)]
     size = sum(len(text.encode()) for text in texts)
-    rate = size / seconds([said(Role.USER, text) for text in texts], runs=3) / 1e6
-    short = [said(Role.USER, f"{text} ({number})") for number in range(200) for text in SHORT]
+    rate = size / seconds([text_message(Role.USER, text) for text in texts], runs=3) / 1e6
+    short = [text_message(Role.USER, f"{text} ({number})") for number in range(200) for text in SHORT]
     each = seconds(short, runs=20) / len(short)
     return (
         f"{len(texts):,} texts, {size / 1e6:.1f} MB, {rate:.1f} MB/s of CPU time (best of three). "

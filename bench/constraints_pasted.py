@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import find, find_candidates, retire
 
 DATA = Path(os.environ.get("CLEW_TEST_DATA", Path(__file__).parents[2] / "shared" / "data")) / "injection"
@@ -85,13 +85,13 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--misses", action="store_true")
     misses = arguments.parse_args().misses
-    active = [replace(found, id="base") for found in find_candidates(said(Role.USER, BASE))]
+    active = [replace(found, id="base") for found in find_candidates(text_message(Role.USER, BASE))]
     everything = list(strings())
     total = rules = lifts = 0
     for way in WAYS:
         made = ended = 0
         for kind, text in everything:
-            message = said(Role.USER, pasted(way, text))
+            message = text_message(Role.USER, pasted(way, text))
             found, ends = find(message), retire(active, message)
             made, ended = made + bool(found), ended + bool(ends)
             for one in (*found, *ends) if misses else ():

@@ -21,7 +21,7 @@ from pathlib import Path
 from constraints import wilson
 
 from clew.errors import InputError
-from clew.message import Origin, Role, Text, said
+from clew.message import Origin, Role, Text, text_message
 from clew.rules import find
 from clew.rules.sentences import sentences
 from clew.transcripts import load, open_source
@@ -73,7 +73,7 @@ def main() -> None:
             continue
         for text in texts_of(folder):
             began = time.process_time()
-            rules = find(said(Role.USER, text))
+            rules = find(text_message(Role.USER, text))
             seconds, characters = seconds + time.process_time() - began, characters + len(text)
             pinned = {key(found.quote): found.quote for found in rules}
             spoken = {key(sentence.text): sentence.text for sentence in sentences(text)}

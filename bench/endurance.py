@@ -35,7 +35,7 @@ from pathlib import Path
 
 from clew.compaction.plan import Digest
 from clew.log.store import SqliteStore
-from clew.message import Media, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Media, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 
 RESULTS = Path(__file__).parent / "results" / "endurance.md"
@@ -69,19 +69,19 @@ def told_by_tool(n: int) -> str:
 
 
 def opening() -> Message:
-    return said(Role.USER, "Tidy up the billing code. " + " ".join(RULES))
+    return text_message(Role.USER, "Tidy up the billing code. " + " ".join(RULES))
 
 
 def round_of(n: int) -> Iterator[Message]:
     """Yield what is said and done between two compactions."""
-    yield said(Role.USER, f"Look at part {n}. The port of service {n} is {told_by_person(n)}.")
+    yield text_message(Role.USER, f"Look at part {n}. The port of service {n} is {told_by_person(n)}.")
     for k in range(3):
         call = ToolCall(f"t{n}-{k}", "read", {"path": f"src/part_{n}_{k}.py"})
         output = "\n".join(f"rate_{n}_{k}_{i} = {i * n}" for i in range(40))
         shown = f"{output}\nid = {told_by_tool(n)}" if k == 0 else output
         yield Message(Role.ASSISTANT, (Text(f"I read file {k} of part {n}."), call))
         yield Message(Role.TOOL, (ToolResult(call.call_id, (Text(shown),), name="read"),))
-    yield said(Role.ASSISTANT, f"Part {n} reads its rates from a table; nothing there is wrong.")
+    yield text_message(Role.ASSISTANT, f"Part {n} reads its rates from a table; nothing there is wrong.")
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ def screen(n: int, size: int) -> tuple[Text, Media]:
 def short(n: int) -> Message:
     """Return a few words; one message in twenty tells a value that no other has."""
     words = f"Part {n % 97} is fine now." if n % EACH else f"The id of the build is {n * 7_919 + 100_003}."
-    return said(Role.USER if n % 2 else Role.ASSISTANT, words)
+    return text_message(Role.USER if n % 2 else Role.ASSISTANT, words)
 
 
 def open_anew(path: Path) -> dict[str, float]:

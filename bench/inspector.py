@@ -30,7 +30,7 @@ from clew.inspector.session_pool import SessionPool
 from clew.log import TOKEN_BUDGET, message_event, new_event
 from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 
 RESULTS = Path(__file__).parent / "results" / "inspector.md"
 CTX = Ctx(workspace="local", session="long")
@@ -45,7 +45,7 @@ def events(first: int, last: int) -> list[Event]:
     for number in range(first, last + 1):
         role = Role.USER if number % 2 else Role.ASSISTANT
         words = f"message {number}: look at src/module_{number % 97}.py, line {number}"
-        made.append(message_event(said(role, words)))
+        made.append(message_event(text_message(role, words)))
         if not number % 10:
             made.append(new_event(TOKEN_BUDGET.name, BUDGET))
     return made

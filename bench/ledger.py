@@ -21,7 +21,7 @@ from pathlib import Path
 from clew.errors import InputError
 from clew.ledger import Ledger
 from clew.ledger.exchange import OpenCalls
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said, words
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_message, words
 from clew.transcripts import load, open_source
 
 RESULTS = Path(__file__).parent / "results" / "ledger.md"
@@ -186,7 +186,7 @@ def giant_rows() -> Iterator[str]:
     for megabytes in (0.1, 1, 10, 50):
         output = LOG_LINE * int(megabytes * 1e6 / len(LOG_LINE))
         told = Item("b", Message(Role.TOOL, (ToolResult("1", (Text(output),)),)))
-        typed = Item("c", said(Role.USER, TYPED_LINE * int(megabytes * 1e6 / len(TYPED_LINE))))
+        typed = Item("c", text_message(Role.USER, TYPED_LINE * int(megabytes * 1e6 / len(TYPED_LINE))))
         costs = [
             min(seconds(lambda t=talk: filled(t)) for _ in range(3)) for talk in ([asked, told], [typed])
         ]

@@ -34,7 +34,7 @@ from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.log.store.sqlite import unpack
-from clew.message import Message, Role, said
+from clew.message import Message, Role, text_message
 
 RESULTS = Path(__file__).parent / "results" / "log.md"
 ROOT = Path(__file__).parent.parent
@@ -47,7 +47,9 @@ WORDS = "the quick brown fox jumps over the lazy dog and looks at the log of wha
 
 
 def message(n: int, size: int) -> Message:
-    return said(Role.USER if n % 2 else Role.ASSISTANT, f"{n} {WORDS * (size // len(WORDS) + 1)}"[:size])
+    return text_message(
+        Role.USER if n % 2 else Role.ASSISTANT, f"{n} {WORDS * (size // len(WORDS) + 1)}"[:size]
+    )
 
 
 # Writing ---------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from clew.log.store import SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.tiers import Tier
-from clew.message import Cite, Role, Trust, said
+from clew.message import Cite, Role, Trust, text_message
 
 CTX = Ctx(workspace="w", session="long")
 SPAN = 200
@@ -41,7 +41,7 @@ def message(rng, number):
     """Return the event of one message; each has a value of its own."""
     words = " ".join(rng.choices(WORDS, k=12))
     role = Role.USER if number % 2 else Role.ASSISTANT
-    event = message_event(said(role, f"{words} REF-{number:07}"))
+    event = message_event(text_message(role, f"{words} REF-{number:07}"))
     return Event(
         f"{number:026}", event.kind, event.version, iso_time(BEGUN_MS + number * EVERY_MS), event.body
     )

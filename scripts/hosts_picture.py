@@ -21,7 +21,7 @@ from compaction_picture import FRAME
 from rich.console import Console
 from rich.text import Text
 
-from clew.message import Message, Role, ToolCall, Usage, said
+from clew.message import Message, Role, ToolCall, Usage, text_message
 from clew.providers.model import Ask, Reply, Stop
 from clew.testing.server import ScriptedServer
 
@@ -54,11 +54,13 @@ def model(ask: Ask) -> Reply:
     """Work through the calls of a turn, then report; summarise the session in words that say little."""
     usage = Usage(input_tokens=9_000, output_tokens=20)
     if "detailed summary" in ask.instruction:
-        return Reply(said(Role.ASSISTANT, "<summary>Work on the parser goes on.</summary>"), usage=usage)
+        return Reply(
+            text_message(Role.ASSISTANT, "<summary>Work on the parser goes on.</summary>"), usage=usage
+        )
     turn = itertools.takewhile(lambda one: one.role is not Role.USER or one.results, reversed(ask.messages))
     done = sum(len(list(message.calls)) for message in turn)
     if done == len(WORK):
-        return Reply(said(Role.ASSISTANT, REPORT), usage=usage)
+        return Reply(text_message(Role.ASSISTANT, REPORT), usage=usage)
     name, given = WORK[done]
     call = ToolCall(f"t{len(ask.messages)}", name, dict(given))
     return Reply(Message(Role.ASSISTANT, (call,)), usage=usage, stop=Stop.TOOL_CALL)

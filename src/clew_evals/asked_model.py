@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from clew.errors import ModelError
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Model
 from clew_evals.questions import GAP, Question
@@ -39,7 +39,7 @@ class ModelReader:
         """Return the answers in the order of the questions."""
         listed = "\n".join(f"{n}. {one.text}" for n, one in enumerate(questions, start=1))
         ask = Ask(
-            messages=(said(Role.USER, f"<notes>\n{text}\n</notes>"),),
+            messages=(text_message(Role.USER, f"<notes>\n{text}\n</notes>"),),
             instruction=f"{INSTRUCTION}\n{listed}",
             max_output_tokens=MOST_OUTPUT,
             purpose="read",

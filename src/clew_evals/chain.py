@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from zlib import crc32
 
 from clew.errors import BudgetExceeded
-from clew.message import Item, Role, cut_points, said
+from clew.message import Item, Role, cut_points, text_message
 from clew_evals.asking import needs_of
 from clew_evals.cuts import COUNTER, Cut, cuts_of
 from clew_evals.files import SessionFile
@@ -80,7 +80,7 @@ def planted(cut: Cut, needs: Needs) -> Cut:
     rule = PLANTED[crc32(cut.session.encode()) % len(PLANTED)]
     points = cut_points([item.message for item in cut.items])
     place = next(point for point in points if point >= PLANTED_AT * len(cut.items))
-    items = (*cut.items[:place], Item("planted", said(Role.USER, rule)), *cut.items[place:])
+    items = (*cut.items[:place], Item("planted", text_message(Role.USER, rule)), *cut.items[place:])
     return replace(cut, items=items, needs=replace(needs, constraints=(rule,), decisions=()))
 
 

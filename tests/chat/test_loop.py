@@ -24,7 +24,7 @@ from clew.chat.tool_runner import NOT_KNOWN, NOT_RUN
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed
 from clew.log import ABOUT, APPROVAL, CALL
 from clew.log.store import MemoryStore
-from clew.message import Message, Role, said
+from clew.message import Message, Role, text_message
 from clew.providers.model import Piece, Reply, Stop
 from clew.session import Session
 from clew.testing import ScriptedModel
@@ -137,7 +137,7 @@ def _body(chat):
 def test_calls_that_a_dead_process_left_open_are_answered_before_the_next_turn():
     store = MemoryStore()
     dead = new_chat(ScriptedModel(), store=store)
-    dead.session.add(said(Role.USER, "read"), calling(("read_file", {"path": "a"})).message)
+    dead.session.add(text_message(Role.USER, "read"), calling(("read_file", {"path": "a"})).message)
     chat = new_chat(ScriptedModel("ok"), store=store)
     tell(chat, "and?")
     assert roles(chat) == ["user", "assistant", "tool", "user", "assistant"]

@@ -9,7 +9,7 @@ import pytest
 from clew.chat import Answer, ToolStarted
 from clew.chat.offline.lookup import best, passages
 from clew.chat.offline.model import Deed, parse_tool_request
-from clew.message import Item, Role, said
+from clew.message import Item, Role, text_message
 from tests.chat.talk import disk_chat, new_chat, reply_to, tell
 
 FILES = ("read_file", "list_files", "search_files", "write_file")
@@ -145,14 +145,14 @@ def test_a_tool_that_it_does_not_have_is_not_called():
 
 def test_its_own_words_are_no_source():
     items = [
-        Item("m1", said(Role.USER, "The port is 1.")),
-        Item("m2", said(Role.ASSISTANT, '[m1] you said: "The port is 1."')),
+        Item("m1", text_message(Role.USER, "The port is 1.")),
+        Item("m2", text_message(Role.ASSISTANT, '[m1] you said: "The port is 1."')),
     ]
     assert [one.ref for one in passages(items)] == ["m1"]
 
 
 def test_a_sentence_with_half_of_the_words_is_no_answer():
-    items = [Item("m1", said(Role.USER, "The port of Hamburg is large."))]
+    items = [Item("m1", text_message(Role.USER, "The port of Hamburg is large."))]
     assert best("what is the port of the database server", list(passages(items))) is None
 
 

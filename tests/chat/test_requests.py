@@ -18,7 +18,7 @@ from clew.errors import NotFound
 from clew.log import INSTRUCTION, PROGRESS
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.model import Reply
 from clew.session import Session
 from clew.testing import ScriptedModel
@@ -190,14 +190,14 @@ def test_names_are_never_taken_twice_and_the_latest_is_found():
     with pytest.raises(NotFound):
         latest(store, "local")
     first = new_name(store, "local")
-    Session.open(first, store).add(said(Role.USER, "hi"))
+    Session.open(first, store).add(text_message(Role.USER, "hi"))
     assert new_name(store, "local") != first
     assert latest(store, "local") == first
 
 
 def test_a_transcript_becomes_a_session_once():
     store = MemoryStore()
-    messages = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello")]
+    messages = [text_message(Role.USER, "hi"), text_message(Role.ASSISTANT, "hello")]
     name = import_messages(store, "local", "old.json", messages)
     assert import_messages(store, "local", "old.json", messages) == name
     assert name.startswith("chat:old.json-")
@@ -206,27 +206,31 @@ def test_a_transcript_becomes_a_session_once():
 
 def test_another_transcript_of_the_same_name_is_another_session():
     store = MemoryStore()
-    first = import_messages(store, "local", "old.json", [said(Role.USER, "hi")])
-    assert import_messages(store, "local", "old.json", [said(Role.USER, "ho")]) != first
+    first = import_messages(store, "local", "old.json", [text_message(Role.USER, "hi")])
+    assert import_messages(store, "local", "old.json", [text_message(Role.USER, "ho")]) != first
 
 
 def test_a_transcript_that_grew_goes_on_until_the_chat_went_another_way():
     store = MemoryStore()
-    told = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello"), said(Role.USER, "more")]
+    told = [
+        text_message(Role.USER, "hi"),
+        text_message(Role.ASSISTANT, "hello"),
+        text_message(Role.USER, "more"),
+    ]
     name = import_messages(store, "local", "old.json", told[:2])
     assert import_messages(store, "local", "old.json", told) == name
     assert len(Session.open(name, store).view()) == 3
-    Session.open(name, store).add(said(Role.ASSISTANT, "here"))
+    Session.open(name, store).add(text_message(Role.ASSISTANT, "here"))
     assert import_messages(store, "local", "old.json", told) == name
-    other = import_messages(store, "local", "old.json", [*told, said(Role.ASSISTANT, "there")])
+    other = import_messages(store, "local", "old.json", [*told, text_message(Role.ASSISTANT, "there")])
     assert (other, len(Session.open(other, store).view())) == (f"{name}-2", 4)
 
 
 def test_what_is_secret_in_a_transcript_is_masked_unless_somebody_wants_it():
     store, key = MemoryStore(), "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA2b4C"
-    masked = import_messages(store, "local", "old.json", [said(Role.USER, f"my token is {key}")])
+    masked = import_messages(store, "local", "old.json", [text_message(Role.USER, f"my token is {key}")])
     whole = import_messages(
-        store, "local", "old.json", [said(Role.USER, f"my token is {key}")], mask_secrets=False
+        store, "local", "old.json", [text_message(Role.USER, f"my token is {key}")], mask_secrets=False
     )
     shown = [key in Session.open(name, store).view()[0].message.text for name in (masked, whole)]
     assert shown == [False, True]
@@ -245,7 +249,9 @@ def half_full(*replies: str | Reply, store: MemoryStore | None = None, root: Pat
     """Return a chat at about half of its window, in which the model goes on with these replies."""
     chat = new_chat(ScriptedModel(*replies), window=24_000, auto=True, store=store, root=root)
     while chat.session.tokens < 11_000:
-        chat.session.add(said(Role.USER, "Please measure the next part."), said(Role.ASSISTANT, LONG))
+        chat.session.add(
+            text_message(Role.USER, "Please measure the next part."), text_message(Role.ASSISTANT, LONG)
+        )
     return chat
 
 
@@ -270,7 +276,7 @@ def test_an_approval_is_a_pause_and_the_first_change_a_new_phase(tmp_path: Path)
 def test_a_finished_task_list_is_a_milestone():
     chat = half_full("Good.")
     for done in (" ", "x"):
-        chat.session.add(said(Role.ASSISTANT, f"- [x] measure part 1\n- [{done}] measure part 2"))
+        chat.session.add(text_message(Role.ASSISTANT, f"- [x] measure part 1\n- [{done}] measure part 2"))
     tell(chat, "Now the report.")
     assert compactions(chat) == ["milestone"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from clew.errors import NotFound, NothingToGain
 from clew.log.store import MemoryStore, SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.cli.conftest import EXAMPLE, Run
 
@@ -69,7 +69,7 @@ def test_what_is_not_there_tells_what_is(clew: Run):
 
 def test_where_nothing_was_compacted_the_error_says_so():
     session = Session.open("new", MemoryStore())
-    session.add(said(Role.USER, "hi"))
+    session.add(text_message(Role.USER, "hi"))
     with pytest.raises(NotFound, match="nothing was ever compacted"):
         session.expand("d1")
 
@@ -104,7 +104,7 @@ def test_undo_names_what_it_took_back_and_what_still_stands(clew: Run, tmp_path:
 
 def test_where_the_rules_are_all_there_is_nothing_is_to_gain():
     session = Session.open("short", MemoryStore())
-    session.add(said(Role.USER, "Never touch legacy/."), said(Role.ASSISTANT, "I will not."))
+    session.add(text_message(Role.USER, "Never touch legacy/."), text_message(Role.ASSISTANT, "I will not."))
     assert (session.compact(), session.preview()) == (None, None)
     with pytest.raises(NothingToGain, match=r"^nothing to gain: rules and open work alone would take"):
         session.compact(target_tokens=10)

@@ -15,7 +15,7 @@ import pytest
 from clew.cli import main
 from clew.errors import ClewError
 from clew.log.store import SqliteStore
-from clew.message import Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 
 TYPED = "\x1b]0;owned\x07\x1b[2J\x9b31m"
@@ -27,9 +27,11 @@ Ran = Callable[..., str]
 
 def story() -> Iterator[Message]:
     """Yield a session whose every word a ledger, a digest or a table may show again."""
-    yield said(Role.SYSTEM, f"You are careful {EVIL}.")
-    yield said(Role.USER, f"Tidy up src/{TYPED}.py. Never modify files under legacy/{TYPED}/.")
-    yield said(Role.ASSISTANT, f"I decided to use the table {EVIL} instead. TODO: remove {EVIL} later.")
+    yield text_message(Role.SYSTEM, f"You are careful {EVIL}.")
+    yield text_message(Role.USER, f"Tidy up src/{TYPED}.py. Never modify files under legacy/{TYPED}/.")
+    yield text_message(
+        Role.ASSISTANT, f"I decided to use the table {EVIL} instead. TODO: remove {EVIL} later."
+    )
     for n in range(12):
         call = ToolCall(f"c{n}", f"read{EVIL}", {"path": f"src/{EVIL}{n}.py", EVIL: EVIL})
         error = ToolResult(
@@ -37,8 +39,8 @@ def story() -> Iterator[Message]:
         )
         yield Message(Role.ASSISTANT, (Text(f"I look {EVIL}."), call))
         yield Message(Role.TOOL, (error,))
-    yield said(Role.ASSISTANT, f"Shall I push {EVIL} to main?")
-    yield said(Role.USER, f"Yes, go ahead with {TYPED}. The id is {TYPED}4711.")
+    yield text_message(Role.ASSISTANT, f"Shall I push {EVIL} to main?")
+    yield text_message(Role.USER, f"Yes, go ahead with {TYPED}. The id is {TYPED}4711.")
 
 
 def put_on_record(session: Session) -> None:

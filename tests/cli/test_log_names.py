@@ -12,7 +12,7 @@ from clew.chat.reports import stats_of
 from clew.cli.inputs import own_name
 from clew.errors import InputError
 from clew.log.store import MemoryStore, SqliteStore
-from clew.message import Origin, Role, said
+from clew.message import Origin, Role, text_message
 from clew.session import Session
 from tests.cli.conftest import Run
 
@@ -25,8 +25,8 @@ def clew(clew: Run, tmp_path: Path) -> Run:
     with SqliteStore(tmp_path / "own" / "clew.db") as store:
         for name, model in (("demo", "claude-sonnet-4-5"), (LONG, "unknown")):
             session = Session.open(name, store, model=model)
-            session.add(said(Role.USER, f"Fix the parser of {name.partition(':')[0]}."))
-            session.add(said(Role.ASSISTANT, "I will look at it."))
+            session.add(text_message(Role.USER, f"Fix the parser of {name.partition(':')[0]}."))
+            session.add(text_message(Role.ASSISTANT, "I will look at it."))
     return partial(clew, CLEW_HOME=str(tmp_path / "own"))
 
 
@@ -45,7 +45,7 @@ def test_the_beginning_of_a_name_will_do_and_a_cut_one_as_well(clew: Run, comman
 def test_a_beginning_that_two_have_names_both():
     store = MemoryStore()
     for name in ("codex:1a", "codex:1b", "codex:2"):
-        Session.open(name, store).add(said(Role.USER, "hi"))
+        Session.open(name, store).add(text_message(Role.USER, "hi"))
     assert own_name(store, "codex:2") == own_name(store, "codex:2…") == "codex:2"
     assert own_name(store, "claude") is own_name(store, "…") is None
     with pytest.raises(InputError, match=r"give more of its name: codex:1a, codex:1b$"):
@@ -55,7 +55,7 @@ def test_a_beginning_that_two_have_names_both():
 def test_a_name_that_begins_another_means_itself():
     store = MemoryStore()
     for name in ("demo", "demo-fork"):
-        Session.open(name, store).add(said(Role.USER, "hi"))
+        Session.open(name, store).add(text_message(Role.USER, "hi"))
     assert own_name(store, "demo") == "demo"
 
 
@@ -83,7 +83,9 @@ def test_a_session_is_counted_alike_in_its_file_and_in_the_log(clew: Run, tmp_pa
 def test_turns_are_what_the_user_said_not_what_a_tool_put_in_their_place():
     store = MemoryStore()
     session = Session.open("demo", store)
-    session.add(said(Role.USER, "Fix it."), said(Role.USER, "<system-reminder/>", Origin.INJECTED))
+    session.add(
+        text_message(Role.USER, "Fix it."), text_message(Role.USER, "<system-reminder/>", Origin.INJECTED)
+    )
     assert stats_of(session.events()).turns == 1
 
 

@@ -10,11 +10,11 @@ from clew.compaction.plan import Condense, Digest, Drop, Operation, Plan, Shrink
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import digest_message
 from clew.errors import StalePlan
-from clew.message import Item, Role, said
+from clew.message import Item, Role, text_message
 
-VIEW = [Item(f"m{i}", said(Role.USER, f"number {i}")) for i in range(6)]
+VIEW = [Item(f"m{i}", text_message(Role.USER, f"number {i}")) for i in range(6)]
 DIGEST = Digest("d1", 0, ("m1", "m2"), "sha256:00", ())
-SHORT = said(Role.USER, "short")
+SHORT = text_message(Role.USER, "short")
 
 
 def plan(*operations: Operation) -> Plan:

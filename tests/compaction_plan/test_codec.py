@@ -26,7 +26,7 @@ from clew.compaction.plan.codec import (
 )
 from clew.compaction.plan.render import digest_message, recovered
 from clew.errors import StoreDamaged
-from clew.message import Cite, Role, Trust, said
+from clew.message import Cite, Role, Trust, text_message
 
 DIGEST = Digest(
     "d2",
@@ -39,7 +39,7 @@ DIGEST = Digest(
     "a model",
     "3",
 )
-SMALLER = said(Role.TOOL, "[… 40 lines]")
+SMALLER = text_message(Role.TOOL, "[… 40 lines]")
 PLAN = Plan(
     (
         Shrink("m10", SMALLER, "read again later by m41"),

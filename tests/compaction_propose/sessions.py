@@ -25,7 +25,7 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
-    said,
+    text_message,
 )
 from clew.providers import ANTHROPIC
 from clew.tokens import TokenCounter, counter_for
@@ -54,7 +54,7 @@ def step(name: str, tool: str, arguments: JsonObject, output: str, *, error: boo
 
 def history(*steps: tuple[str, JsonObject, str]) -> list[Item]:
     """Make a session of one call and one result a step."""
-    messages = [said(Role.USER, "go")]
+    messages = [text_message(Role.USER, "go")]
     for n, (tool, arguments, output) in enumerate(steps):
         messages += step(f"c{n}", tool, arguments, output)
     return items(messages)
@@ -210,12 +210,12 @@ def _think(n: int) -> list[Message]:
 
 
 MADE: dict[str, Callable[[int], list[Message]]] = {
-    "ask": lambda n: [said(Role.USER, f"Please look at handler_{n} in {_file(n)} and fix it.")],
+    "ask": lambda n: [text_message(Role.USER, f"Please look at handler_{n} in {_file(n)} and fix it.")],
     "rule": lambda n: [
-        said(Role.USER, f"Never modify files under legacy_{n}/. Use port {4000 + n} for tests.")
+        text_message(Role.USER, f"Never modify files under legacy_{n}/. Use port {4000 + n} for tests.")
     ],
     "talk": lambda n: [
-        said(Role.USER, "Thanks!"),
+        text_message(Role.USER, "Thanks!"),
         spoken(f"I chose option_{n} because cache_{n} was slow. Done."),
     ],
     "read": _read,
@@ -229,7 +229,9 @@ MADE: dict[str, Callable[[int], list[Message]]] = {
     "giant": lambda n: step(
         f"c{n}", "bash", {"command": f"cat {n}.txt"}, f"value_{n} " * 2_500 + "\nERROR: end"
     ),
-    "paste": lambda n: [said(Role.USER, f"I see this. Do not restart node_{n}.\n{LONG}\nWhat is trace_{n}?")],
+    "paste": lambda n: [
+        text_message(Role.USER, f"I see this. Do not restart node_{n}.\n{LONG}\nWhat is trace_{n}?")
+    ],
     "parallel": _parallel,
     "think": _think,
 }
@@ -239,8 +241,8 @@ MADE: dict[str, Callable[[int], list[Message]]] = {
 def session(kinds: Iterable[str]) -> list[Message]:
     """Make a session of a prompt, a request, and these steps."""
     messages = [
-        said(Role.SYSTEM, "You are careful."),
-        said(Role.USER, "Port the reports to v2 in src/report.py."),
+        text_message(Role.SYSTEM, "You are careful."),
+        text_message(Role.USER, "Port the reports to v2 in src/report.py."),
     ]
     for n, kind in enumerate(kinds):
         messages += MADE[kind](n)

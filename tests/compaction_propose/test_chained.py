@@ -5,7 +5,7 @@ from __future__ import annotations
 from clew.compaction.plan import Claim, ClaimKind, Condense, Plan
 from clew.compaction.propose import Written, propose
 from clew.compaction.task import CompactionTask
-from clew.message import Cite, Item, Role, Trust, said
+from clew.message import Cite, Item, Role, Trust, text_message
 from tests.compaction_propose.sessions import (
     COUNTER,
     LONG,
@@ -25,7 +25,7 @@ def shrunk_then_condensed() -> tuple[dict[str, str], Plan]:
     """Compact a view in which one output is shown in excerpt already."""
     whole = items(
         [
-            said(Role.USER, "Look at the tables."),
+            text_message(Role.USER, "Look at the tables."),
             *step("c1", "run", {"cmd": "check"}, OUTPUT),
             *[spoken("Then I looked elsewhere, which took a while and led nowhere.")] * 900,
         ]
@@ -53,7 +53,7 @@ def test_lines_of_an_output_shown_in_excerpt_are_quoted_from_the_whole():
 
 
 def test_people_are_quoted_from_what_they_said_not_from_its_excerpt():
-    living = Living([said(Role.USER, f"Check this list:\n{LONG * 20}\nand tell me about entry_7.")])
+    living = Living([text_message(Role.USER, f"Check this list:\n{LONG * 20}\nand tell me about entry_7.")])
     living.compact(500)
     assert "kept as m1" in living.view[0].message.text
     living.add(
@@ -66,7 +66,7 @@ def test_people_are_quoted_from_what_they_said_not_from_its_excerpt():
 
 def test_prose_of_an_earlier_digest_is_carried_and_never_turned_into_a_quote():
     living = Living(
-        [said(Role.USER, "Port it."), *(spoken(f"Step {n} touched file_{n}.py.") for n in range(80))]
+        [text_message(Role.USER, "Port it."), *(spoken(f"Step {n} touched file_{n}.py.") for n in range(80))]
     )
     prose = Claim("", ClaimKind.FACT, "All steps up to file_9.py went well.", (Cite("m9"),), Trust.ASSISTANT)
     living.compact(700, Written((prose,), "a model", "1"))
@@ -79,7 +79,10 @@ def test_prose_of_an_earlier_digest_is_carried_and_never_turned_into_a_quote():
 
 def test_twenty_compactions_keep_every_rule_and_quote_nothing_wrong():
     living = Living(
-        [said(Role.SYSTEM, "Be brief."), said(Role.USER, "Port it. Never modify files under legacy/.")]
+        [
+            text_message(Role.SYSTEM, "Be brief."),
+            text_message(Role.USER, "Port it. Never modify files under legacy/."),
+        ]
     )
     for n in range(24):
         living.go_on(["ask", "read", "run", "fail", "talk", "edit", "log"] * (1 + n % 3))

@@ -11,7 +11,7 @@ from clew.compaction.propose import propose
 from clew.compaction.task import Keep
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded, PinsDoNotFit
-from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from tests.compaction_propose.sessions import LONG, Living, items, situation, spoken, step, tokens_of
 
 PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
@@ -19,10 +19,10 @@ PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER
 
 def turns(count: int, output: str = "line of output with src/app/main.py and value_one\n" * 30) -> list[Item]:
     """Make a session: a system prompt, then turns of a request, a call, its result and an answer."""
-    messages = [said(Role.SYSTEM, "Be brief.")]
+    messages = [text_message(Role.SYSTEM, "Be brief.")]
     for n in range(count):
         messages += [
-            said(Role.USER, f"request {n}: look at src/app/module_{n}.py"),
+            text_message(Role.USER, f"request {n}: look at src/app/module_{n}.py"),
             *step(f"c{n}", "run", {"cmd": f"make module_{n}"}, f"{n}\n{output}"),
             spoken(f"module_{n}.py defines handler_{n}."),
         ]
@@ -48,7 +48,7 @@ def test_pruning_comes_first_and_is_enough_where_it_is_enough():
 
 def test_a_recent_giant_is_spilled_before_anything_old_is_condensed():
     giant = step("g", "run", {"cmd": "cat dump"}, "word " * 30_000)
-    old = (said(Role.USER, f"Tell me about part {n}.\n{LONG}") for n in range(5))
+    old = (text_message(Role.USER, f"Tell me about part {n}.\n{LONG}") for n in range(5))
     view = items([*old, *giant])
     plan = propose(situation(view, 20_000))
     assert [(op.id, op.rung) for op in plan.operations if isinstance(op, Shrink)] == [
@@ -115,7 +115,13 @@ def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
 def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of_it():
     rules = "".join(f"Never touch the folder legacy_{n} of the store. " for n in range(30))
     asked = f"Port these: {', '.join(f'the report of table_{n}' for n in range(60))}."
-    living = Living([said(Role.USER, rules), said(Role.USER, asked), *(one.message for one in turns(20)[1:])])
+    living = Living(
+        [
+            text_message(Role.USER, rules),
+            text_message(Role.USER, asked),
+            *(one.message for one in turns(20)[1:]),
+        ]
+    )
     least = propose(living.situation(2_000))
     plan = propose(living.situation(620))
     assert [pin.quote for pin in condensed(plan).digest.pins] == [
@@ -127,16 +133,18 @@ def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of
 
 
 def test_a_system_prompt_that_alone_is_too_large_is_said_to_be():
-    view = items([said(Role.SYSTEM, "word " * 3_000), said(Role.USER, "go")])
+    view = items([text_message(Role.SYSTEM, "word " * 3_000), text_message(Role.USER, "go")])
     with pytest.raises(BudgetExceeded, match=r"the system prompt alone .* or shorten the system prompt"):
         propose(situation(view, 1_000))
     with pytest.raises(BudgetExceeded, match=r"the system prompt alone .* a larger window"):
         propose(situation(view, 1_000, trigger="pressure"))
 
 
-@pytest.mark.parametrize("prompt", [[], [said(Role.SYSTEM, "Be brief.")]], ids=["no prompt", "a prompt"])
+@pytest.mark.parametrize(
+    "prompt", [[], [text_message(Role.SYSTEM, "Be brief.")]], ids=["no prompt", "a prompt"]
+)
 def test_who_asks_for_nothing_is_told_that_no_message_fits_in_it(prompt: list[Message]):
-    view = items([*prompt, said(Role.USER, "go")])
+    view = items([*prompt, text_message(Role.USER, "go")])
     with pytest.raises(BudgetExceeded) as refused:
         propose(situation(view, tokens_of(view[:-1])))
     assert str(refused.value) == "no message fits in 0 tokens: nothing was changed; ask for more tokens"
@@ -177,7 +185,7 @@ def test_where_rules_take_most_of_the_room_it_is_they_that_should_be_fewer():
 
 
 def test_a_large_system_prompt_takes_nothing_from_the_shares_of_the_rest():
-    view = [Item("m1", said(Role.SYSTEM, "word " * 9_000)), *turns(30)[1:]]
+    view = [Item("m1", text_message(Role.SYSTEM, "word " * 9_000)), *turns(30)[1:]]
     small = turns(30)
     more = tokens_of(view[:1]) - tokens_of(small[:1])
     wide, narrow = propose(situation(view, 2_000 + more)), propose(situation(small, 2_000))
@@ -186,7 +194,7 @@ def test_a_large_system_prompt_takes_nothing_from_the_shares_of_the_rest():
 
 @pytest.mark.parametrize("size", [9_000, 300_000])
 def test_one_message_larger_than_the_window_still_fits(size: int):
-    giant = Item("m9", said(Role.USER, "word " * size))
+    giant = Item("m9", text_message(Role.USER, "word " * size))
     assert propose(situation([*turns(1), giant], 5_000)).fits
 
 
@@ -198,7 +206,7 @@ def test_many_results_at_once_still_fit():
 
 
 def test_a_twentieth_holds_eight_huge_recent_messages():
-    huge = [said(Role.USER, f"paste {n}: " + f"value_{n} and more words\n" * 2_000) for n in range(8)]
+    huge = [text_message(Role.USER, f"paste {n}: " + f"value_{n} and more words\n" * 2_000) for n in range(8)]
     view = items([*(item.message for item in turns(40)), *huge])
     target = tokens_of(view) // 20
     plan = propose(situation(view, target))
@@ -228,7 +236,7 @@ def test_rules_and_open_questions_in_one_giant_message_stay_readable():
     filler = "\n".join(f"row {n} of the dump" for n in range(600))
     rule, question = "Never delete the table orders_2024.", "Which row is wrong?"
     text = "\n".join(["Look at this.", filler, rule, filler, question, filler])
-    living = Living([said(Role.SYSTEM, "Be brief."), said(Role.USER, text)])
+    living = Living([text_message(Role.SYSTEM, "Be brief."), text_message(Role.USER, text)])
     plan = propose(living.situation(2_000))
     report = verify(plan, living.evidence(2_000))
     shown = apply(plan, living.view)[-1].message.text
@@ -239,7 +247,7 @@ def test_rules_and_open_questions_in_one_giant_message_stay_readable():
 
 
 def test_a_digest_is_not_made_where_it_would_be_larger_than_what_it_stands_for():
-    view = items([said(Role.USER, "Look."), *step("c", "run", {"cmd": "cat x"}, LONG * 40)])
+    view = items([text_message(Role.USER, "Look."), *step("c", "run", {"cmd": "cat x"}, LONG * 40)])
     plan = propose(situation(view, 800))
     assert plan.fits
     assert [op.id for op in plan.operations if isinstance(op, Shrink)] == ["m3"]

@@ -22,7 +22,18 @@ from clew.compaction.propose.tail import (
     faded_sizes,
     part_level,
 )
-from clew.message import Media, Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.message import (
+    Media,
+    Message,
+    Origin,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    text_message,
+)
 from tests.compaction_propose.sessions import COUNTER, items, kinds, session
 
 pairs = st.lists(
@@ -103,9 +114,9 @@ def test_a_scrap_too_small_to_read_is_not_given_back():
 
 
 def test_each_kind_of_part_fades_to_its_own_size():
-    spoken = said(Role.USER, "x")
+    spoken = text_message(Role.USER, "x")
     injected = Message(Role.USER, (Text("x"),), Origin.INJECTED)
-    agent = said(Role.ASSISTANT, "x")
+    agent = text_message(Role.ASSISTANT, "x")
     text, big = Text("x"), 9_000
     assert faded_part(spoken, text, big) == USER_TOKENS
     assert faded_part(injected, text, big) == OTHER_TOKENS
@@ -131,7 +142,7 @@ def test_fading_only_shrinks_and_stops_where_the_room_ends(steps: list[str], roo
 
 def test_thoughts_of_earlier_turns_take_nothing_and_those_of_the_running_turn_stay():
     thinking = Message(Role.ASSISTANT, (Thinking("word " * 300), Text("Done.", trust=Trust.ASSISTANT)))
-    view = items([said(Role.USER, "go"), thinking, said(Role.USER, "on"), thinking])
+    view = items([text_message(Role.USER, "go"), thinking, text_message(Role.USER, "on"), thinking])
     sizes = [COUNTER.count(item.message) for item in view]
     whole, faded = faded_sizes(view, sizes, 10_000, 2, COUNTER.count_part)
     assert faded[1] == whole[1] < 30 < sizes[1]

@@ -9,7 +9,7 @@ import pytest
 from clew.compaction.plan import ClaimKind
 from clew.compaction.propose import propose
 from clew.compaction.propose.scene import Focus
-from clew.message import Role, said
+from clew.message import Role, text_message
 from tests.compaction_propose.sessions import Living, spoken, step
 
 
@@ -35,12 +35,12 @@ def test_a_text_meets_the_focus_where_a_word_begins_like_one_of_it(
 
 
 def long_session() -> Living:
-    messages = [said(Role.USER, "Work through the list.")]
+    messages = [text_message(Role.USER, "Work through the list.")]
     for n in range(120):
         area = "auth" if n % 12 == 5 else "menu"
         messages += step(f"c{n}", "run", {"cmd": f"check {n}"}, f"{area}_check_{n} wrote report_{n}.txt")
         messages += [
-            said(Role.USER, f"What about the {area} part {n}?"),
+            text_message(Role.USER, f"What about the {area} part {n}?"),
             spoken(f"The {area}_page_{n} is done."),
         ]
     return Living(messages)

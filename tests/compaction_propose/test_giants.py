@@ -15,7 +15,7 @@ from clew.compaction.propose.excerpt import ExcerptSource, excerpt
 from clew.compaction.propose.prune import near_duplicates, prune
 from clew.compaction.propose.stubs import Page, shorten
 from clew.errors import BudgetExceeded
-from clew.message import Item, Message, Part, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Part, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.tokens import TokenCounter
 from tests.compaction_propose.sessions import COUNTER, history, items, situation
 
@@ -150,7 +150,7 @@ def at_once(count: int) -> list[Item]:
     """Make a session that ends with so many calls at once, and their results."""
     calls = tuple(ToolCall(f"c{n}", "run", {"cmd": f"cat {n}"}, trust=Trust.ASSISTANT) for n in range(count))
     results = tuple(ToolResult(f"c{n}", (Text(f"{n} words of the answer " * 20),)) for n in range(count))
-    asked = [said(Role.USER, f"look at part {n}") for n in range(20)]
+    asked = [text_message(Role.USER, f"look at part {n}") for n in range(20)]
     return items([*asked, Message(Role.ASSISTANT, calls), Message(Role.TOOL, results)])
 
 

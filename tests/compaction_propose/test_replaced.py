@@ -4,7 +4,7 @@ import pytest
 
 import clew
 from clew.compaction.propose.story import Replaced
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_message
 
 EDIT = {
     "file_path": "a.py",
@@ -20,7 +20,7 @@ PATCH = (
 def edited(arguments, is_error=False):
     call = Message(Role.ASSISTANT, (ToolCall("e", "edit", arguments),))
     result = Message(Role.TOOL, (ToolResult("e", (Text("done"),), is_error=is_error),))
-    return [Item("m1", said(Role.USER, "MAX_RETRIES = 5")), Item("m2", call), Item("m3", result)]
+    return [Item("m1", text_message(Role.USER, "MAX_RETRIES = 5")), Item("m2", call), Item("m3", result)]
 
 
 @pytest.mark.parametrize(

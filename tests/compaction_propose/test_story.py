@@ -18,7 +18,7 @@ from clew.compaction.propose.story import (
     telling,
 )
 from clew.log.store import MemoryStore
-from clew.message import Role, Trust, said
+from clew.message import Role, Trust, text_message
 from clew.session import Session
 from tests.compaction_propose.sessions import items, read, spoken, step
 from tests.session.talk import answer, call
@@ -117,7 +117,7 @@ def _talk(turns: int):
     messages = []
     for n in range(turns):
         messages += [
-            said(Role.USER, f"Look at part {n} of the billing code and tell me about it."),
+            text_message(Role.USER, f"Look at part {n} of the billing code and tell me about it."),
             *step(f"c{n}", "run", {"cmd": f"cat part_{n}.py"}, f"total_{n} = {n}"),
             spoken(f"I fixed `part_{n}.py`. The cause was that total_{n} was rounded twice."),
         ]
@@ -159,7 +159,7 @@ PLAN = (
 
 def _working(after: int):
     more = [one for n in range(after) for one in step(f"c{n}", "run", {"cmd": f"cat {n}"}, str(n))]
-    view = items([said(Role.USER, "Fix the parser."), spoken("Facts:\n" + PLAN), spoken(PLAN), *more])
+    view = items([text_message(Role.USER, "Fix the parser."), spoken("Facts:\n" + PLAN), spoken(PLAN), *more])
     return Story(read(view).turns, {item.id for item in view}, {item.id: item.message for item in view}.get)
 
 
@@ -176,7 +176,13 @@ def test_a_plan_made_long_ago_is_not_shown_as_the_current_one():
 
 
 def test_a_new_request_ends_the_plan_of_the_last_one():
-    view = items([said(Role.USER, "Fix the parser."), spoken(PLAN), said(Role.USER, "Now write the docs.")])
+    view = items(
+        [
+            text_message(Role.USER, "Fix the parser."),
+            spoken(PLAN),
+            text_message(Role.USER, "Now write the docs."),
+        ]
+    )
     assert read(view[:2]).turns.notes
     assert not read(view).turns.notes
 
@@ -206,7 +212,7 @@ def test_a_note_is_quoted_in_order_and_within_its_limit(text: str, most: int):
 def _edited(old: str, new: str):
     view = items(
         [
-            said(Role.USER, "Fix it."),
+            text_message(Role.USER, "Fix it."),
             *step("c1", "Edit", {"file_path": "a.py", "old_string": old, "new_string": new}, "ok"),
         ]
     )
@@ -243,10 +249,10 @@ def _session(turns: range) -> list:
         message
         for n in turns
         for message in (
-            said(Role.USER, f"Look at part {n} of the billing code, please."),
+            text_message(Role.USER, f"Look at part {n} of the billing code, please."),
             call(n, "run", cmd=f"cat part_{n}.py"),
             answer(n, "\n".join(f"total_{n}_{i} = {n * i}" for i in range(60))),
-            said(Role.ASSISTANT, f"I fixed `part_{n}.py`: total_{n} was rounded twice."),
+            text_message(Role.ASSISTANT, f"I fixed `part_{n}.py`: total_{n} was rounded twice."),
         )
     ]
 

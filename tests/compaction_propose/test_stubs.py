@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.compaction.propose.stubs import Page, shorten
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
 
@@ -20,7 +20,7 @@ def test_a_giant_is_shown_in_excerpt_even_as_the_newest_message():
 
 
 def test_a_message_is_never_shown_larger():
-    view = [Item("m1", said(Role.USER, "a few words more than one"))]
+    view = [Item("m1", text_message(Role.USER, "a few words more than one"))]
     assert shorten(Page(view, COUNTER), range(1), 1) == []
 
 

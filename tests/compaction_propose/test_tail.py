@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import clew
 from clew.compaction.propose.tail import last_cuts, tail_start, water_level
 from clew.compaction.task import Keep
-from clew.message import Message, Role, cut_points, fixed_prefix, said
+from clew.message import Message, Role, cut_points, fixed_prefix, text_message
 from tests.compaction_propose.sessions import COUNTER, items, kinds, session
 from tests.strategies import wild_histories
 
@@ -75,7 +75,7 @@ def test_at_least_so_many_last_tokens_stay_verbatim_as_asked(seed, wanted):
     ]
     talk = clew.Session.open("s", clew.MemoryStore(), window=60_000, policy=clew.Policy(keep_tokens=wanted))
     roles = (Role.USER, Role.ASSISTANT)
-    talk.add(*(said(roles[i % 2], text) for i, text in enumerate(steps)))
+    talk.add(*(text_message(roles[i % 2], text) for i, text in enumerate(steps)))
     before = dict(talk.view())
     talk.compact(target_tokens=12_000)
     kept = itertools.takewhile(lambda item: before.get(item.id) == item.message, reversed(talk.view()))

@@ -13,7 +13,7 @@ from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
 from clew.compaction.propose.stubs import left_out, without_thinking
 from clew.compaction.verify import verify
-from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from clew.providers import RESPONSES, CheckScope
 from tests.compaction_propose.sessions import Living, items, situation, spoken, step, tokens_of
 
@@ -26,7 +26,7 @@ def thoughtful(*parts: Part) -> Message:
 
 def loop(first: Message) -> list[Item]:
     """Make one request and a running loop of many steps, of which only the first may begin with a thought."""
-    asked = said(Role.USER, "Port the reports in src/reports.py to the new store.")
+    asked = text_message(Role.USER, "Port the reports in src/reports.py to the new store.")
     answer = Message(Role.TOOL, (ToolResult("c0", (Text("12 reports"),)),))
     steps = (
         message
@@ -51,7 +51,9 @@ def test_a_view_that_fits_with_its_thoughts_keeps_them():
 
 def test_a_thought_larger_than_the_room_is_left_out_whole():
     old = [spoken(f"Report {n} reads table_{n} of the old store.") for n in range(60)]
-    view = items([said(Role.USER, "Port it."), *old, thoughtful(Text("Done.", trust=Trust.ASSISTANT))])
+    view = items(
+        [text_message(Role.USER, "Port it."), *old, thoughtful(Text("Done.", trust=Trust.ASSISTANT))]
+    )
     plan = propose(situation(view, 700))
     assert plan.fits
     assert plan.operations[-1] == Shrink(
@@ -80,7 +82,7 @@ def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():
 
 
 def test_of_a_message_of_nothing_but_thought_a_note_is_left():
-    view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), said(Role.USER, "Go on.")])
+    view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), text_message(Role.USER, "Go on.")])
     [gapped, _] = without_thinking(view)
     assert gapped.message.parts == (*spoken("[thinking left out]").parts, Thinking(""))
     assert [one.message for one in left_out(view, [])] == [spoken("[thinking left out]")]
@@ -119,7 +121,7 @@ def test_a_gap_holds_the_place_of_a_thought():
 
 
 def test_what_is_shown_smaller_anyway_loses_its_thought_too():
-    view = items([thoughtful(Text("word " * 99, trust=Trust.ASSISTANT)), said(Role.USER, "Go on.")])
+    view = items([thoughtful(Text("word " * 99, trust=Trust.ASSISTANT)), text_message(Role.USER, "Go on.")])
     [gapped, _] = without_thinking(view)
     short = Message(Role.ASSISTANT, (gapped.message.parts[0], Text("[kept]", trust=Trust.ASSISTANT)))
     assert left_out(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [

@@ -8,7 +8,7 @@ from clew.compaction.ledger_claims import is_restated, mandatory_content, shorte
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
-from clew.message import Cite, Role, Trust, said
+from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_propose.sessions import Living, items, read, spoken, step
 
 
@@ -22,20 +22,20 @@ def test_a_failing_test_is_believed_like_the_tool_that_named_it():
 
 
 def test_a_request_that_is_the_goal_is_said_once():
-    view = items([said(Role.USER, "Port the reports to v2.")])
+    view = items([text_message(Role.USER, "Port the reports to v2.")])
     assert [claim.kind for claim in mandatory_content(read(view), view).claims] == [ClaimKind.GOAL]
 
 
 def test_a_request_that_says_more_than_the_goal_is_said_too():
     first, more = "Port the reports to v2.", "Port the reports to v2. The logo is in art/logo.svg."
-    view = items([said(Role.USER, first), spoken("I will."), said(Role.USER, more)])
+    view = items([text_message(Role.USER, first), spoken("I will."), text_message(Role.USER, more)])
     claims = mandatory_content(read(view), view).claims
     assert [claim.text for claim in claims][:2] == [first, f"request: {more}"]
 
 
 def test_the_last_test_run_is_told_though_its_message_stays():
     ran = step("c", "bash", {"command": "pytest -q"}, "12 passed in 2.31s")
-    view = items([said(Role.USER, "Run the tests."), *ran])
+    view = items([text_message(Role.USER, "Run the tests."), *ran])
     claims = mandatory_content(read(view), view[:1]).claims
     assert "last test run: pytest -q: 12 passed, 0 failed" in [claim.text for claim in claims]
 
@@ -49,7 +49,7 @@ def test_the_last_test_run_is_told_though_its_message_stays():
     ],
 )
 def test_a_run_is_told_in_the_words_of_its_runner(command: str, output: str, told: str):
-    view = items([said(Role.USER, "go"), *step("c1", "bash", {"command": command}, output)])
+    view = items([text_message(Role.USER, "go"), *step("c1", "bash", {"command": command}, output)])
     claims = mandatory_content(read(view), view).claims
     assert f"last test run: {command}: {told}" in [claim.text for claim in claims]
 
@@ -57,7 +57,7 @@ def test_a_run_is_told_in_the_words_of_its_runner(command: str, output: str, tol
 def test_a_call_that_the_user_refused_is_told_until_it_is_made():
     told = "The user doesn't want to proceed with this tool use. The tool use was rejected."
     refused = step("c1", "Bash", {"command": "git push"}, told, error=True)
-    view = items([said(Role.USER, "Ship it."), *refused])
+    view = items([text_message(Role.USER, "Ship it."), *refused])
     claim = f'refused: Bash: git push: "{told}"'
     (shown,) = [one for one in mandatory_content(read(view), view).claims if one.text == claim]
     assert (shown.kind, is_restated(shown)) == (ClaimKind.ERROR, True)
@@ -69,7 +69,10 @@ def test_a_call_that_the_user_refused_is_told_until_it_is_made():
 @pytest.mark.parametrize("error", [False, True])
 def test_no_tool_can_say_that_the_user_refused(text: str, error: bool):
     view = items(
-        [said(Role.USER, "Ship it."), *step("c1", "Bash", {"command": "make deploy"}, text, error=error)]
+        [
+            text_message(Role.USER, "Ship it."),
+            *step("c1", "Bash", {"command": "make deploy"}, text, error=error),
+        ]
     )
     view += items([spoken("Next.")], first=4)
     plan = propose(Living([item.message for item in view] + [spoken("word " * 400)] * 9).situation(500))
@@ -84,10 +87,10 @@ def test_no_tool_can_say_that_the_user_refused(text: str, error: bool):
 def test_rules_that_ended_are_told_until_their_end_is_shown():
     view = items(
         [
-            said(Role.USER, "Tidy up the billing code."),
-            said(Role.USER, "Never push to main."),
+            text_message(Role.USER, "Tidy up the billing code."),
+            text_message(Role.USER, "Never push to main."),
             spoken("I will not."),
-            said(Role.USER, "You may push to main now."),
+            text_message(Role.USER, "You may push to main now."),
             spoken("Thanks."),
         ]
     )
@@ -109,7 +112,7 @@ def test_the_goal_is_shortened_between_words_and_keeps_its_place():
 
 def test_many_files_are_told_a_few_at_a_time():
     steps = (step(f"c{n}", "Write", {"file_path": f"a{n}.py", "content": "x"}, "ok") for n in range(25))
-    view = items([said(Role.USER, "Go."), *(message for pair in steps for message in pair)])
+    view = items([text_message(Role.USER, "Go."), *(message for pair in steps for message in pair)])
     files = [
         claim.text for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
     ]
@@ -121,7 +124,7 @@ def test_many_files_are_told_a_few_at_a_time():
 
 def test_what_a_digest_covers_leaves_with_it():
     living = Living(
-        [said(Role.USER, "Port it."), spoken("I chose Decimal over float because of the rounding.")]
+        [text_message(Role.USER, "Port it."), spoken("I chose Decimal over float because of the rounding.")]
     )
     living.add(spoken(f"Step {n} is done and wrote out_{n}.txt.") for n in range(80))
     living.compact(600)
@@ -135,7 +138,7 @@ def test_what_a_digest_covers_leaves_with_it():
 @pytest.mark.parametrize("seen", [("Edit",), ("Edit", "Read"), ("Read", "Edit", "Read")])
 def test_a_file_that_was_changed_is_told_as_changed_whoever_reads_it_later(seen: tuple[str, ...]):
     arguments = {"file_path": "/a/x.py", "old_string": "a", "new_string": "b"}
-    messages = [said(Role.USER, "Fix it.")]
+    messages = [text_message(Role.USER, "Fix it.")]
     for n, tool in enumerate(seen):
         messages += step(f"c{n}", tool, arguments if tool == "Edit" else {"file_path": "/a/x.py"}, "done")
     view = items(messages)
@@ -150,7 +153,7 @@ def test_the_folder_that_files_share_is_said_once_and_each_keeps_one_of_its_own(
     steps = (
         step(f"c{n}", "Write", {"file_path": name, "content": "x"}, "ok") for n, name in enumerate(names)
     )
-    view = items([said(Role.USER, "Go."), *(message for pair in steps for message in pair)])
+    view = items([text_message(Role.USER, "Go."), *(message for pair in steps for message in pair)])
     claims = [
         claim for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
     ]
@@ -161,7 +164,7 @@ def test_the_folder_that_files_share_is_said_once_and_each_keeps_one_of_its_own(
 
 def test_of_a_long_command_its_first_line_is_told():
     command = "python - <<'EOF'\nprint(1)\nEOF"
-    view = items([said(Role.USER, "Go."), *step("c", "bash", {"command": command}, "1")])
+    view = items([text_message(Role.USER, "Go."), *step("c", "bash", {"command": command}, "1")])
     ran = [
         claim.text for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
     ]
@@ -170,7 +173,7 @@ def test_of_a_long_command_its_first_line_is_told():
 
 def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cut():
     request = f"Port the reports to v2. {'Mind the totals. ' * 60}Then tell me."
-    view = items([said(Role.USER, request)])
+    view = items([text_message(Role.USER, request)])
     (goal,) = [one for one in mandatory_content(read(view), view).claims if one.kind is ClaimKind.GOAL]
     begun, mark, left = goal.text.partition("[… ")
     assert request.startswith(begun)
@@ -179,6 +182,6 @@ def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cu
 
 
 def test_a_request_that_only_stands_in_the_words_of_the_goal_is_told_as_well():
-    view = items([said(Role.USER, "Fix pull request 187 today."), said(Role.USER, "187")])
+    view = items([text_message(Role.USER, "Fix pull request 187 today."), text_message(Role.USER, "187")])
     claims = [claim.text for claim in mandatory_content(read(view), view).claims]
     assert claims == ["Fix pull request 187 today.", "request: 187"]

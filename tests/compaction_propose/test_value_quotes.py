@@ -4,7 +4,7 @@ import pytest
 
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.value_quotes import LONGEST, quoted, value_quotes
-from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from tests.compaction_propose.sessions import Living, spoken, step
 
 
@@ -42,18 +42,18 @@ def test_a_long_line_is_cut_around_the_value_between_words():
 def test_of_what_the_model_says_no_half_sentence_stands_beside_a_whole_one():
     line = f"{'It was long. ' * 9}I moved load_config there. Now it reads the file once. {'And so on ' * 9}"
     whole = f"{'It was long. ' * 4}I moved load_config there. Now it reads the file once."
-    assert quote(said(Role.ASSISTANT, line), "load_config") == whole
+    assert quote(text_message(Role.ASSISTANT, line), "load_config") == whole
     assert quote(output(line), "load_config").startswith(f"long. {whole} And so")
 
 
 def test_a_sentence_longer_than_a_quote_is_cut_between_words():
     line = f"{'before ' * 60}load_config {'after ' * 60}"
-    assert quote(said(Role.ASSISTANT, line), "load_config") == quote(output(line), "load_config")
+    assert quote(text_message(Role.ASSISTANT, line), "load_config") == quote(output(line), "load_config")
 
 
 def test_what_a_person_said_is_never_cut():
     line = f"Never {'ever ' * 80}touch load_config."
-    assert quote(said(Role.USER, line), "load_config") == line
+    assert quote(text_message(Role.USER, line), "load_config") == line
 
 
 def test_where_there_are_no_words_there_is_no_quote():
@@ -81,7 +81,7 @@ def test_a_cut_quote_does_not_begin_right_after_a_negation(cue: str):
 )
 def test_noise_is_not_quoted_from_tools(line: str):
     assert quoted(output(line), Cite("m1"), line.split(maxsplit=1)[0]) is None
-    assert quote(said(Role.USER, line), line.split(maxsplit=1)[0]) == line.strip()
+    assert quote(text_message(Role.USER, line), line.split(maxsplit=1)[0]) == line.strip()
 
 
 def test_a_line_without_spaces_is_not_cut_inside_a_number():
@@ -99,7 +99,7 @@ def test_an_argument_is_quoted_with_its_name():
 
 
 def test_a_place_that_a_smaller_form_does_not_have_is_not_quoted():
-    stub = said(Role.USER, "[about 244 tokens, kept as m5]")
+    stub = text_message(Role.USER, "[about 244 tokens, kept as m5]")
     assert quoted(stub, Cite("m5", 0, 0, 500), "src/a.py") is None
     assert quoted(stub, Cite("m5", 0, 0, 12), "src/a.py") is None
 
@@ -115,7 +115,7 @@ def chosen(messages: list[Message], most: int = 20, focus: str | None = None) ->
 
 
 TALK = [
-    said(Role.USER, "Please look at load_config first."),
+    text_message(Role.USER, "Please look at load_config first."),
     *step("c1", "run", {"cmd": "make all"}, "wrote cache_dir_1\nwrote cache_dir_2"),
     spoken("It calls read_table as well."),
     spoken("Done."),
@@ -135,7 +135,7 @@ def test_values_in_focus_come_first():
 def test_a_value_is_not_quoted_by_a_line_that_an_edit_replaced():
     edit = {"path": "a.py", "old_string": "retry_limit = 5", "new_string": "retry_limit = 7"}
     messages = [
-        said(Role.USER, "Go on."),
+        text_message(Role.USER, "Go on."),
         *step("c1", "read", {"path": "a.py"}, "retry_limit = 5"),
         *step("c2", "edit", edit, "ok"),
         spoken("Done."),

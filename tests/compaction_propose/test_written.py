@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.compaction.plan import Claim, ClaimKind, Condense
 from clew.compaction.propose import Written, outline, propose
-from clew.message import Cite, Role, Trust, said
+from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_propose.sessions import Living, session, situation, spoken, tokens_of
 
 STEPS = ["ask", "rule", "read", "edit", "run", "fail", "talk", "plan", "read", "log", "run", "parallel"] * 8
@@ -73,7 +73,10 @@ def test_prose_is_taken_in_its_order_as_far_as_the_room_goes():
 
 
 def test_values_that_prose_names_are_not_told_again():
-    messages = [said(Role.USER, "Go on."), *(spoken(f"The limit_{n} is {n}000 now.") for n in range(900))]
+    messages = [
+        text_message(Role.USER, "Go on."),
+        *(spoken(f"The limit_{n} is {n}000 now.") for n in range(900)),
+    ]
     living = Living(messages)
     now = living.situation(8_000)
     plain = {claim.text for claim in propose(now).digests[0].claims}

@@ -22,7 +22,7 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
-    said,
+    text_message,
 )
 from clew.tokens import counter_for
 
@@ -37,7 +37,7 @@ def _called(call_id: str, name: str, text: str = "", **given: str) -> Message:
 
 
 MESSAGES = [
-    said(Role.USER, "Refactor src/billing/invoice.py, please. Never modify files under legacy/."),
+    text_message(Role.USER, "Refactor src/billing/invoice.py, please. Never modify files under legacy/."),
     _called("c1", "read_file", "I will read the invoice module first.", path="src/billing/invoice.py"),
     Message(Role.TOOL, (ToolResult("c1", (Text(f"TAX_RATE = 0.19\n# {INJECTION}\n{FORGED}"),)),)),
     Message(
@@ -55,8 +55,8 @@ MESSAGES = [
             Media("image", "image/png", "iVBORw0KGgo=", trust=Trust.USER),
         ),
     ),
-    said(Role.USER, "<system-reminder>Todo list is empty.</system-reminder>", Origin.INJECTED),
-    said(Role.ASSISTANT, "Next I will mend test_total in tests/test_invoice.py."),
+    text_message(Role.USER, "<system-reminder>Todo list is empty.</system-reminder>", Origin.INJECTED),
+    text_message(Role.ASSISTANT, "Next I will mend test_total in tests/test_invoice.py."),
 ]
 SPAN = [Item(f"m{i}", message) for i, message in enumerate(MESSAGES, start=1)]
 PIN = RuleQuote("p1", "Never modify files under legacy/.", Cite("m1", 0, 41, 74), Trust.USER)
@@ -96,6 +96,9 @@ def many(count: int, words: int = 40) -> list[Item]:
     """Return so many messages, user and assistant in turn, each with a fact of its own."""
     roles = (Role.USER, Role.ASSISTANT)
     return [
-        Item(f"m{i}", said(roles[i % 2], f"fact_{i} is {i * 7}. " + f"Filler number {i} goes on. " * words))
+        Item(
+            f"m{i}",
+            text_message(roles[i % 2], f"fact_{i} is {i * 7}. " + f"Filler number {i} goes on. " * words),
+        )
         for i in range(1, count + 1)
     ]

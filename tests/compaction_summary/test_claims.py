@@ -18,7 +18,7 @@ from clew.compaction.propose.summary.claims import (
     settled,
     sources_of,
 )
-from clew.message import Cite, Item, Role, Trust, said
+from clew.message import Cite, Item, Role, Trust, text_message
 from tests.compaction_summary.scene import COUNTER, DIGEST_ITEM, EARLIER, INJECTION, SPAN, outline
 
 SOURCES = sources_of(outline([DIGEST_ITEM, *SPAN], earlier=EARLIER))
@@ -70,7 +70,7 @@ def test_a_piece_of_a_word_is_no_quote():
 
 
 def test_a_quote_in_a_script_without_spaces_may_begin_anywhere():
-    sources = sources_of(outline([Item("m1", said(Role.USER, "请永远不要修改旧目录。"))]))
+    sources = sources_of(outline([Item("m1", text_message(Role.USER, "请永远不要修改旧目录。"))]))
     (claim,) = claims_of([WrittenClaim(ClaimKind.USER, "不要修改旧目录", ("m1",))], sources)
     assert claim.sources == (Cite("m1", 0, 3, 10),)
 
@@ -95,14 +95,14 @@ def test_an_endless_source_is_looked_through_in_time_in_proportion(endless: str)
 
 
 def test_a_claim_that_cites_everything_is_dropped():
-    span = [Item(f"m{i}", said(Role.USER, f"Number {i}")) for i in range(40)]
+    span = [Item(f"m{i}", text_message(Role.USER, f"Number {i}")) for i in range(40)]
     told = WrittenClaim(ClaimKind.FACT, "Numbers were named", tuple(item.id for item in span))
     assert list(claims_of([told], sources_of(outline(span)))) == []
 
 
 @given(st.text(" \n\u3000ab", max_size=30), st.integers(0, 30), st.integers(1, 30))
 def test_a_quote_is_the_very_words_of_its_place(text: str, start: int, length: int):
-    sources = sources_of(outline([Item("m1", said(Role.USER, text))]))
+    sources = sources_of(outline([Item("m1", text_message(Role.USER, text))]))
     told = (
         [WrittenClaim(ClaimKind.FACT, wanted, ("m1",))]
         if (wanted := text[start : start + length].strip())
@@ -110,12 +110,12 @@ def test_a_quote_is_the_very_words_of_its_place(text: str, start: int, length: i
     )
     for claim in claims_of(told, sources):
         if claim.verbatim:
-            assert claim.sources[0].quote(said(Role.USER, text)) == claim.text
+            assert claim.sources[0].quote(text_message(Role.USER, text)) == claim.text
             assert claim.text.split() == wanted.split()
 
 
 def test_a_quote_is_looked_for_in_time_in_proportion():
-    sources = sources_of(outline([Item("m1", said(Role.USER, "word " * 200_000))]))
+    sources = sources_of(outline([Item("m1", text_message(Role.USER, "word " * 200_000))]))
     told = [WrittenClaim(ClaimKind.FACT, "word " * 200 + f"x{i}", ("m1",)) for i in range(100)]
     assert len(list(claims_of(told, sources))) == 100
 
@@ -130,7 +130,7 @@ def test_a_quote_is_looked_for_in_time_in_proportion():
     ids=["one word", "signs", "words"],
 )
 def test_a_quote_is_looked_for_in_what_repeats_itself_in_time_in_proportion(wanted: str, text: str):
-    sources = sources_of(outline([Item("m1", said(Role.USER, text))]))
+    sources = sources_of(outline([Item("m1", text_message(Role.USER, text))]))
     began = process_time()
     (claim,) = claims_of([WrittenClaim(ClaimKind.FACT, wanted, ("m1",))], sources)
     assert process_time() - began < 5
@@ -144,7 +144,7 @@ def test_signs_that_are_not_seen_are_taken_out_of_own_words_and_left_in_quotes()
     assert seen is not None
     assert seen.text == "The invoice module is to be refactored"
     persian = "می\u200cخواهم \u200bpush"
-    sources = sources_of(outline([Item("m1", said(Role.USER, persian))]))
+    sources = sources_of(outline([Item("m1", text_message(Role.USER, persian))]))
     quote, joined = claims_of(
         [WrittenClaim(ClaimKind.FACT, text, ("m1",)) for text in (persian, "نمی\u200cخواهم")], sources
     )

@@ -21,7 +21,7 @@ from clew.compaction.propose.summary.prompt import (
     transcript_ask,
 )
 from clew.compaction.propose.summary.transcript import Portion, pieces_of
-from clew.message import Cite, Item, Native, Role, Trust, said
+from clew.message import Cite, Item, Native, Role, Trust, text_message
 from clew.providers.model import Ask
 from tests.compaction_summary.golden.make import HERE, prompts
 from tests.compaction_summary.scene import COUNTER, MESSAGES, order, outline
@@ -111,6 +111,6 @@ def test_a_full_question_and_its_answer_fit_the_window(window: int):
 
 
 def test_a_message_of_megabytes_is_one_line_of_the_index():
-    giant = Item("m1", said(Role.USER, "word " * 500_000))
+    giant = Item("m1", text_message(Role.USER, "word " * 500_000))
     ask = session_ask(order(outline([giant])), SessionRequest((giant.message,)))
     assert "[m1 user] " + ("word " * 16).strip() + "\n</clew-index-" in ask.instruction

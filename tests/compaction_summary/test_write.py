@@ -16,7 +16,7 @@ from clew.compaction.plan import ClaimKind
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.summary import PROMPT_VERSION, Limits, SessionRequest, write
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout, SummaryFailed
-from clew.message import Item, Message, Role, Trust, said
+from clew.message import Item, Message, Role, Trust, text_message
 from clew.providers.model import Ask, Reply, Steps, Stop, run, run_async
 from clew.providers.scripted import Line
 from clew.testing import (
@@ -180,7 +180,7 @@ def test_of_an_answer_that_was_cut_what_was_said_is_used():
     st.text() | st.sampled_from(["", "{", '{"claims": [{}]}', '{"claims": 3}', "[[]]"]), st.sampled_from(Stop)
 )
 def test_whatever_a_model_says_there_are_claims_that_may_stand_or_a_failure(text: str, stop: Stop):
-    model = ScriptedModel.always(Reply(said(Role.ASSISTANT, text), stop))
+    model = ScriptedModel.always(Reply(text_message(Role.ASSISTANT, text), stop))
     try:
         done = written(model)
     except SummaryFailed:
@@ -220,7 +220,7 @@ def test_what_was_too_much_at_once_is_asked_in_two(error: ContextTooLong | Model
 
 
 def test_one_message_that_was_too_much_is_asked_in_two():
-    made = outline([Item("m1", said(Role.USER, "One line of many.\n" * 100))], MandatoryContent())
+    made = outline([Item("m1", text_message(Role.USER, "One line of many.\n" * 100))], MandatoryContent())
     model = ScriptedModel(ContextTooLong(), extractive, extractive)
     assert written(model, made).read == ("m1",)
     assert "[m1 user, to be continued]" in model.asked[1].instruction
@@ -283,7 +283,7 @@ def test_what_an_early_part_leaves_open_is_told_as_a_fact_and_its_next_step_not_
         source = next(one.id for one in shown_messages(ask) if one.role is Role.ASSISTANT)
         kinds = ("open", "next")
         claims = [{"kind": kind, "text": f"Do {kind} of {source}", "sources": [source]} for kind in kinds]
-        return Reply(said(Role.ASSISTANT, json.dumps({"claims": claims})))
+        return Reply(text_message(Role.ASSISTANT, json.dumps({"claims": claims})))
 
     made, window = parts(2)
     done = written(ScriptedModel.always(answer), made, window_tokens=window)
@@ -299,7 +299,8 @@ def test_all_is_read_whatever_the_sizes_and_no_question_is_larger_than_the_windo
     words: list[int], window: int, room: int
 ):
     span = [
-        Item(f"m{i}", said(Role.USER, f"Note {i}. " + "one more word\n" * n)) for i, n in enumerate(words)
+        Item(f"m{i}", text_message(Role.USER, f"Note {i}. " + "one more word\n" * n))
+        for i, n in enumerate(words)
     ]
     model = good_summariser()
     done = written(
@@ -313,7 +314,7 @@ def test_all_is_read_whatever_the_sizes_and_no_question_is_larger_than_the_windo
 
 # Behind the session's own request --------------------------------------------------------------------
 
-REQUEST = SessionRequest((*MESSAGES, said(Role.USER, "Go on.")), "You are careful.")
+REQUEST = SessionRequest((*MESSAGES, text_message(Role.USER, "Go on.")), "You are careful.")
 
 
 def test_where_the_session_fits_the_question_goes_behind_its_own_request():
@@ -341,8 +342,8 @@ def test_thinking_that_the_request_leaves_out_does_not_matter():
     [
         tuple(MESSAGES[1:]),
         tuple(reversed(MESSAGES)),
-        (*MESSAGES[:2], said(Role.TOOL, "[shortened]"), *MESSAGES[3:]),
-        (*MESSAGES, said(Role.USER, "word " * 100_000)),
+        (*MESSAGES[:2], text_message(Role.TOOL, "[shortened]"), *MESSAGES[3:]),
+        (*MESSAGES, text_message(Role.USER, "word " * 100_000)),
     ],
     ids=["one is missing", "another order", "one is shown smaller", "it does not fit"],
 )

@@ -11,7 +11,7 @@ from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import Report, verify
-from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said, words
+from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message, words
 from clew.tokens import counter_for
 
 CODE = (
@@ -32,20 +32,22 @@ def _answered(call_id: str, text: str) -> Message:
 
 
 MESSAGES = [
-    said(Role.SYSTEM, "You are a careful engineer."),
-    said(
+    text_message(Role.SYSTEM, "You are a careful engineer."),
+    text_message(
         Role.USER,
         "Refactor src/billing/invoice.py, please. Never modify files under legacy/. Ask Anna about tax.",
     ),
     _called("c1", "read_file", "I will read the invoice module first.", path="src/billing/invoice.py"),
     _answered("c1", CODE),
-    said(Role.ASSISTANT, "I chose Decimal over float because rounding was off by 0.01 in the old ledger."),
-    said(Role.USER, "Good. Keep the public API stable."),
+    text_message(
+        Role.ASSISTANT, "I chose Decimal over float because rounding was off by 0.01 in the old ledger."
+    ),
+    text_message(Role.USER, "Good. Keep the public API stable."),
     _called("c2", "bash", command="pytest -q"),
     _answered("c2", "tests/test_invoice.py::test_total FAILED\n1 failed, 12 passed in 2.31s"),
-    said(Role.ASSISTANT, "One test failed. Next I will mend test_total in tests/test_invoice.py."),
-    said(Role.USER, "Go on."),
-    said(Role.ASSISTANT, "Working on it."),
+    text_message(Role.ASSISTANT, "One test failed. Next I will mend test_total in tests/test_invoice.py."),
+    text_message(Role.USER, "Go on."),
+    text_message(Role.ASSISTANT, "Working on it."),
 ]
 VIEW = [Item(f"m{i}", message) for i, message in enumerate(MESSAGES, start=1)]
 COVERED = tuple(item.id for item in VIEW[1:9])

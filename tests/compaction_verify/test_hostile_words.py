@@ -9,7 +9,7 @@ import pytest
 
 from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.verify import verify
-from clew.message import Cite, Role, Trust, said
+from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_verify.scene import EVIDENCE, HONEST, VIEW, claim, digest, plan_of, told
 
 NO_MAIN = RuleQuote("p1", "Never delete legacy/ and never push to main.", Cite("m5", 0), Trust.USER)
@@ -19,7 +19,9 @@ REFUSED = "I will not force push to main. We must not drop the users table. The 
 
 def is_caught(kind: ClaimKind, text: str, source: str, speaker: Role = Role.ASSISTANT) -> bool:
     """Tell whether a claim is caught that cites one message which says this, while a rule stands."""
-    evidence = replace(EVIDENCE, originals={**dict(VIEW), "m5": said(speaker, source)}.get, pins=(NO_MAIN,))
+    evidence = replace(
+        EVIDENCE, originals={**dict(VIEW), "m5": text_message(speaker, source)}.get, pins=(NO_MAIN,)
+    )
     plan = plan_of(digest(*HONEST, claim(kind, text, "m5", trust=Trust.ASSISTANT), pins=(NO_MAIN,)))
     return ("grounding", "drop", "d1.9") in told(verify(plan, evidence))
 

@@ -12,7 +12,7 @@ from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan, RuleQuote, Shrink
 from clew.compaction.verify import Report, preview, render_report, repair, verify
 from clew.compaction.verify.survival import HOLDS_LOOPS
-from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.providers import ANTHROPIC
 from clew.tokens import counter_for
 from tests.compaction_verify.honest import HonestTask, items, proposed
@@ -149,14 +149,14 @@ def _step(i: int) -> list[Message]:
 def honest() -> tuple[Plan, HonestTask]:
     """Return what the ladder proposes for a session of many steps with rules said in passing."""
     history = [
-        said(Role.SYSTEM, "You are a careful engineer."),
-        said(Role.USER, "Port the reporting module to v2. Never modify files under legacy/."),
+        text_message(Role.SYSTEM, "You are a careful engineer."),
+        text_message(Role.USER, "Port the reporting module to v2. Never modify files under legacy/."),
     ]
     for i in range(150):
         history += _step(i)
         if i == 12:
             history.append(
-                said(Role.USER, "Don't push to main without asking me. Use ticket ABC-1234 for this.")
+                text_message(Role.USER, "Don't push to main without asking me. Use ticket ABC-1234 for this.")
             )
     return proposed(items(history), 0.3)
 

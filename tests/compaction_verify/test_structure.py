@@ -10,7 +10,7 @@ from clew.compaction.plan import Condense, Digest, Drop, Operation, Shrink
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.plan import apply
 from clew.compaction.verify import Report, verify
-from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from clew.providers import ANTHROPIC, WIRES, Wire
 from tests.compaction_verify.scene import (
     COVERED,
@@ -60,7 +60,7 @@ def test_a_plan_for_another_view_is_refused_not_raised():
 
 @pytest.mark.parametrize(
     "operation",
-    [over(1, 9), Drop(("m1",), "old"), Shrink("m1", said(Role.SYSTEM, "Be careful."), "long")],
+    [over(1, 9), Drop(("m1",), "old"), Shrink("m1", text_message(Role.SYSTEM, "Be careful."), "long")],
     ids=["condensed", "dropped", "shortened"],
 )
 def test_the_system_prompt_is_not_touched(operation: Operation):
@@ -126,7 +126,7 @@ def test_only_what_a_digest_stands_for_is_dropped():
 
 
 def test_what_a_digest_in_the_view_stands_for_may_be_dropped():
-    shown = Item("d0", said(Role.USER, "the digest d0"))
+    shown = Item("d0", text_message(Role.USER, "the digest d0"))
     earlier = Digest("d0", 0, ("m5",), "sha256:00", ())
     evidence = replace(BARE, view=[VIEW[0], shown, *VIEW[1:]], shown=("d0", earlier))
     assert judged(Drop(("m5",), "condensed"), evidence=evidence).accepted
@@ -151,7 +151,7 @@ def test_an_excerpt_with_its_omissions_marked_is_a_smaller_form():
         (result("class Invoice:\n    total: int = 9999"), 'the smaller form adds "    total: int = 9999"'),
         (result(SHORT, Trust.USER), "the smaller form is labelled above the original"),
         (replace(result(SHORT), role=Role.USER), "the smaller form is not the same message"),
-        (said(Role.TOOL, SHORT), "the smaller form is not the same message"),
+        (text_message(Role.TOOL, SHORT), "the smaller form is not the same message"),
         (replace(CODE, parts=()), "the smaller form is not the same message"),
     ],
     ids=["other words", "label raised", "other role", "no result", "no parts"],

@@ -6,21 +6,21 @@ import pytest
 
 from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, LedgerEntry
 from clew.compaction.verify.survival import ENOUGH_OF_A_LOOP, _holds_cut, is_visible
-from clew.message import Cite, Message, Role, ToolCall, said
+from clew.message import Cite, Message, Role, ToolCall, text_message
 
 QUOTE = 'rename "total" to "sum"'
 LONG = "".join(f"step {n}, " for n in range(400))
 
 
 def test_words_are_visible_as_they_were_said_and_inside_the_arguments_of_a_call():
-    assert is_visible(said(Role.USER, f"Please {QUOTE} now."), Cite("m1", 0), QUOTE)
+    assert is_visible(text_message(Role.USER, f"Please {QUOTE} now."), Cite("m1", 0), QUOTE)
     call = Message(Role.ASSISTANT, (ToolCall("c1", "todo", {"task": QUOTE}),))
     assert is_visible(call, Cite("m1", 0), QUOTE)
 
 
 @pytest.mark.parametrize("part", [-1, 1])
 def test_words_of_a_part_that_is_not_there_are_not_visible(part: int):
-    assert not is_visible(said(Role.USER, QUOTE), Cite("m1", part), QUOTE)
+    assert not is_visible(text_message(Role.USER, QUOTE), Cite("m1", part), QUOTE)
     assert not is_visible(None, Cite("m1", 0), QUOTE)
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew_evals.asking import needs_of
 from clew_evals.cuts import Cut
 from clew_evals.needs import Needs
@@ -15,11 +15,11 @@ FILLER = "the quick brown fox jumps over the lazy dog while nothing of note happ
 
 
 def agent(text: str) -> Message:
-    return said(Role.ASSISTANT, text)
+    return text_message(Role.ASSISTANT, text)
 
 
 def user(text: str) -> Message:
-    return said(Role.USER, text)
+    return text_message(Role.USER, text)
 
 
 def call(number: int, name: str, **arguments: object) -> Message:
@@ -37,7 +37,7 @@ def items(*messages: Message, start: int = 1) -> tuple[Item, ...]:
 
 def cut(before: list[Message], after: list[Message], system: str = "") -> Cut:
     """Cut between two lists of messages, with the needs of the second found."""
-    prompt = items(said(Role.SYSTEM, system), start=0) if system else ()
+    prompt = items(text_message(Role.SYSTEM, system), start=0) if system else ()
     found = Cut("s", "set", "made", prompt, items(*before), later=items(*after, start=len(before) + 1))
     return replace(found, needs=needs_of(found, lambda _: False))
 

@@ -22,7 +22,7 @@ from clew.errors import ClewError
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 
 CTX = Ctx(workspace="local", session="main")
@@ -54,7 +54,7 @@ def exchange(n: int, output: str) -> list[Message]:
 
 def steps() -> Iterator[Callable[[Session], object]]:
     """Yield what a session does: appends small and large, compactions, undos, pins, switches, budgets."""
-    yield lambda session: session.add(said(Role.USER, f"Tidy up the billing code. {RULE}"))
+    yield lambda session: session.add(text_message(Role.USER, f"Tidy up the billing code. {RULE}"))
     for n in range(8):
         output = "\n".join(f"rate_{n}_{i} = {i * n}" for i in range(80))
         yield lambda session, n=n, output=output: session.add(*exchange(n, output))
@@ -66,7 +66,7 @@ def steps() -> Iterator[Callable[[Session], object]]:
     yield lambda session: session.compact(target_tokens=2_000)
     yield lambda session: session.switch_off()
     yield lambda session: session.switch_on()
-    yield lambda session: session.add(said(Role.USER, "Go on."))
+    yield lambda session: session.add(text_message(Role.USER, "Go on."))
 
 
 STEPS = tuple(steps())
@@ -159,7 +159,7 @@ def verdict(folder: Path, told: list[list], looks: list[str]) -> str:
         with Session.open("main", store, window=20_000) as session:
             if fingerprint(session) not in looks[len(done) : len(done) + 2]:
                 return f"after step {len(done)} it looks like neither before nor after the next"
-            session.add(said(Role.USER, "once more"))
+            session.add(text_message(Role.USER, "once more"))
     flaws = audit(folder / "clew.db").flaws
     return f"unsound: {flaws[0]}" if flaws else ""
 

@@ -17,7 +17,7 @@ from clew.log import COMPACTION
 from clew.log.protocol import Ctx, Event, Head, StoredEvent
 from clew.log.store import MemoryStore
 from clew.memory.notes import Draft, Notebook, Scope
-from clew.message import Message, Role, said
+from clew.message import Message, Role, text_message
 from clew.session import Session
 from clew.session.replay import Replay
 from clew.tokens import UNKNOWN, counter_for
@@ -151,7 +151,7 @@ class Person:
         ]
 
     def say(self) -> Effect:
-        (name,) = self.session.add(said(Role.USER, self.chance.choice(SAID)))
+        (name,) = self.session.add(text_message(Role.USER, self.chance.choice(SAID)))
         return lambda replay: name == f"m{len(replay.view.whole)}"
 
     def compact(self) -> Effect | None:
@@ -219,7 +219,7 @@ def template() -> list[Event]:
     session = Session.open("main", MemoryStore(), window=WINDOW)
     todos = [{"content": one, "status": "pending"} for one in ("split invoice.py", "write the migration")]
     messages: list[Message] = [*talk(5), call(90, "TodoWrite", todos=todos), answer(90, "ok")]
-    session.add(*messages, *(said(Role.USER, rule) for rule in RULES[:2]))
+    session.add(*messages, *(text_message(Role.USER, rule) for rule in RULES[:2]))
     session.compact(target_tokens=2_000)
     session.compact(target_tokens=1_300)
     return [stored.event for stored in session.events()]

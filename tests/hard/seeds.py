@@ -13,7 +13,7 @@ from clew.compaction.plan.render import render_digest
 from clew.log import export_session, message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.message import Cite, Role, Trust, said
+from clew.message import Cite, Role, Trust, text_message
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"
 
@@ -165,7 +165,9 @@ def digest() -> Digest:
 def export() -> bytes:
     store, ctx, file = MemoryStore(), Ctx(workspace="w", session="s"), io.BytesIO()
     store.append(
-        ctx, [message_event(said(Role.USER, "hi")), message_event(said(Role.ASSISTANT, "yes"))], None
+        ctx,
+        [message_event(text_message(Role.USER, "hi")), message_event(text_message(Role.ASSISTANT, "yes"))],
+        None,
     )
     export_session(store, ctx, file)
     return file.getvalue()

@@ -11,7 +11,7 @@ import pytest
 from clew.budget import Stop
 from clew.errors import BudgetExceeded
 from clew.log.store import SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY
 from tests.session.talk import talk
@@ -58,7 +58,7 @@ def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path)
 
 
 def test_that_nothing_can_be_gained_is_remembered_by_every_process_after(tmp_path):
-    rules = [said(Role.USER, f"Never touch the folder archive/{n}/.") for n in range(60)]
+    rules = [text_message(Role.USER, f"Never touch the folder archive/{n}/.") for n in range(60)]
     verdicts = []
     for n in range(4):
         with SqliteStore(tmp_path / "clew.db") as store:

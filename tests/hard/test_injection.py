@@ -11,7 +11,7 @@ import pytest
 from clew.compaction.plan import ClaimKind
 from clew.ledger.ledger import Ledger
 from clew.log.store import MemoryStore
-from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Session
 from tests.conftest import real_data
 
@@ -84,10 +84,10 @@ def batches(texts, size=60):
 
 
 def conversation(texts):
-    yield said(Role.USER, f"Tidy up the billing code. {RULE}")
+    yield text_message(Role.USER, f"Tidy up the billing code. {RULE}")
     for n, text in enumerate(texts):
         yield from planted(n, text)
-        yield said(Role.ASSISTANT, f"I have read part {n}.")
+        yield text_message(Role.ASSISTANT, f"I have read part {n}.")
 
 
 def says(line, texts):

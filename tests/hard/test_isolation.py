@@ -18,7 +18,7 @@ from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Draft, Notebook, Scope
 from clew.memory.search import Query, search
-from clew.message import Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 from clew.transcripts import open_source
 from clew.transcripts.readers.claude_code.thread import SideFolder
@@ -47,7 +47,7 @@ def filled(store, workspace, name="main", text=SECRET):
     """Return a session in which something private was said, shown and noted."""
     session = Session.open(name, store, workspace=workspace)
     session.add(
-        said(Role.USER, f"{text}. Never tell anyone."),
+        text_message(Role.USER, f"{text}. Never tell anyone."),
         Message(Role.ASSISTANT, (ToolCall("c1", "read", {"path": "vault.txt"}),)),
         Message(Role.TOOL, (ToolResult("c1", (Text(f"{text}\n" * 50),), name="read"),)),
     )
@@ -90,7 +90,7 @@ REFERENCES = (
 def test_no_reference_opens_what_is_in_another_workspace(store, tool):
     filled(store, "north")
     south = Session.open("main", store, workspace="south")
-    south.add(said(Role.USER, "hello"))
+    south.add(text_message(Role.USER, "hello"))
     box = south.memory.toolbox(south)
     for ref in REFERENCES:
         assert "marzipan" not in box.run(tool, {"ref": ref}).text
@@ -99,7 +99,7 @@ def test_no_reference_opens_what_is_in_another_workspace(store, tool):
 def test_no_search_of_an_agent_leaves_its_workspace(store):
     filled(store, "north")
     south = Session.open("main", store, workspace="south")
-    south.add(said(Role.USER, "hello"))
+    south.add(text_message(Role.USER, "hello"))
     south.memory.catch_up()
     box = south.memory.toolbox(south)
     for where in ("everywhere", "this_session", None):
@@ -122,7 +122,7 @@ def test_notes_of_a_workspace_are_its_own(store, scope):
 def test_a_search_in_this_session_finds_nothing_of_another(store):
     filled(store, "home", "one")
     two = Session.open("two", store, workspace="home")
-    two.add(said(Role.USER, "hello"))
+    two.add(text_message(Role.USER, "hello"))
     two.memory.catch_up()
     answer = two.memory.toolbox(two).run("recall_search", {"query": "vault", "where": "this_session"})
     assert "marzipan" not in answer.text
@@ -135,7 +135,7 @@ def test_a_search_in_this_session_finds_nothing_of_another(store):
 def test_sessions_of_odd_names_do_not_meet(store, tmp_path):
     for n, name in enumerate(ODD_NAMES):
         with Session.open(name, store) as session:
-            session.add(said(Role.USER, f"I am number {n}."))
+            session.add(text_message(Role.USER, f"I am number {n}."))
     for n, name in enumerate(ODD_NAMES):
         with Session.open(name, store) as session:
             assert [item.message.text for item in session.view()] == [f"I am number {n}."]

@@ -21,7 +21,7 @@ import pytest
 from clew.errors import ClewError
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, bad_summariser, good_summariser
 from tests.hard.life import RULE, exchange
@@ -53,7 +53,7 @@ def live(path: Path, number: int, step: int) -> None:
         Session.open(f"s{number}", store, window=9_000, summariser=model) as session,
     ):
         if not step:
-            session.add(said(Role.USER, f"I am session {number}. {RULE}"))
+            session.add(text_message(Role.USER, f"I am session {number}. {RULE}"))
         session.add(*exchange(step, "\n".join(f"rate_{step}_{i} = {i}" for i in range(40))))
         with suppress(ClewError):  # a summariser may fail; the session goes on
             session.fit(auto=True)

@@ -12,7 +12,7 @@ import pytest
 
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import skipped_events
 from tests.hard.conftest import tries
@@ -99,7 +99,7 @@ def test_what_is_said_while_a_summary_is_written_stays(path, session):
     with Worker("summarise_slowly", path, "w0") as slow:
         slow.hears()
         assert slow.says() == "asked"
-        session.add(said(Role.USER, "One more thing."))
+        session.add(text_message(Role.USER, "One more thing."))
         slow.hears()
         assert slow.says() == "compacted"
     assert session.view()[-1].message.text == "One more thing."

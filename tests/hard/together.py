@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clew.errors import ClewError
 from clew.log.store import SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.model import Reply
 from clew.session import Session
 from clew.testing import good_summariser
@@ -25,7 +25,7 @@ from tests.hard.life import exchange
 def append(session: Session, worker: str, times: str) -> object:
     """Append one message at a time."""
     for n in range(int(times)):
-        session.add(said(Role.USER, f"{worker} says {n}"))
+        session.add(text_message(Role.USER, f"{worker} says {n}"))
     return "done"
 
 
@@ -55,7 +55,7 @@ def summarise_slowly(session: Session, _worker: str) -> object:
 
 def fill(session: Session, _worker: str) -> object:
     """Give the session something to compact."""
-    session.add(said(Role.USER, "Tidy up the billing code.\n- [ ] write the parser"))
+    session.add(text_message(Role.USER, "Tidy up the billing code.\n- [ ] write the parser"))
     for n in range(40):
         session.add(*exchange(n, "\n".join(f"rate_{n}_{i} = {i * n}" for i in range(80))))
     return "done"

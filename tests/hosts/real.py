@@ -18,7 +18,7 @@ import pytest
 
 from clew.cli import main
 from clew.errors import ContextTooLong
-from clew.message import Role, Usage, said
+from clew.message import Role, Usage, text_message
 from clew.providers.model import Ask, Reply
 from clew.testing.server import ReceivedRequest, ScriptedServer
 
@@ -62,7 +62,7 @@ class SilentModel:
         if is_full and TOO_LONG in whole and not any(words in last for words in SUMMARY_WORDS):
             raise ContextTooLong(tokens=250_000, limit=200_000)
         usage = Usage(input_tokens=self.usage(self.answers), output_tokens=10)
-        return Reply(said(Role.ASSISTANT, f"{SILENT} ({self.answers})"), usage=usage)
+        return Reply(text_message(Role.ASSISTANT, f"{SILENT} ({self.answers})"), usage=usage)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
-from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.providers.model import Piece, Reply, Stop, Streamed
 from clew.session import Session
 from tests.session.talk import talk
@@ -40,13 +40,16 @@ def evil(store: SqliteStore) -> None:
     session = Session.open(EVIL, store, model=MODEL, window=WINDOW)
     call = ToolCall("c1", f"tool{SCRIPT}", {"path": SCRIPT})
     result = ToolResult("c1", (Text(EVIL_WORDS, trust=Trust.UNTRUSTED),), name=SCRIPT, trust=Trust.UNTRUSTED)
-    session.add(said(Role.USER, f"Never touch {SCRIPT} please."))
+    session.add(text_message(Role.USER, f"Never touch {SCRIPT} please."))
     session.add(
-        said(Role.ASSISTANT, EVIL_WORDS), Message(Role.ASSISTANT, (call,)), Message(Role.TOOL, (result,))
+        text_message(Role.ASSISTANT, EVIL_WORDS),
+        Message(Role.ASSISTANT, (call,)),
+        Message(Role.TOOL, (result,)),
     )
     for number in range(12):
         session.add(
-            said(Role.USER, f"{number} {EVIL_WORDS}"), said(Role.ASSISTANT, f"{EVIL_WORDS} {number} done")
+            text_message(Role.USER, f"{number} {EVIL_WORDS}"),
+            text_message(Role.ASSISTANT, f"{EVIL_WORDS} {number} done"),
         )
     session.pin(f"Keep {SCRIPT}")
     session.compact(target_tokens=500)
@@ -59,7 +62,9 @@ def long(store: SqliteStore, messages: int, name: str = "long") -> None:
     for start in range(0, messages, 2_000):
         batch = [
             message_event(
-                said(Role.USER if n % 2 else Role.ASSISTANT, f"message number {n} of src/f_{n % 97}.py")
+                text_message(
+                    Role.USER if n % 2 else Role.ASSISTANT, f"message number {n} of src/f_{n % 97}.py"
+                )
             )
             for n in range(start + 1, min(messages, start + 2_000) + 1)
         ]
@@ -81,7 +86,7 @@ class Asking:
         yield Piece("Well. ")
         if self.calls:
             return Reply(Message(Role.ASSISTANT, (Text("Well."), self.calls.pop(0))), Stop.TOOL_CALL)
-        return Reply(said(Role.ASSISTANT, "Well."))
+        return Reply(text_message(Role.ASSISTANT, "Well."))
 
 
 class Counting:

@@ -9,7 +9,7 @@ import pytest
 from clew.inspector.context import MOST_BLOCKS
 from clew.inspector.server import Server
 from clew.inspector.session_pool import Options
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.inspector.conftest import visiting
 from tests.inspector.house import EVIL, MODEL, TOUR, WINDOW, Asking, House, long
@@ -375,7 +375,7 @@ def test_a_page_follows_a_session_that_another_process_writes(own_page, house: H
     page = own_page
     go(page, "m126")
     page.wait_for_selector("article.here[data-number='126']")
-    Session.open(TOUR, house.store).add(said(Role.USER, "said elsewhere"))
+    Session.open(TOUR, house.store).add(text_message(Role.USER, "said elsewhere"))
     page.wait_for_selector("article[data-number='127']")
     assert "said elsewhere" in page.locator("article[data-number='127']").inner_text()
 

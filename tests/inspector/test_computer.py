@@ -17,7 +17,7 @@ from clew.inspector import context, tool_compactions, transcript
 from clew.inspector.app import STATIC
 from clew.inspector.server import Server
 from clew.inspector.session_pool import SessionPool
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.cli.homes import CLAUDE, CODEX, COPILOT, MOVED, RULE, make_home
 from tests.inspector.conftest import visiting
@@ -149,9 +149,9 @@ def test_the_digests_page_shows_findings_and_reports(house: House, browser):
         found = (
             f"The cause is that parse_row_{n} drops the last column. I fixed part {n}; its tests pass now."
         )
-        session.add(said(Role.USER, f"Check part {n} of the importer."))
-        session.add(said(Role.ASSISTANT, "I will read it. " + "Reading on. " * 60))
-        session.add(said(Role.ASSISTANT, found))
+        session.add(text_message(Role.USER, f"Check part {n} of the importer."))
+        session.add(text_message(Role.ASSISTANT, "I will read it. " + "Reading on. " * 60))
+        session.add(text_message(Role.ASSISTANT, found))
     digest = session.compact(target_tokens=900).plan.digests[-1]
     kinds = {ClaimKind.FINDING: "Findings", ClaimKind.REPORT: "Reported"}
     server = Server.bind(house.pool)

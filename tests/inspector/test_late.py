@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.inspector.server import Server
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.inspector.conftest import visiting
 from tests.inspector.house import TOUR, Asking, House
@@ -98,7 +98,7 @@ def test_what_is_said_while_the_last_page_is_on_its_way_is_drawn_too(own_page, h
     with page.expect_response("**/api/follow?*"):
         go(page, "m126")
     held.wait()
-    session.add(said(Role.USER, "said meanwhile"))
+    session.add(text_message(Role.USER, "said meanwhile"))
     settle(page)
     held.come()
     assert "said meanwhile" in page.locator("article[data-number='127']").inner_text()

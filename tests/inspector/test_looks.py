@@ -17,7 +17,7 @@ from clew.inspector.history import expanded
 from clew.inspector.message_json import marked_to_json
 from clew.inspector.session_pool import OpenSession
 from clew.log import UNDO, fold, load_messages, named_messages, new_event
-from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Quote, Request, Session
 from tests.inspector.house import TOUR, Counting, House, long
 from tests.session.talk import RULE
@@ -133,7 +133,7 @@ def test_the_timeline_says_why_for_undo_and_switch_and_knows_summaries_of_other_
     session.undo()
     session.switch_off()
     session.switch_on()
-    session.add(said(Role.USER, "What was said so far.", Origin.SUMMARY))
+    session.add(text_message(Role.USER, "What was said so far.", Origin.SUMMARY))
     with house.pool.open(TOUR) as handle:
         events = timeline.timeline(handle)["events"]
     assert [(one["kind"], one["reason"]) for one in events[-4:]] == [
@@ -147,9 +147,9 @@ def test_the_timeline_says_why_for_undo_and_switch_and_knows_summaries_of_other_
 def test_what_is_sent_besides_the_messages_is_drawn_from_when_it_was(tmp_path: Path):
     house = House(tmp_path)
     session = Session.open("s", house.store)
-    session.add(said(Role.USER, "hello"))
+    session.add(text_message(Role.USER, "hello"))
     session.fit(Request(fixed_tokens={Region.TOOLS: 500}))
-    session.add(said(Role.ASSISTANT, "hello yourself"))
+    session.add(text_message(Role.ASSISTANT, "hello yourself"))
     session.fit(Request(fixed_tokens={Region.TOOLS: 700}))
     with house.pool.open("s") as handle:
         tools = [one["tokens"] for one in timeline.timeline(handle)["regions"] if one["region"] == "tools"]
@@ -244,7 +244,7 @@ def test_what_is_kept_has_its_sources_label_and_is_no_rule(handle: OpenSession, 
     (fact,) = handle.session.ledger.facts.all
     assert (fact.id, fact.quote, fact.source.message, fact.trust) == (kept, line, source, Trust.UNTRUSTED)
     assert handle.session.pins == rules
-    handle.session.add(*(said(Role.ASSISTANT, f"step {n}: " + "word " * 300) for n in range(30)))
+    handle.session.add(*(text_message(Role.ASSISTANT, f"step {n}: " + "word " * 300) for n in range(30)))
     digest = handle.session.compact(target_tokens=1_500).plan.digests[-1]
     (claim,) = [one for one in digest.claims if one.text == line]
     assert (claim.kind, claim.trust) == (ClaimKind.FACT, Trust.UNTRUSTED)
@@ -321,7 +321,7 @@ def test_sessions_are_listed_with_their_size_and_health(house: House):
 
 
 def test_half_of_a_surrogate_pair_is_told_as_it_is(house: House):
-    Session.open("odd", house.store).add(said(Role.USER, "half \ud83e of a pair"))
+    Session.open("odd", house.store).add(text_message(Role.USER, "half \ud83e of a pair"))
     with house.pool.open("odd") as handle:
         body = Answer(transcript.page(handle, 1, 1)).body
     assert json.loads(body)["rows"][0]["parts"][0]["text"] == "half \ud83e of a pair"

@@ -15,7 +15,7 @@ from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from clew.log import KINDS, message_event, new_event
 from clew.log.protocol import Ctx
-from clew.message import JsonObject, Role, said
+from clew.message import JsonObject, Role, text_message
 from tests.inspector.house import TOUR, WORKSPACE, House
 from tests.inspector.test_guard import ask
 
@@ -41,7 +41,7 @@ def odd(house: House) -> list[str]:
         for number, body in enumerate(ODD):
             ctx = Ctx(workspace=WORKSPACE, session=f"odd {kind.name} {number}")
             with suppress(ClewError):  # what the store itself does not take
-                head = house.store.append(ctx, [message_event(said(Role.USER, "hello"))], None)
+                head = house.store.append(ctx, [message_event(text_message(Role.USER, "hello"))], None)
                 house.store.append(ctx, [new_event(kind.name, body, kind.version)], head)
                 names.append(ctx.session)
     return names

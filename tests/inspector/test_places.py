@@ -9,7 +9,7 @@ from clew.inspector.session_pool import MessageIndex
 from clew.log import MESSAGE, fold, message_event, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.inspector.house import TOUR, House
 
@@ -30,7 +30,7 @@ def messages_of(store: MemoryStore | SqliteStore, ctx: Ctx) -> list[int]:
 def test_every_message_is_where_its_number_says(kinds: list[str]):
     store = MemoryStore()
     for kind in kinds:
-        event = message_event(said(Role.USER, "x")) if kind == "message" else new_event(kind, {})
+        event = message_event(text_message(Role.USER, "x")) if kind == "message" else new_event(kind, {})
         store.append(CTX, [event], None)
     places = MessageIndex(store, CTX)
     places.read_all()  # kinds that nobody knows are among them
@@ -50,7 +50,9 @@ def test_every_message_is_where_its_number_says(kinds: list[str]):
 def test_the_view_at_any_time_is_the_fold_up_to_there(deeds: list[str], at: float):
     store = MemoryStore()
     session = Session.open("s", store)
-    session.add(*(said(Role.USER if n % 2 else Role.ASSISTANT, f"{n} " + "words " * 60) for n in range(30)))
+    session.add(
+        *(text_message(Role.USER if n % 2 else Role.ASSISTANT, f"{n} " + "words " * 60) for n in range(30))
+    )
     for deed in deeds:
         do(session, deed)
     places = MessageIndex(store, session.ctx)
@@ -62,7 +64,7 @@ def test_the_view_at_any_time_is_the_fold_up_to_there(deeds: list[str], at: floa
 def do(session: Session, deed: str) -> None:
     match deed:
         case "add":
-            session.add(said(Role.USER, "more words"))
+            session.add(text_message(Role.USER, "more words"))
         case "compact" if not session.is_off:
             session.compact(target_tokens=max(400, session.tokens - 300))
         case "undo" if session.trace():
@@ -80,7 +82,7 @@ def test_what_is_appended_later_is_taken_in(house: House):
     places = MessageIndex(house.store, session.ctx)
     before = places.catch_up()
     places.view(before)
-    session.add(said(Role.USER, "one more"))
+    session.add(text_message(Role.USER, "one more"))
     after = places.catch_up()
     assert after > before
     assert places.view(after) == fold(house.store.read(session.ctx))

@@ -10,7 +10,7 @@ import pytest
 
 from clew.errors import InputError
 from clew.inspector.export import export_session
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.inspector.house import EVIL, TOUR, House
 
@@ -60,7 +60,7 @@ def test_markup_in_a_transcript_stays_text(house: House, tmp_path: Path):
 
 def test_a_secret_is_masked(house: House, tmp_path: Path):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    Session.open("s", house.store).add(said(Role.USER, f"my token is {secret}, use it"))
+    Session.open("s", house.store).add(text_message(Role.USER, f"my token is {secret}, use it"))
     text, _ = told(house, "s", tmp_path)
     assert secret not in text
     assert re.search(r"\[secret:[^\]]+\]", text)

@@ -17,7 +17,7 @@ from clew.inspector.chat_stream import ROOM_HERE, PageChats
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from clew.inspector.session_pool import Options
-from clew.message import JsonObject, Message, Role, Text, ToolCall, said
+from clew.message import JsonObject, Message, Role, Text, ToolCall, text_message
 from clew.providers.model import Piece, Reply, Stop, Streamed
 from clew.session import Session
 from tests.inspector.house import MODEL, TOUR, WINDOW, Asking, House
@@ -107,7 +107,7 @@ def test_the_server_outlives_a_turn_that_is_stopped_between_two_words(house: Hou
 
 def test_a_warning_names_what_the_page_has_and_no_command_of_the_terminal(house: House):
     session = Session.open("full", house.store, model=MODEL, window=WINDOW)
-    session.add(*(said(Role.USER, f"{n} {'word ' * 500}") for n in range(17)))
+    session.add(*(text_message(Role.USER, f"{n} {'word ' * 500}") for n in range(17)))
     told = list(PageChats(house.pool).on("full").say("And now?", auto=False))
     warned = [one["text"] for one in told if one["is"] == "warned"]
     assert any(one.endswith(ROOM_HERE) for one in warned)
@@ -151,7 +151,7 @@ def test_stopping_while_leave_is_asked_for_means_no(house: House):
 @pytest.mark.parametrize("auto", [False, True])
 def test_a_page_that_says_nothing_of_compacting_has_it_as_in_the_settings(house: House, auto: bool):
     session = Session.open("full", house.store, model=MODEL, window=WINDOW)
-    session.add(*(said(Role.USER, f"{n} {'word ' * 500}") for n in range(20)))
+    session.add(*(text_message(Role.USER, f"{n} {'word ' * 500}") for n in range(20)))
     server = Server.bind(replace(house.pool, options=Options(MODEL, WINDOW, auto=auto)))
     headers = {TOKEN: server.token, **same_origin(server)}
     with server.running():

@@ -6,15 +6,15 @@ import itertools
 import json
 
 from clew.ledger import Ledger
-from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 
 
 def user(text, **kwargs):
-    return said(Role.USER, text, **kwargs)
+    return text_message(Role.USER, text, **kwargs)
 
 
 def assistant(text):
-    return said(Role.ASSISTANT, text)
+    return text_message(Role.ASSISTANT, text)
 
 
 def plan(text):

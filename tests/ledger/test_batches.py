@@ -11,7 +11,7 @@ from clew.ledger import Ledger
 from clew.ledger.checks import FailingTests
 from clew.ledger.loop import FIRST_LISTED, LAST_LISTED, MOST_OF_A_KIND, Closed, LoopKind
 from clew.ledger.phrases import Foreign
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.rules import find
 from clew.rules.active import MOST_NEAR, ActiveRules
 from clew.rules.subject import Subject
@@ -36,7 +36,7 @@ def ledger_of(*items: Item) -> Ledger:
     return ledger
 
 
-CHECKLIST = Item("m1", said(Role.USER, "\n".join(f"- [ ] task {n}" for n in range(600))))
+CHECKLIST = Item("m1", text_message(Role.USER, "\n".join(f"- [ ] task {n}" for n in range(600))))
 
 
 def test_a_flood_is_told_by_its_first_ones_and_one_that_counts_the_rest():
@@ -62,7 +62,9 @@ def test_a_flood_is_closed_by_hand_as_one():
 
 
 def test_what_came_bit_by_bit_is_told_by_its_first_and_its_last_ones():
-    requests = [Item(f"m{n}", said(Role.USER, f"Rename part {n} of the parser.")) for n in range(1, 301)]
+    requests = [
+        Item(f"m{n}", text_message(Role.USER, f"Rename part {n} of the parser.")) for n in range(1, 301)
+    ]
     few, many = ledger_of(*requests[:MOST_OF_A_KIND]), ledger_of(*requests)
     assert few.loops.collapsed == few.loops.open
     told, ids = many.loops.collapsed, [loop.id for loop in many.loops.open]
@@ -85,7 +87,7 @@ def test_a_test_closed_by_hand_stays_closed_until_it_is_opened_again():
 
 
 def test_a_request_closed_by_hand_is_open_again_where_it_was():
-    ledger = ledger_of(Item("m1", said(Role.USER, "Rename the parser module")))
+    ledger = ledger_of(Item("m1", text_message(Role.USER, "Rename the parser module")))
     before = ledger.loops.open
     ledger.close_loop("q1", "done elsewhere")
     assert ledger.loops.open == ()
@@ -112,7 +114,7 @@ def test_a_red_run_looks_only_at_the_tests_it_names(monkeypatch):
 
 def test_a_sentence_is_held_against_a_bounded_number_of_rules():
     rules = ActiveRules(
-        replace(find(said(Role.USER, f"Always run check{n} before you commit."))[0], id=f"p{n}")
+        replace(find(text_message(Role.USER, f"Always run check{n} before you commit."))[0], id=f"p{n}")
         for n in range(MOST_NEAR + 50)
     )
     near = rules.near(Subject(frozenset(), frozenset(("commit",))))
@@ -121,7 +123,7 @@ def test_a_sentence_is_held_against_a_bounded_number_of_rules():
 
 def test_rules_for_other_places_are_not_looked_at():
     rules = ActiveRules(
-        replace(find(said(Role.USER, f"Never touch lib/part{n}/."))[0], id=f"p{n}") for n in range(20)
+        replace(find(text_message(Role.USER, f"Never touch lib/part{n}/."))[0], id=f"p{n}") for n in range(20)
     )
     near = rules.near(Subject(frozenset(("lib/part7/a.py",)), frozenset(("edit",))))
     assert [rule.rule.id for rule in near] == ["p7"]
@@ -143,6 +145,9 @@ def test_the_words_of_what_has_ended_are_let_go():
     talk = Ledger()
     for n in range(1_000):
         talk.extend(
-            [Item(f"a{n}", said(Role.USER, f"Fix part {n}.")), Item(f"b{n}", said(Role.ASSISTANT, "Fixed."))]
+            [
+                Item(f"a{n}", text_message(Role.USER, f"Fix part {n}.")),
+                Item(f"b{n}", text_message(Role.ASSISTANT, "Fixed.")),
+            ]
         )
     assert len(talk.loops.talk._by_words) < 300

@@ -6,7 +6,7 @@ import pytest
 
 from clew.compaction.ledger_claims import mandatory_content
 from clew.ledger.checks import verdict_of
-from clew.message import Role, said
+from clew.message import Role, text_message
 from tests.compaction_propose.sessions import items, read, step
 
 
@@ -51,7 +51,7 @@ def test_what_shows_something_and_what_sums_up_nothing_is_no_check(command: str,
 def test_a_digest_tells_the_last_check_and_no_earlier_one():
     first = step("c1", "bash", {"command": "npm run lint"}, "Found 3 errors.")
     later = step("c2", "bash", {"command": "npm run lint"}, "Found 1 error.")
-    view = items([said(Role.USER, "Mend it."), *first, *later])
+    view = items([text_message(Role.USER, "Mend it."), *first, *later])
     told = [
         one.text
         for one in mandatory_content(read(view), view[:1]).claims

@@ -7,7 +7,7 @@ import pytest
 import clew
 from clew.ledger import Ledger
 from clew.ledger.turns import EARLY_TURNS, MOST_CHARACTERS, MOST_LINES
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 
 UNKNOWN = (
     "legacy/ altındaki dosyaları asla değiştirme.",
@@ -32,7 +32,7 @@ def ledger_of(*messages: Message) -> Ledger:
 
 
 def user(text: str) -> Message:
-    return said(Role.USER, text)
+    return text_message(Role.USER, text)
 
 
 def busy(count: int) -> list[Message]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clew.ledger import Goal, GoalKind
 from clew.ledger import goal as goal_module
 from clew.ledger.goal import LONGEST_QUOTE
-from clew.message import Cite, Origin, Role, Trust, said
+from clew.message import Cite, Origin, Role, Trust, text_message
 from tests.ledger.sessions import assistant, did, ledger_of, plan, user
 
 FIRST = user("Build a parser for the log format, please.")
@@ -21,7 +21,9 @@ def later(*messages):
 
 
 def test_the_first_request_is_the_goal():
-    ledger = ledger_of(said(Role.SYSTEM, "Be brief."), user("hi there!"), FIRST, assistant("ok"), user("yes"))
+    ledger = ledger_of(
+        text_message(Role.SYSTEM, "Be brief."), user("hi there!"), FIRST, assistant("ok"), user("yes")
+    )
     assert ledger.goals == (
         Goal(
             "g1",
@@ -85,8 +87,8 @@ def test_an_approved_plan_is_the_goal():
     ],
 )
 def test_the_user_says_when_the_goal_changes(text):
-    assert later(text_message := user(text)) == [(GoalKind.CHANGED, text)]
-    assert ledger_of(FIRST, text_message).goal.quote == text
+    assert later(message := user(text)) == [(GoalKind.CHANGED, text)]
+    assert ledger_of(FIRST, message).goal.quote == text
 
 
 def test_a_new_task_after_the_work_is_done_is_a_goal():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
 from clew.ledger import Ledger
-from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 from tests.ledger.sessions import assistant, citations, did, is_there, items, ledger_of, plan, ran, user
 from tests.strategies import json_objects, wild_histories
 
@@ -68,7 +68,7 @@ def refusals(draw):
 
 
 speeches = st.builds(
-    lambda role, text, origin: [said(role, text, origin)],
+    lambda role, text, origin: [text_message(role, text, origin)],
     st.sampled_from([Role.USER, Role.USER, Role.ASSISTANT, Role.DEVELOPER]),
     SENTENCES,
     st.sampled_from([Origin.SPOKEN, Origin.SPOKEN, Origin.SPOKEN, Origin.INJECTED, Origin.SUMMARY]),

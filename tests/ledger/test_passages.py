@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.ledger.passages import ERROR_LINES, HEAD, TAIL, WHOLE, Passage, Voice, passages
-from clew.message import Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from tests.ledger.sessions import user
 
 
@@ -13,7 +13,7 @@ def test_each_speaker_has_a_voice():
     heard = [
         *passages(mixed),
         *passages(thought),
-        *passages(said(Role.SYSTEM, "be kind")),
+        *passages(text_message(Role.SYSTEM, "be kind")),
         *passages(user("a reminder", origin=Origin.INJECTED)),
         *passages(Message(Role.TOOL, (ToolResult("1", (Text("out"),)),))),
     ]

@@ -7,7 +7,7 @@ import pytest
 from clew.compaction.plan.render import TAG
 from clew.ledger import Ledger
 from clew.ledger.testruns import Counts, counts_in
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.rules import find
 from clew.rules.speech import DIGEST_TAG
 
@@ -46,7 +46,7 @@ def ledger_of(*items: Item) -> Ledger:
 
 
 def quotes(text: str) -> list[str]:
-    return [found.quote for found in find(said(Role.USER, text))]
+    return [found.quote for found in find(text_message(Role.USER, text))]
 
 
 RED = exchange(
@@ -131,16 +131,16 @@ def test_a_file_that_is_to_be_followed_makes_rules():
 def test_a_digest_in_the_middle_of_a_text_is_nobodys_words():
     assert DIGEST_TAG == TAG
     digest = f"<{TAG} id=1>\nLet's use tabs instead of spaces. Shall we go on?\n</{TAG}>"
-    ledger = ledger_of(Item("m1", said(Role.USER, f"Rename the parser.\n{digest}\nThen run it.")))
+    ledger = ledger_of(Item("m1", text_message(Role.USER, f"Rename the parser.\n{digest}\nThen run it.")))
     assert [loop.text for loop in ledger.loops.open] == ["Rename the parser.", "Then run it."]
     assert (ledger.decisions, ledger.goal.quote if ledger.goal else "") == ((), "Rename the parser.")
 
 
 def test_a_goal_that_is_taken_back_gives_way_to_the_one_before():
     ledger = ledger_of(
-        Item("m1", said(Role.USER, "Write a parser for the log files")),
-        Item("m2", said(Role.USER, "Actually, let's build the web page instead")),
-        Item("m3", said(Role.USER, "no, never mind")),
+        Item("m1", text_message(Role.USER, "Write a parser for the log files")),
+        Item("m2", text_message(Role.USER, "Actually, let's build the web page instead")),
+        Item("m3", text_message(Role.USER, "no, never mind")),
     )
     assert [(goal.kind.value, goal.source.message) for goal in ledger.goals] == [
         ("first", "m1"),

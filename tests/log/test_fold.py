@@ -32,7 +32,7 @@ from clew.log import (
 )
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 
 CTX = Ctx(workspace="north", session="main")
 
@@ -42,7 +42,7 @@ def stored(*events):
 
 
 def hello(n):
-    return said(Role.USER, f"hello {n}")
+    return text_message(Role.USER, f"hello {n}")
 
 
 def kept(*events):
@@ -101,13 +101,13 @@ def test_an_event_is_not_folded_twice():
 def test_old_bodies_are_read_as_if_written_today():
     upcasts = (
         lambda body: {"said": body["text"]},
-        lambda body: {"message": message_to_json(said(Role.USER, body["said"]))},
+        lambda body: {"message": message_to_json(text_message(Role.USER, body["said"]))},
     )
     kinds = {"message": replace(MESSAGE, upcasts=upcasts)}
     events = [
         new_event("message", {"text": "first"}, version=1),
         new_event("message", {"said": "second"}, version=2),
-        new_event("message", {"message": message_to_json(said(Role.USER, "third"))}, version=3),
+        new_event("message", {"message": message_to_json(text_message(Role.USER, "third"))}, version=3),
     ]
     store = kept(*events)
     seen = load_messages(store, CTX, fold(store.read(CTX), kinds=kinds).entries, kinds)
@@ -159,7 +159,7 @@ def test_an_event_that_should_hold_a_message_and_does_not_is_called_damaged():
 
 
 def compaction(*splices, names=("d1",)):
-    messages = [message_to_json(said(Role.USER, name)) for name in names]
+    messages = [message_to_json(text_message(Role.USER, name)) for name in names]
     body = {"splices": splices_to_json(splices), "messages": messages, "names": list(names)}
     return new_event("compaction", body)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
 from clew.log import canonical, message_from_json, message_to_json, parse_body
-from clew.message import Message, Native, Part, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Native, Part, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.message.codec import _TYPES
 from clew.providers import ANTHROPIC, WIRES
 from tests.log.generated import messages
@@ -51,7 +51,7 @@ def test_every_kind_of_part_has_a_name():
 
 
 def test_a_plain_message_is_written_plainly():
-    assert message_to_json(said(Role.USER, "hello")) == {
+    assert message_to_json(text_message(Role.USER, "hello")) == {
         "role": "user",
         "parts": [{"type": "text", "trust": "user", "text": "hello"}],
     }

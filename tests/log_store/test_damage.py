@@ -18,7 +18,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import SessionAudit, audit
 from clew.log.store.database import Migration, migrate, migrations
-from clew.message import Role, said
+from clew.message import Role, text_message
 
 CTX = Ctx(workspace="north", session="main")
 SIDE = Ctx(workspace="south", session="side")
@@ -41,9 +41,11 @@ def whole(tmp_path_factory):
     with SqliteStore(path) as store:
         for n in range(3):
             store.append(
-                CTX, [message_event(said(Role.USER, f"hello {n}")), new_event("dream", {"text": LONG})], None
+                CTX,
+                [message_event(text_message(Role.USER, f"hello {n}")), new_event("dream", {"text": LONG})],
+                None,
             )
-            store.append(SIDE, [message_event(said(Role.USER, LONG))], None)
+            store.append(SIDE, [message_event(text_message(Role.USER, LONG))], None)
         store.append(SIDE, [new_event("dream", {str(n): n for n in range(500)})], None)
     return path
 
@@ -336,7 +338,9 @@ def test_where_nothing_is_nothing_is_audited(tmp_path):
 
 
 def test_a_store_left_open_where_nothing_may_be_written_is_not_called_damaged(path, open_sqlite, tmp_path):
-    open_sqlite().append(Ctx(workspace="w", session="s"), [message_event(said(Role.USER, "hi"))], None)
+    open_sqlite().append(
+        Ctx(workspace="w", session="s"), [message_event(text_message(Role.USER, "hi"))], None
+    )
     left = tmp_path / "left.db"
     for side in ("", "-wal"):
         shutil.copy(f"{path}{side}", f"{left}{side}")

@@ -16,7 +16,7 @@ from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.log.store.connection import connect
 from clew.log.store.sqlite import SEPARATE_FROM
-from clew.message import Role, said
+from clew.message import Role, text_message
 from tests.log_store.conftest import connection_of
 
 CTX = Ctx(workspace="north", session="main")
@@ -93,7 +93,7 @@ def test_the_database_itself_refuses_to_change_the_log(path, open_sqlite):
 
 def test_kinds_other_than_messages_are_read_without_passing_over_the_messages(path, open_sqlite):
     store = open_sqlite()
-    store.append(CTX, [message_event(said(Role.USER, "hello")), note()], None)
+    store.append(CTX, [message_event(text_message(Role.USER, "hello")), note()], None)
     steps = 0
 
     def count():
@@ -110,7 +110,7 @@ def test_kinds_other_than_messages_are_read_without_passing_over_the_messages(pa
     few = steps_to_read_notes()
     store.append(
         CTX,
-        [message_event(said(Role.USER, str(n))) for n in range(500)],
+        [message_event(text_message(Role.USER, str(n))) for n in range(500)],
         None,
     )
     assert steps_to_read_notes() == few
@@ -254,7 +254,7 @@ def test_a_head_behind_its_events_is_no_reason_to_write_over_them(path, open_sql
 @pytest.mark.slow
 def test_fifty_megabytes_in_one_body_come_back_and_lie_there_once(path):
     huge = "".join(f"{n} INFO request {n * 7} took {n % 97} ms\n" for n in range(1_500_000))
-    message = said(Role.USER, huge)
+    message = text_message(Role.USER, huge)
     with SqliteStore(path) as store:
         for _ in range(3):
             store.append(CTX, [message_event(message)], None)

@@ -5,7 +5,7 @@ from random import Random
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Plan, Shrink
 from clew.compaction.plan.codec import plan_to_json, shown_messages
 from clew.log import COMPACTION, message_event, message_to_json, new_event
-from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 
 WORDS = ("build", "deploy", "kiln", "oven", "glaze", "clay", "firing", "shelf", "wheel", "pottery", "invoice")
 
@@ -25,11 +25,11 @@ def round_of(rng: Random, number: int) -> tuple[list[Message], dict[str, int]]:
     call = ToolCall(f"c{number}", "read", {"path": path}, trust=Trust.ASSISTANT)
     output = f"{filler(rng, 400)}\nerror {error} in line {number}\n{filler(rng, 400)}"
     messages = [
-        said(Role.USER, f"Go on with {filler(rng)}"),
-        said(Role.USER, f"The order of batch {number} is {order}. {filler(rng)}"),
+        text_message(Role.USER, f"Go on with {filler(rng)}"),
+        text_message(Role.USER, f"The order of batch {number} is {order}. {filler(rng)}"),
         Message(Role.ASSISTANT, (call,)),
         Message(Role.TOOL, (ToolResult(f"c{number}", (Text(output),)),)),
-        *(said(Role.ASSISTANT, f"Step {number}.{n} {filler(rng)}") for n in range(8)),
+        *(text_message(Role.ASSISTANT, f"Step {number}.{n} {filler(rng)}") for n in range(8)),
     ]
     return messages, {order: 1, path: 2, error: 3}
 
@@ -43,7 +43,7 @@ def compaction(number: int, first: int, last: int, *, folds: str = "", stub: str
     claims = (old, new) if folds else (new,)
     digest = Digest(name, int(bool(folds)), own, "sha256:0", claims, folds=(folds,) if folds else ())
     operations = [Condense((folds, *own) if folds else own, digest)]
-    operations += [Shrink(stub, said(Role.TOOL, "…"), "read again later")] if stub else []
+    operations += [Shrink(stub, text_message(Role.TOOL, "…"), "read again later")] if stub else []
     plan = Plan(tuple(operations), 9, 1, 1, "manual", "asked for")
     shown = shown_messages(plan)
     body = {
@@ -57,4 +57,4 @@ def compaction(number: int, first: int, last: int, *, folds: str = "", stub: str
 
 def turns(count: int, start: int = 1):
     """Return events of messages that can be told apart."""
-    return [message_event(said(Role.USER, f"message number{start + n}")) for n in range(count)]
+    return [message_event(text_message(Role.USER, f"message number{start + n}")) for n in range(count)]

@@ -6,7 +6,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
-from clew.message import Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 
 QUESTION = "what port did we choose for the kiln"
@@ -38,19 +38,19 @@ def looked_up(n, words="Let me use recall_search."):
 
 def talk(session):
     session.add(
-        said(Role.USER, "The kiln needs a port."),
-        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
-        said(Role.USER, "ok"),
-        said(Role.ASSISTANT, "Fine."),
+        text_message(Role.USER, "The kiln needs a port."),
+        text_message(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        text_message(Role.USER, "ok"),
+        text_message(Role.ASSISTANT, "Fine."),
     )
 
 
 def test_a_question_is_no_answer_to_itself(session, found):
     talk(session)
     session.add(
-        said(Role.USER, "What port did we choose for the kiln?"),
-        said(Role.USER, QUESTION),
-        said(Role.ASSISTANT, "Let me look for what port we choose for the kiln."),
+        text_message(Role.USER, "What port did we choose for the kiln?"),
+        text_message(Role.USER, QUESTION),
+        text_message(Role.ASSISTANT, "Let me look for what port we choose for the kiln."),
     )
     assert found() == ["m2", "m1"]
 
@@ -72,26 +72,26 @@ def test_what_is_told_at_length_beside_a_look_up_stays(session, found):
 
 
 def test_a_question_that_tells_something_is_found(session, found):
-    session.add(said(Role.USER, "Do you remember that we choose port 8443 for the kiln in Bergen?"))
+    session.add(text_message(Role.USER, "Do you remember that we choose port 8443 for the kiln in Bergen?"))
     assert found() == ["m1"]
 
 
 def test_a_neighbour_with_little_of_its_own_comes_behind_the_others(session, found):
     session.add(
-        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
-        said(Role.USER, "The kiln, good."),
-        said(Role.USER, "Thanks."),
-        said(Role.USER, "Bergen has a port, too: choose well."),
+        text_message(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        text_message(Role.USER, "The kiln, good."),
+        text_message(Role.USER, "Thanks."),
+        text_message(Role.USER, "Bergen has a port, too: choose well."),
     )
     assert found() == ["m1", "m4", "m2"]
 
 
 def test_a_brief_neighbour_that_tells_something_new_keeps_its_place(session, found):
     session.add(
-        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
-        said(Role.USER, "The kiln stands in Bergen behind the old bakery."),
-        said(Role.USER, "Thanks."),
-        said(
+        text_message(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        text_message(Role.USER, "The kiln stands in Bergen behind the old bakery."),
+        text_message(Role.USER, "Thanks."),
+        text_message(
             Role.USER,
             "Oslo has a harbour, a port of sorts, and ferries to Denmark; nobody there would choose well.",
         ),
@@ -101,9 +101,11 @@ def test_a_brief_neighbour_that_tells_something_new_keeps_its_place(session, fou
 
 def test_a_long_neighbour_with_few_of_the_words_comes_behind_the_others(session, found):
     session.add(
-        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
-        said(Role.USER, "The kiln is old. " + "Bread, glaze, invoices and ferries to Denmark are due. " * 10),
-        said(Role.USER, "Thanks."),
-        said(Role.USER, "Bergen has a port, too: choose well."),
+        text_message(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        text_message(
+            Role.USER, "The kiln is old. " + "Bread, glaze, invoices and ferries to Denmark are due. " * 10
+        ),
+        text_message(Role.USER, "Thanks."),
+        text_message(Role.USER, "Bergen has a port, too: choose well."),
     )
     assert found() == ["m1", "m4", "m2"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.log.store import SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.cli.conftest import Run, clew
 
@@ -19,9 +19,10 @@ __all__ = ["clew"]  # a fixture
 def home(tmp_path: Path) -> dict[str, str]:
     with SqliteStore(tmp_path / "log" / "clew.db") as store:
         Session.open("spring", store).add(
-            said(Role.USER, "Staging listens on kiln-7.test:8443."), said(Role.ASSISTANT, "Noted.")
+            text_message(Role.USER, "Staging listens on kiln-7.test:8443."),
+            text_message(Role.ASSISTANT, "Noted."),
         )
-        Session.open("summer", store).add(said(Role.USER, "My physician was on holiday."))
+        Session.open("summer", store).add(text_message(Role.USER, "My physician was on holiday."))
     return {"CLEW_HOME": str(tmp_path / "log")}
 
 

@@ -13,7 +13,7 @@ from clew.memory.index.protocol import ANYTHING, EntryKind, Filters, Mark
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Draft, Notebook
 from clew.memory.tiers import TierPolicy
-from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Session
 from tests.memory.said import AT, together, turn
 from tests.memory.talks import compaction, turns
@@ -102,7 +102,7 @@ def test_a_search_does_not_find_the_searches_before_it(index):
     ask = ToolCall("c1", "recall_search", {"query": "E1234"}, trust=Trust.ASSISTANT)
     thought = Text("Let me look for the xylophone.", trust=Trust.ASSISTANT)
     said_so = [
-        said(Role.USER, "It was E1234."),
+        text_message(Role.USER, "It was E1234."),
         Message(Role.ASSISTANT, (thought, ask)),
         Message(Role.TOOL, (ToolResult("c1", (Text("[m1] It was E1234."),)),)),
     ]
@@ -218,7 +218,7 @@ def test_what_a_call_was_given_is_quoted_from_where_it_stands(index):
 
 def test_a_path_with_backslashes_outside_of_a_call_is_read_as_it_is(index):
     store = MemoryStore()
-    store.append(CTX, [message_event(said(Role.USER, r"It is in D:\new\table.txt"))], None)
+    store.append(CTX, [message_event(text_message(Role.USER, r"It is in D:\new\table.txt"))], None)
     catch_up(store, CTX, index)
     assert found(index, "new table") == ["m1"]
 
@@ -237,8 +237,8 @@ def test_no_value_is_cut_in_two_where_there_is_a_seam(blank):
 def test_what_a_real_session_said_left_and_kept_is_all_found(tmp_path):
     store = MemoryStore()
     session = Session.open("main", store, workspace="north")
-    session.add(said(Role.USER, "Never touch legacy/. The port is 8443, host kiln-7.test."))
-    session.add(*(said(Role.ASSISTANT, f"Step {n}. " + "It went well. " * 60) for n in range(30)))
+    session.add(text_message(Role.USER, "Never touch legacy/. The port is 8443, host kiln-7.test."))
+    session.add(*(text_message(Role.ASSISTANT, f"Step {n}. " + "It went well. " * 60) for n in range(30)))
     session.compact(target_tokens=1_500)
     with SqliteIndex(tmp_path / "i.db") as index:
         memory = Memory(store, session.ctx, index, numbered=session)

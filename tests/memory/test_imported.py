@@ -14,7 +14,7 @@ from clew.memory import Memory
 from clew.memory.index.protocol import Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import NOTES_SESSION, Author, Category, Draft, Notebook, Scope, Source, Status
-from clew.message import Message, Role, Text, Trust, said
+from clew.message import Message, Role, Text, Trust, text_message
 from clew.session import Session
 
 OTHER = Ctx(workspace="away", session="holiday")
@@ -99,7 +99,7 @@ def test_what_an_import_calls_the_systems_word_is_found_and_opened_as_data(store
 def test_what_is_said_here_after_an_import_keeps_its_label(store, index):
     import_session(store, "local", a_strangers(ORDER))
     session = Session.open("holiday", store)
-    session.add(said(Role.USER, "Stop kiln-7."))
+    session.add(text_message(Role.USER, "Stop kiln-7."))
     memory = Memory(store, HERE, index)
     assert {hit.entry.ref: hit.entry.trust for hit in memory.search("kiln-7")} == {
         "m1": Trust.SEMI_TRUSTED,
@@ -109,7 +109,7 @@ def test_what_is_said_here_after_an_import_keeps_its_label(store, index):
 
 def test_another_tools_transcript_has_its_labels_in_its_own_session_alone(store, index):
     about = {"source": {"id": "L1", "line": 1, "time": "2024-02-03T04:05:06+01:00"}}
-    store.append(HERE, [message_event(said(Role.USER, "Stop kiln-7."), about)], None)
+    store.append(HERE, [message_event(text_message(Role.USER, "Stop kiln-7."), about)], None)
     own = Memory(store, HERE, index)
     (here,) = own.search("kiln-7")
     (there,) = Memory(store, Ctx(workspace="local", session="mine"), index).search("kiln-7")
@@ -119,17 +119,17 @@ def test_another_tools_transcript_has_its_labels_in_its_own_session_alone(store,
 
 @pytest.mark.parametrize("time", ["yesterday", "", "0001-01-01T00:00:00+14:00", 7])
 def test_a_time_that_is_none_leaves_the_events_own(store, index, time):
-    event = message_event(said(Role.USER, "Stop kiln-7."), {"source": {"time": time}})
+    event = message_event(text_message(Role.USER, "Stop kiln-7."), {"source": {"time": time}})
     store.append(HERE, [event], None)
     assert Memory(store, HERE, index).search("kiln-7")[0].entry.time == event.time
 
 
 def test_an_import_is_on_record_with_its_place(store):
     session = Session.open("holiday", store)
-    session.add(said(Role.USER, "one"))
+    session.add(text_message(Role.USER, "one"))
     away = MemoryStore()
     import_session(away, "away", exported(store, HERE))
-    Session.open("holiday", away, workspace="away").add(said(Role.USER, "two"))
+    Session.open("holiday", away, workspace="away").add(text_message(Role.USER, "two"))
     import_session(store, "local", exported(away, OTHER))
     assert imported_events(store, HERE) == ImportedEvents(((1, 2),))
     assert [seq in imported_events(store, HERE) for seq in (1, 2, 3)] == [False, True, False]

@@ -15,7 +15,7 @@ from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import LARGE, LARGE_PIECE, OVERLAP, PIECE
 from clew.memory.scope import InView
 from clew.memory.terms import joined_terms, name_terms
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.memory.said import AT, together, turn
 
@@ -115,9 +115,11 @@ def test_a_name_brings_its_parts_and_the_whole():
 
 def compacted(store):
     session = Session.open("main", store, workspace="north", window=8_000)
-    session.add(said(Role.USER, "The port of the kiln is 8443."))
-    session.add(*(said(Role.ASSISTANT, f"Step {n} of the kiln. " + "It went well. " * 60) for n in range(30)))
-    session.add(said(Role.USER, "The kiln in Bergen closes at noon."))
+    session.add(text_message(Role.USER, "The port of the kiln is 8443."))
+    session.add(
+        *(text_message(Role.ASSISTANT, f"Step {n} of the kiln. " + "It went well. " * 60) for n in range(30))
+    )
+    session.add(text_message(Role.USER, "The kiln in Bergen closes at noon."))
     session.compact(target_tokens=1_500)
     return session
 
@@ -140,7 +142,7 @@ def test_what_is_only_in_view_is_shown_all_the_same(tmp_path):
     path = tmp_path / "clew.db"
     with SqliteStore(path) as store, SqliteIndex(path) as index:
         session = Session.open("main", store, workspace="north")
-        session.add(said(Role.USER, "The port of the kiln is 8443."))
+        session.add(text_message(Role.USER, "The port of the kiln is 8443."))
         memory = Memory(store, session.ctx, index, numbered=session)
         answer = memory.toolbox(session).run("recall_search", {"query": "port of the kiln"}).text
         assert "all in view already" in answer
@@ -169,7 +171,7 @@ def test_an_old_index_is_made_again_from_the_log_and_keeps_its_documents(tmp_pat
     old.close()
     with SqliteStore(path) as store, SqliteIndex(path) as index:
         session = Session.open("main", store, workspace="north")
-        session.add(said(Role.USER, "The kiln is at 1240 degrees."))
+        session.add(text_message(Role.USER, "The kiln is at 1240 degrees."))
         assert found(index, "passage") == []
         assert [entry.ref for entry in found(index, "kiln")] == ["a.md"]
         stats, mark = index.stats("north", ["kiln"], "docs")

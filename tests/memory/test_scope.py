@@ -13,7 +13,7 @@ from clew.log.store import SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.scope import Where, project_at
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.cli.conftest import Run, clew
 
@@ -33,8 +33,8 @@ def store(tmp_path: Path):
         ):
             session = Session.open(name, store)
             session.project = project
-            session.add(said(Role.USER, FACT.format(port)), said(Role.ASSISTANT, "Noted."))
-            session.add(*(said(Role.USER, f"Go on with step {n}.") for n in range(3)))
+            session.add(text_message(Role.USER, FACT.format(port)), text_message(Role.ASSISTANT, "Noted."))
+            session.add(*(text_message(Role.USER, f"Go on with step {n}.") for n in range(3)))
         with SqliteIndex(store.path) as index:
             for name in ("first", "second", "other", "unknown"):
                 Memory(store, Ctx(workspace="local", session=name), index).catch_up()
@@ -118,5 +118,5 @@ def test_a_project_is_the_folder_with_git_or_the_folder_itself(tmp_path: Path):
 def test_a_session_keeps_its_project_on_record(store: SqliteStore):
     session = Session.open("first", store)
     session.project = "/home/ann/elsewhere"
-    session.add(said(Role.USER, "Go on."))
+    session.add(text_message(Role.USER, "Go on."))
     assert session.about["project"] == "/home/ann/shop"

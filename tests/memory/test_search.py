@@ -11,7 +11,7 @@ from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import PIECE
 from clew.memory.question import occurs_in
-from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew_evals.retrieval.benchmark import ask_all, fill, summary
 from clew_evals.retrieval.datasets import datasets
 from tests.conftest import real_data
@@ -136,7 +136,7 @@ def test_a_log_is_indexed_as_far_as_it_is_new(index):
     call = ToolCall("c1", "read", {"file_path": "web/prices.md"}, trust=Trust.ASSISTANT)
     result = ToolResult("c1", (Text("basic costs 19 EUR"),))
     events = [
-        message_event(said(Role.USER, "Update the price list.")),
+        message_event(text_message(Role.USER, "Update the price list.")),
         message_event(Message(Role.ASSISTANT, (call,))),
         message_event(Message(Role.TOOL, (result,))),
     ]

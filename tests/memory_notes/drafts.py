@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clew.log.store import MemoryStore
 from clew.memory.notes import Author, Category, Draft, Notebook, Priority, Scope, Source
-from clew.message import Item, Message, Role, Text, ToolResult, Trust, said
+from clew.message import Item, Message, Role, Text, ToolResult, Trust, text_message
 
 AT_MS = 1_790_000_000_000
 NOW = "2026-09-21T14:13:20.000Z"
@@ -36,7 +36,7 @@ def page(text, id_="m3"):
 
 def user(text, id_="m1"):
     """Return something the user said."""
-    return Item(id_, said(Role.USER, text))
+    return Item(id_, text_message(Role.USER, text))
 
 
 drafts = st.builds(

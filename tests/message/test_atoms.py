@@ -22,7 +22,7 @@ from clew.message import (
     atoms,
     cut_points,
     pair,
-    said,
+    text_message,
     turns,
 )
 from clew.message.atoms import Place
@@ -31,7 +31,7 @@ CASES = 10_000
 
 
 def user(text: str = "go") -> Message:
-    return said(Role.USER, text)
+    return text_message(Role.USER, text)
 
 
 def calls(*ids: str, thinking: str | None = None) -> Message:
@@ -44,7 +44,7 @@ def results(*ids: str) -> Message:
 
 
 def answer(text: str = "done") -> Message:
-    return said(Role.ASSISTANT, text)
+    return text_message(Role.ASSISTANT, text)
 
 
 def test_plain_talk_may_be_cut_anywhere():
@@ -125,7 +125,7 @@ def test_a_loop_that_has_ended_may_be_cut_between_its_steps():
 
 
 def test_an_injected_user_message_does_not_end_a_running_loop():
-    reminder = said(Role.USER, "reminder", Origin.INJECTED)
+    reminder = text_message(Role.USER, "reminder", Origin.INJECTED)
     running = [user(), calls("a", thinking="sig"), results("a"), reminder, calls("b"), results("b")]
     assert atoms(running) == [(0, 1), (1, 6)]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import InputError, NotJson
-from clew.message import Role, Text, said
+from clew.message import Role, Text, text_message
 from clew.providers import ANTHROPIC, OPENAI, RESPONSES, WIRES, Body
 from tests.strategies import ITEMS, extras, json_objects, json_text, json_values, mangled
 
@@ -56,7 +56,7 @@ def test_replacing_one_message_leaves_every_other_byte(data):
     at = data.draw(st.integers(0, len(items) - 1))
     frame = '{{"a": 1.0 ,\n"messages":[ {} ] , "z":"\\u0061"}}'
     body = Body.parse(frame.format(" ,\t".join(texts)), ANTHROPIC)
-    messages = (*body.messages[:at], said(Role.USER, "new"), *body.messages[at + 1 :])
+    messages = (*body.messages[:at], text_message(Role.USER, "new"), *body.messages[at + 1 :])
     texts[at] = '{"role": "user", "content": "new"}'
     assert replace(body, messages=messages).render_text() == frame.format(" ,\t".join(texts))
 
@@ -64,7 +64,9 @@ def test_replacing_one_message_leaves_every_other_byte(data):
 def test_odd_spellings_survive_a_change_elsewhere():
     body = Body.parse(ODD)
     first, second = body.messages
-    longer = replace(body, messages=(first, replace(second, parts=(Text("hello"),)), said(Role.USER, "more")))
+    longer = replace(
+        body, messages=(first, replace(second, parts=(Text("hello"),)), text_message(Role.USER, "more"))
+    )
     assert longer.render_text() == ODD.replace(
         '{"content":"hi","role":"assistant"}',
         '{"content":"hello","role":"assistant"}\t,{"role":"user","content":"more"}',
@@ -81,12 +83,14 @@ def test_bytes_that_are_not_utf8_are_carried_through():
     given = b'[{"role": "user", "content": "\xff\xed\xa0\x80"}, {"role": "user", "content": "b"}]'
     body = Body.parse(given)
     assert body.render_bytes() == given
-    kept = replace(body, messages=(body.messages[0], said(Role.USER, "c")))
+    kept = replace(body, messages=(body.messages[0], text_message(Role.USER, "c")))
     assert kept.render_bytes() == given.replace(b'"b"', b'"c"')
 
 
 def test_half_a_character_in_a_new_message_is_written_escaped():
-    body = replace(Body.parse('[{"role": "user", "content": "é"}]'), messages=(said(Role.USER, "\ud800é"),))
+    body = replace(
+        Body.parse('[{"role": "user", "content": "é"}]'), messages=(text_message(Role.USER, "\ud800é"),)
+    )
     assert json.loads(body.render_bytes()) == [{"role": "user", "content": "\ud800é"}]
 
 
@@ -117,13 +121,13 @@ def test_a_byte_order_mark_stays():
 
 def test_plain_text_input_is_one_user_message():
     body = Body.parse('{"input": "h\\u0069", "model": "m"}')
-    assert (body.wire, body.messages) == (RESPONSES, (said(Role.USER, "hi"),))
+    assert (body.wire, body.messages) == (RESPONSES, (text_message(Role.USER, "hi"),))
     assert body.render_text() == '{"input": "h\\u0069", "model": "m"}'
 
 
 def test_plain_text_input_becomes_a_list_when_more_is_said():
     body = Body.parse({"input": "hi"})
-    more = replace(body, messages=(*body.messages, said(Role.ASSISTANT, "hello")))
+    more = replace(body, messages=(*body.messages, text_message(Role.ASSISTANT, "hello")))
     assert more.render() == {
         "input": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     }
@@ -141,18 +145,18 @@ def test_the_system_field_goes_when_its_message_does():
 
 
 def test_a_bare_list_that_gets_a_system_prompt_becomes_a_body():
-    body = replace(Body.parse([], ANTHROPIC), system=(said(Role.SYSTEM, "be brief"),))
+    body = replace(Body.parse([], ANTHROPIC), system=(text_message(Role.SYSTEM, "be brief"),))
     assert body.render() == {"system": "be brief", "messages": []}
 
 
 def test_a_body_made_by_hand_renders():
-    body = Body(OPENAI, messages=(said(Role.USER, "hi"),), rest={"model": "m"})
+    body = Body(OPENAI, messages=(text_message(Role.USER, "hi"),), rest={"model": "m"})
     assert body.render_bytes() == b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
 
 
 def test_a_format_without_a_system_field_refuses_one():
     with pytest.raises(InputError, match="put it there"):
-        Body(OPENAI, system=(said(Role.SYSTEM, "be brief"),)).render()
+        Body(OPENAI, system=(text_message(Role.SYSTEM, "be brief"),)).render()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, said
+from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, text_message
 from clew.providers import (
     ANTHROPIC,
     GEMINI,
@@ -40,7 +40,7 @@ def kinds(converted):
 
 # Where answers stand ----------------------------------------------------------------------------------
 
-BATCH = [asked("a", "b"), answers("b"), answers("a"), said(Role.USER, "go on")]
+BATCH = [asked("a", "b"), answers("b"), answers("a"), text_message(Role.USER, "go on")]
 
 
 def test_anthropic_gets_all_answers_of_a_batch_first_in_the_next_user_message():
@@ -97,7 +97,7 @@ def test_items_of_one_reply_become_one_message():
 
 
 def test_an_answer_that_came_late_moves_to_its_call_and_the_move_is_told():
-    converted = convert([asked("a"), said(Role.USER, "wait"), asked("b"), answers("b", "a")], OPENAI)
+    converted = convert([asked("a"), text_message(Role.USER, "wait"), asked("b"), answers("b", "a")], OPENAI)
     assert [item["role"] for item in converted.items] == ["assistant", "tool", "user", "assistant", "tool"]
     assert converted.losses == (
         ConversionLoss(
@@ -215,7 +215,7 @@ def test_a_tool_name_that_is_refused_is_replaced_and_told():
 
 # Instructions ---------------------------------------------------------------------------------------------
 
-BRIEF = said(Role.SYSTEM, "be brief")
+BRIEF = text_message(Role.SYSTEM, "be brief")
 
 
 @pytest.mark.parametrize(
@@ -238,18 +238,20 @@ BRIEF = said(Role.SYSTEM, "be brief")
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_a_leading_system_prompt_goes_where_the_target_keeps_it(wire, body):
-    assert convert([BRIEF, said(Role.USER, "hi")], wire).body == body
+    assert convert([BRIEF, text_message(Role.USER, "hi")], wire).body == body
 
 
 def test_a_system_prompt_of_several_blocks_keeps_them_in_the_list_of_responses():
     prompt = Message(Role.SYSTEM, (Text("a"), Text("b")))
-    converted = convert([prompt, said(Role.USER, "hi")], RESPONSES)
+    converted = convert([prompt, text_message(Role.USER, "hi")], RESPONSES)
     assert converted.system is None
     assert [block["text"] for block in converted.items[0]["content"]] == ["a", "b"]
 
 
 def test_a_later_system_message_speaks_as_the_user_between_tags():
-    converted = convert([said(Role.USER, "hi"), said(Role.ASSISTANT, "hello"), BRIEF], ANTHROPIC)
+    converted = convert(
+        [text_message(Role.USER, "hi"), text_message(Role.ASSISTANT, "hello"), BRIEF], ANTHROPIC
+    )
     assert converted.items[2] == {"role": "user", "content": "<system>\nbe brief\n</system>"}
     assert kinds(converted) == [ConversionLossKind.ROLE]
 
@@ -264,7 +266,7 @@ def test_a_system_message_in_anthropics_own_list_stays_there():
 
 
 def test_a_developer_speaks_as_the_system_and_it_is_told():
-    converted = convert([said(Role.DEVELOPER, "be brief"), said(Role.USER, "hi")], ANTHROPIC)
+    converted = convert([text_message(Role.DEVELOPER, "be brief"), text_message(Role.USER, "hi")], ANTHROPIC)
     assert (converted.system, kinds(converted)) == ("be brief", [ConversionLossKind.ROLE])
 
 
@@ -291,7 +293,9 @@ def test_thinking_is_carried_as_words_on_request():
 
 
 def test_a_message_of_nothing_but_foreign_thinking_is_left_out():
-    converted = convert([said(Role.USER, "hi"), Message(Role.ASSISTANT, (Thinking("hm", "s"),))], GEMINI)
+    converted = convert(
+        [text_message(Role.USER, "hi"), Message(Role.ASSISTANT, (Thinking("hm", "s"),))], GEMINI
+    )
     assert converted.items == [{"role": "user", "parts": [{"text": "hi"}]}]
 
 
@@ -372,7 +376,9 @@ def test_fields_of_what_stands_in_a_result_are_told():
 def test_an_image_of_an_orphan_result_in_the_assistants_mouth_is_a_note():
     picture = Media("image", "image/png", data=PNG)
     parts = (ToolResult("a", (picture,)), ToolCall("b", "f", {}))
-    converted = convert([said(Role.USER, "q"), Message(Role.ASSISTANT, parts), answers("b")], RESPONSES)
+    converted = convert(
+        [text_message(Role.USER, "q"), Message(Role.ASSISTANT, parts), answers("b")], RESPONSES
+    )
     assert not RESPONSES.check(converted.body, scope=CheckScope.MESSAGES).refused
     assert ConversionLossKind.MEDIA in kinds(converted)
 
@@ -447,14 +453,14 @@ def test_arguments_that_are_no_object_go_whole_under_input():
 
 
 def test_blank_words_and_a_trailing_space_are_left_out_for_anthropic():
-    history = [Message(Role.USER, (Text("hi"), Text(" "), Text(""))), said(Role.ASSISTANT, "so ")]
+    history = [Message(Role.USER, (Text("hi"), Text(" "), Text(""))), text_message(Role.ASSISTANT, "so ")]
     converted = convert(history, ANTHROPIC)
     assert converted.items == [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "so"}]
     assert kinds(converted) == [ConversionLossKind.BLANK, ConversionLossKind.BLANK]
 
 
 def test_neighbours_of_one_speaker_become_one_message_where_the_target_wants_it():
-    history = [said(Role.USER, "a"), said(Role.USER, "b")]
+    history = [text_message(Role.USER, "a"), text_message(Role.USER, "b")]
     assert len(convert(history, ANTHROPIC).items) == len(convert(history, GEMINI).items) == 1
     assert len(convert(history, OPENAI).items) == len(convert(history, RESPONSES).items) == 2
 
@@ -465,7 +471,7 @@ IMAGE = Media("image", "image/png", PNG)
 SHOWN = [
     asked("a"),
     Message(Role.TOOL, (ToolResult("a", (Text("see"), IMAGE)),)),
-    said(Role.ASSISTANT, "nice"),
+    text_message(Role.ASSISTANT, "nice"),
 ]
 
 

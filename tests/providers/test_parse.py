@@ -17,7 +17,7 @@ from clew.message import (
     Trust,
     Unknown,
     pair,
-    said,
+    text_message,
 )
 from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES
 
@@ -54,7 +54,7 @@ def said_by(role, *blocks):
 
 CASES = {
     "anthropic": [
-        ({"role": "user", "content": "hi"}, said(USER, "hi")),
+        ({"role": "user", "content": "hi"}, text_message(USER, "hi")),
         ({"role": "user", "content": ""}, Message(USER, ())),
         (
             said_by(
@@ -93,7 +93,7 @@ CASES = {
         (said_by("user", block("novel")), Message(USER, (Unknown("novel", trust=Trust.USER),))),
     ],
     "openai": [
-        ({"role": "developer", "content": "be brief"}, said(Role.DEVELOPER, "be brief")),
+        ({"role": "developer", "content": "be brief"}, text_message(Role.DEVELOPER, "be brief")),
         ({"role": "assistant", "content": None, "refusal": "No."}, reply(words("No."))),
         (
             {
@@ -135,8 +135,8 @@ CASES = {
         ),
     ],
     "responses": [
-        ("hi", said(USER, "hi")),
-        ({"role": "user", "content": "hi"}, said(USER, "hi")),
+        ("hi", text_message(USER, "hi")),
+        ({"role": "user", "content": "hi"}, text_message(USER, "hi")),
         (
             said_by("assistant", block("output_text", text="hi"), block("refusal", refusal="No.")),
             reply(words("hi"), words("No.")),
@@ -196,7 +196,7 @@ CASES = {
         (block("novel_call", call_id="c", arguments="{}"), reply(call("c", "novel", "{}"))),
     ],
     "gemini": [
-        ({"parts": [{"text": "hi"}]}, said(USER, "hi")),
+        ({"parts": [{"text": "hi"}]}, text_message(USER, "hi")),
         (
             {
                 "role": "model",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, said
+from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, text_message
 from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES, WIRES
 from tests.strategies import ITEMS
 
@@ -234,15 +234,15 @@ def test_what_another_format_brought_and_this_one_does_not_know_is_left_out(name
 @pytest.mark.parametrize("name", WIRES)
 def test_a_message_whose_speaker_changes_is_written_so(name):
     wire = WIRES[name]
-    [item] = wire.render_items(said(Role.ASSISTANT, "hi"))
+    [item] = wire.render_items(text_message(Role.ASSISTANT, "hi"))
     [changed] = wire.render_items(replace(wire.parse_item({**item, "x": 1}), role=Role.USER))
-    assert changed == {**wire.render_items(said(Role.USER, "hi"))[0], "x": 1}
+    assert changed == {**wire.render_items(text_message(Role.USER, "hi"))[0], "x": 1}
     assert wire.parse_item(changed).role is Role.USER
 
 
 @pytest.mark.parametrize("name", WIRES)
 def test_an_emptied_message_is_still_an_entry(name):
     wire = WIRES[name]
-    [item] = wire.render_items(said(Role.USER, "hi"))
+    [item] = wire.render_items(text_message(Role.USER, "hi"))
     [emptied] = wire.render_items(replace(wire.parse_item(item), parts=()))
     assert wire.parse_item(emptied).parts == ()

@@ -16,7 +16,7 @@ from clew.errors import (
     ModelRefused,
     ModelTimeout,
 )
-from clew.message import Json, Message, Role, Text, Thinking, ToolCall, Trust, Usage, said
+from clew.message import Json, Message, Role, Text, Thinking, ToolCall, Trust, Usage, text_message
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Reply, Stop
 from clew.providers.remote import PATIENCE
@@ -24,7 +24,9 @@ from clew.testing import HangUp, ScriptedServer, Status, extractive
 from tests.providers_clients.lines import KEY, Asking, Line, ask_sync, both_ways, each_line
 
 HELLO = Ask(
-    system="Be brief.", messages=(said(Role.USER, "hello"), said(Role.ASSISTANT, "hi")), instruction="go"
+    system="Be brief.",
+    messages=(text_message(Role.USER, "hello"), text_message(Role.ASSISTANT, "hi")),
+    instruction="go",
 )
 
 pytestmark = each_line
@@ -33,7 +35,7 @@ pytestmark = each_line
 @both_ways
 def test_an_answer_comes_back_with_its_words_and_its_cost(line: Line, asking: Asking):
     usage = Usage(input_tokens=900, output_tokens=7, cache_read_tokens=800)
-    answer = Reply(said(Role.ASSISTANT, "done"), Stop.END, usage)
+    answer = Reply(text_message(Role.ASSISTANT, "done"), Stop.END, usage)
     with ScriptedServer(answer) as server:
         assert asking(line, server, HELLO) == answer
 
@@ -59,7 +61,7 @@ def test_a_thought_and_a_tool_call_are_told_from_words(line: Line):
 
 @pytest.mark.parametrize("stop", [Stop.END, Stop.MAX_TOKENS, Stop.REFUSED])
 def test_every_provider_says_in_the_same_words_why_it_stopped(line: Line, stop: Stop):
-    with ScriptedServer(Reply(said(Role.ASSISTANT, "so far"), stop)) as server:
+    with ScriptedServer(Reply(text_message(Role.ASSISTANT, "so far"), stop)) as server:
         assert ask_sync(line, server, HELLO).stop is stop
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from clew.errors import ContextTooLong
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Model, Stop
 from tests.local_model import served
@@ -42,7 +42,7 @@ def test_a_real_model_answers_and_says_what_it_cost(model: Model):
 
 def test_what_a_real_model_cannot_hold_is_too_long_by_so_many_tokens(model: Model):
     with pytest.raises(ContextTooLong) as raised:
-        model.ask(Ask(messages=(said(Role.USER, "word " * 3_000),), instruction="Summarise."))
+        model.ask(Ask(messages=(text_message(Role.USER, "word " * 3_000),), instruction="Summarise."))
     assert raised.value.limit == WINDOW_TOKENS
     assert raised.value.tokens > 3_000
 
@@ -51,11 +51,11 @@ def test_a_question_about_a_session_is_read_from_the_cache_that_the_session_fill
     if model.name.startswith("openai/"):
         pytest.skip("this server's Responses API does not take the assistant's words as plain text")
     said_before = tuple(
-        said(role, f"{role.value} speaks of item {i}, its size and its colour.")
+        text_message(role, f"{role.value} speaks of item {i}, its size and its colour.")
         for i in range(20)
         for role in (Role.USER, Role.ASSISTANT)
     )
-    history = (*said_before, said(Role.USER, "Go on."))
+    history = (*said_before, text_message(Role.USER, "Go on."))
     first = model.ask(Ask(messages=history, max_output_tokens=1))
     asked = model.ask(Ask(messages=history, instruction="Summarise.", max_output_tokens=1))
     assert asked.usage.cache_read_tokens > 0.95 * first.usage.input_tokens

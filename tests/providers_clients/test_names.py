@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import InputError, ModelRefused
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.clients import ModelName, open_async_model, open_model
 from clew.providers.model import Ask
 from clew.providers.remote import PATIENCE
@@ -85,7 +85,9 @@ def test_without_any_key_a_model_refuses_and_says_which_one_it_wants(
 
 
 def test_the_scripted_model_quotes_what_it_is_shown():
-    reply = open_model("scripted").ask(Ask(messages=(said(Role.USER, "Fix it."),), instruction="Summarise."))
+    reply = open_model("scripted").ask(
+        Ask(messages=(text_message(Role.USER, "Fix it."),), instruction="Summarise.")
+    )
     assert reply.text == '{"claims": [{"kind": "goal", "text": "Fix it.", "sources": ["m1"]}]}'
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from clew.errors import InputError
-from clew.message import Message, Native, Role, Text, ToolCall, ToolResult, pair, said
+from clew.message import Message, Native, Role, Text, ToolCall, ToolResult, pair, text_message
 from clew.providers import WIRES, Body
 from clew.providers.anthropic.client import AnthropicMessages
 from clew.providers.clients import openai_model
@@ -179,7 +179,7 @@ def test_no_api_refuses_a_question_about_any_session(wire: str, history: list[Me
 @each_wire
 @pytest.mark.parametrize("native", [False, True])
 def test_a_call_that_still_waits_is_answered_before_the_question(wire: str, native: bool):
-    waiting = [said(Role.USER, "go"), Message(Role.ASSISTANT, (ToolCall("c1", "bash", {}),))]
+    waiting = [text_message(Role.USER, "go"), Message(Role.ASSISTANT, (ToolCall("c1", "bash", {}),))]
     if native:
         waiting = WIRES[wire].parse(WIRES[wire].render(waiting))
     asked = APIS[wire].body(Ask(messages=tuple(waiting), instruction="Summarise."))
@@ -189,7 +189,7 @@ def test_a_call_that_still_waits_is_answered_before_the_question(wire: str, nati
 
 def test_tools_that_a_history_calls_are_defined_for_anthropic_and_may_not_be_called():
     history = (
-        said(Role.USER, "go"),
+        text_message(Role.USER, "go"),
         Message(Role.ASSISTANT, (ToolCall("c1", "bash", {}), ToolCall("c2", "read", {}))),
         Message(Role.TOOL, (ToolResult("c1", (Text("ok"),)), ToolResult("c2", (Text("ok"),)))),
     )
@@ -199,7 +199,7 @@ def test_tools_that_a_history_calls_are_defined_for_anthropic_and_may_not_be_cal
 
 
 def test_a_question_without_an_instruction_is_the_messages_alone():
-    asked = APIS["openai"].body(Ask(messages=(said(Role.USER, "hello"),)))
+    asked = APIS["openai"].body(Ask(messages=(text_message(Role.USER, "hello"),)))
     assert asked["messages"] == [{"role": "user", "content": "hello"}]
 
 

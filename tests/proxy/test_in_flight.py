@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.errors import ContextTooLong
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.model import Ask, Reply
 from clew.proxy.in_flight import InFlight
 from clew.proxy.reactor import Compactions
@@ -66,7 +66,7 @@ def test_a_prompt_that_is_too_long_is_compacted_further_and_sent_once_more():
     def small(request: Ask) -> Reply:
         if sum(len(str(one)) for one in request.messages) > 30_000:
             raise ContextTooLong(tokens=30_000, limit=8_000)
-        return Reply(said(Role.ASSISTANT, "fits"))
+        return Reply(text_message(Role.ASSISTANT, "fits"))
 
     with ScriptedServer.always(small) as server, compacting(server.url).running() as proxy:
         got = ask(proxy, body=body([TASK, *work(0, 25)]))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from clew.budget import Region
 from clew.errors import InputError
-from clew.message import Item, Role, Text, ToolResult, Trust, said
+from clew.message import Item, Role, Text, ToolResult, Trust, text_message
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, Piece, Room, assemble
 from clew.request.assemble import FENCE_TOKENS
@@ -17,7 +17,7 @@ from tests.request.scene import COUNTER, FENCE, RESTS, TOOLS, WIRES, items, pass
 from tests.session.talk import answer, call
 from tests.strategies import ordinary_histories
 
-HELLO = items([said(Role.SYSTEM, "Be kind."), said(Role.USER, "hello")])
+HELLO = items([text_message(Role.SYSTEM, "Be kind."), text_message(Role.USER, "hello")])
 
 
 def texts(assembled):
@@ -97,7 +97,7 @@ def test_the_order_in_which_pieces_are_given_changes_nothing_between_sections():
 
 
 def test_without_a_message_there_is_nothing_to_stand_behind():
-    prompt = items([said(Role.SYSTEM, "Be kind.")])
+    prompt = items([text_message(Role.SYSTEM, "Be kind.")])
     assembled = assemble(Parts(view=prompt, pieces=passing(1)[:2], fence=FENCE), COUNTER)
     assert (assembled.end, assembled.plain) == (None, True)
 

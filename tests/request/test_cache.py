@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, said
+from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, text_message
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
 from clew.request.cache_marks import marked
@@ -40,7 +40,9 @@ def marks_of(body):
 
 TALK = [
     digest("d1"),
-    *items([said(Role.USER, "a"), call(1, "look", what="x"), answer(1, "y"), call(2, "look", what="z")]),
+    *items(
+        [text_message(Role.USER, "a"), call(1, "look", what="x"), answer(1, "y"), call(2, "look", what="z")]
+    ),
     *[Item("m5", answer(2, "w"))],
 ]
 
@@ -86,7 +88,7 @@ def test_thinking_is_never_marked_and_a_mark_can_live_an_hour():
 
 
 def test_an_end_that_is_a_message_of_its_own_is_not_marked():
-    body = asked([*TALK, Item("m6", said(Role.ASSISTANT, "So"))])
+    body = asked([*TALK, Item("m6", text_message(Role.ASSISTANT, "So"))])
     assert marks_of(body)[-1] == (5, 0)
 
 
@@ -97,7 +99,7 @@ def layout(view=TALK, turn=0, **fields):
     return layout_of(asked(view, turn, **fields), "anthropic", end_blocks=1)
 
 
-LONGER = [*TALK, *items([said(Role.ASSISTANT, "b"), said(Role.USER, "c")])]
+LONGER = [*TALK, *items([text_message(Role.ASSISTANT, "b"), text_message(Role.USER, "c")])]
 BEFORE = layout()
 SHARED = len(TOOLS) + 3  # tools, and the blocks of the system prompt
 
@@ -110,7 +112,7 @@ SHARED = len(TOOLS) + 3  # tools, and the blocks of the system prompt
         (layout(LONGER, 1, tool_choice={"type": "none"}), Miss.SETTINGS, None),
         (layout([digest("d2"), *LONGER[1:]], 1), Miss.COMPACTION, SHARED + 1),
         (layout(LONGER[1:], 1), Miss.UNDO, SHARED + 1),
-        (layout([*TALK[:1], *items([said(Role.USER, "other")])], 1), Miss.PREFIX, SHARED + 2),
+        (layout([*TALK[:1], *items([text_message(Role.USER, "other")])], 1), Miss.PREFIX, SHARED + 2),
     ],
 )
 def test_the_cause_of_a_miss_is_named_with_its_block(after, miss, block):

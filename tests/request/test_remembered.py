@@ -3,7 +3,7 @@
 from clew.memory.notes.note import Note, Status
 from clew.memory.notes.select import Situation
 from clew.memory.selection import Passage, select_injections
-from clew.message import Role, Trust, said
+from clew.message import Role, Trust, text_message
 from clew.request import Parts, assemble
 from clew.request.pieces import remembered
 from tests.request.scene import COUNTER, FENCE, items
@@ -40,7 +40,8 @@ def test_what_nobody_vouches_for_stands_in_a_fence_of_its_own():
 
 def test_what_a_person_said_stands_as_it_is_with_its_reference():
     end = assemble(
-        Parts(view=items([said(Role.USER, "tea?")]), pieces=remembered(injection()), fence=FENCE), COUNTER
+        Parts(view=items([text_message(Role.USER, "tea?")]), pieces=remembered(injection()), fence=FENCE),
+        COUNTER,
     ).end.text
     assert "\n- [w1, user] tea 1: Ana drinks tea.\n</clew-notes>" in end
     assert "\n- [m3, user, 2026-01-01] We chose green tea.\n</clew-recalled>" in end

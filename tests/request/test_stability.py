@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
-from clew.message import Message, Role, Thinking, Trust, said
+from clew.message import Message, Role, Thinking, Trust, text_message
 from clew.providers.formats import WIRES as FORMATS
 from clew.providers.rules import Unverified
 from clew.request import Marks, Parts, assemble
@@ -71,9 +71,9 @@ def test_after_a_compaction_the_prefix_is_stable_again(messages, target):
         return
     sent = []
     for turn in range(3):
-        session.add(said(Role.USER, f"go on {turn}"))
+        session.add(text_message(Role.USER, f"go on {turn}"))
         sent.append(assemble(parts(session.view(), turn), COUNTER).body("anthropic", {}, Marks()))
-        session.add(said(Role.ASSISTANT, f"did {turn}"))
+        session.add(text_message(Role.ASSISTANT, f"did {turn}"))
     for before, after in pairwise(sent):
         assert sent_again(after).startswith(sent_again(before))
 
@@ -88,7 +88,7 @@ def test_a_cache_sees_the_same_prefix_that_the_bytes_show(messages):
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_nothing_of_the_request_s_own_stands_before_the_history(wire):
-    shown = items([said(Role.USER, "hello")])
+    shown = items([text_message(Role.USER, "hello")])
     first, second = (assemble(parts(shown, turn), COUNTER).body(wire, RESTS[wire]) for turn in (1, 1_234_567))
     assert sent_again(first) == sent_again(second)
     assert "1234567" not in sent_again(second)
@@ -101,7 +101,7 @@ def thinking_step(number):
 
 
 def test_in_a_loop_with_signed_thinking_the_end_stands_inside_the_last_result():
-    loop = [said(Role.USER, "look"), *thinking_step(1), *thinking_step(2)]
+    loop = [text_message(Role.USER, "look"), *thinking_step(1), *thinking_step(2)]
     rest = {
         **RESTS["anthropic"],
         "thinking": {"type": "enabled", "budget_tokens": 1_024},
@@ -121,6 +121,11 @@ def test_in_a_loop_with_signed_thinking_the_end_stands_inside_the_last_result():
 
 
 def test_once_the_user_spoke_again_the_end_stands_behind_the_words():
-    talk = [said(Role.USER, "look"), *thinking_step(1), said(Role.ASSISTANT, "so"), said(Role.USER, "and?")]
+    talk = [
+        text_message(Role.USER, "look"),
+        *thinking_step(1),
+        text_message(Role.ASSISTANT, "so"),
+        text_message(Role.USER, "and?"),
+    ]
     body = assemble(parts(items(talk), 1), COUNTER).body("anthropic", {})
     assert [block["type"] for block in body["messages"][-1]["content"]] == ["text", "text"]

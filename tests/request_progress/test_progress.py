@@ -9,7 +9,7 @@ import pytest
 from clew.errors import StoreDamaged
 from clew.log import PROGRESS
 from clew.log.store import MemoryStore
-from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.request.progress_log import (
     Checkpoint,
     Point,
@@ -49,7 +49,7 @@ def told(points: tuple[Point, ...]) -> list[str]:
 @pytest.fixture
 def session() -> Session:
     session = Session.open("work", MemoryStore())
-    session.add(said(Role.USER, "Fix the date parser in src/dates.py and keep the tests green."))
+    session.add(text_message(Role.USER, "Fix the date parser in src/dates.py and keep the tests green."))
     session.add(*wrote("c1", "src/dates.py"))
     session.add(
         *ran("c2", "pytest -q", "FAILED tests/test_dates.py::test_leap\n1 failed in 0.1s", failed=True)
@@ -64,7 +64,7 @@ def test_what_was_only_acknowledged_is_open_and_not_told_as_done() -> None:
         ("What is the retry limit?", "I don't know, I have to check. I will add tests later."),
         ("Rename the parser in a.py.", "Will do."),
     ):
-        session.add(said(Role.USER, asked), said(Role.ASSISTANT, reply))
+        session.add(text_message(Role.USER, asked), text_message(Role.ASSISTANT, reply))
     taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
     assert told(taken.changed) == []
     assert told(taken.open) == [
@@ -162,7 +162,10 @@ def test_what_a_tool_printed_cannot_leave_its_line() -> None:
 def test_every_changed_file_is_told_however_much_else_was_done(session: Session) -> None:
     for n in range(20):
         session.add(*wrote(f"w{n}", f"src/part_{n}.py"))
-        session.add(said(Role.USER, f"What does part {n} do?"), said(Role.ASSISTANT, f"It adds up part {n}."))
+        session.add(
+            text_message(Role.USER, f"What does part {n} do?"),
+            text_message(Role.ASSISTANT, f"It adds up part {n}."),
+        )
     taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
     assert [text for text in told(taken.changed) if text.startswith("created: ")] == [
         "created: src/dates.py",

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import How, find_candidates, retire
 
 
 def ends(rule: str, text: str) -> list[How]:
-    active = [replace(found, id=rule) for found in find_candidates(said(Role.USER, rule))]
+    active = [replace(found, id=rule) for found in find_candidates(text_message(Role.USER, rule))]
     assert len(active) == 1
-    return [one.how for one in retire(active, said(Role.USER, text))]
+    return [one.how for one in retire(active, text_message(Role.USER, text))]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_let_us_go_with_another_choice_supersedes_the_first():
 
 
 def test_never_mind_forbids_nothing():
-    assert find_candidates(said(Role.USER, "Never mind the payments module, just rewrite it.")) == []
+    assert find_candidates(text_message(Role.USER, "Never mind the payments module, just rewrite it.")) == []
 
 
 def test_a_lasting_order_to_skip_is_a_ban_and_replaces_the_duty():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clew.message import Role, Trust, said
+from clew.message import Role, Trust, text_message
 from clew.rules import find_candidates
 
 FILLER = "The importer reads a row, looks its owner up and writes both to the new table.\n"
 
 
 def quotes(text: str) -> list[str]:
-    return [found.quote for found in find_candidates(said(Role.USER, text))]
+    return [found.quote for found in find_candidates(text_message(Role.USER, text))]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_far_inside_a_long_paste_a_faint_rule_is_passed_over_and_a_plain_one_is_
 
 def test_a_system_prompt_is_read_alike_from_end_to_end():
     faint = "For all clients write in lowercase."
-    message = said(Role.SYSTEM, f"{FILLER * 12}\n{faint}\n\n{FILLER * 12}")
+    message = text_message(Role.SYSTEM, f"{FILLER * 12}\n{faint}\n\n{FILLER * 12}")
     assert [(found.quote, found.trust) for found in find_candidates(message)] == [(faint, Trust.SYSTEM)]
 
 
@@ -111,8 +111,12 @@ def test_chinese_is_read_however_its_letters_are_written():
     simplified, traditional = "从现在开始不许改数据库", "從現在開始不許改數據庫"
     assert quotes(traditional) == [traditional]
     assert [
-        [reason.cue for reason in found.reasons] for found in find_candidates(said(Role.USER, simplified))
-    ] == [[reason.cue for reason in found.reasons] for found in find_candidates(said(Role.USER, traditional))]
+        [reason.cue for reason in found.reasons]
+        for found in find_candidates(text_message(Role.USER, simplified))
+    ] == [
+        [reason.cue for reason in found.reasons]
+        for found in find_candidates(text_message(Role.USER, traditional))
+    ]
 
 
 def test_a_list_completes_the_ban_over_it_and_stands_for_it():

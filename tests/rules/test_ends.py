@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from clew.ledger import Ledger
-from clew.message import Item, Role, said
+from clew.message import Item, Role, text_message
 from clew.rules.rule import RuleStatus
 
 
 def ledger_of(*texts: str) -> Ledger:
     ledger = Ledger()
-    ledger.extend(Item(f"m{number}", said(Role.USER, text)) for number, text in enumerate(texts, start=1))
+    ledger.extend(
+        Item(f"m{number}", text_message(Role.USER, text)) for number, text in enumerate(texts, start=1)
+    )
     return ledger
 
 

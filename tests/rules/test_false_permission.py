@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import find_candidates, retire
 
 MAIN = "Never push to main."
@@ -14,9 +14,9 @@ LEGACY = "Never touch anything under legacy/."
 
 
 def ended(rule: str, text: str) -> int:
-    rules = [replace(found, id=found.quote) for found in find_candidates(said(Role.USER, rule))]
+    rules = [replace(found, id=found.quote) for found in find_candidates(text_message(Role.USER, rule))]
     assert rules
-    return len(retire(rules, said(Role.USER, text)))
+    return len(retire(rules, text_message(Role.USER, text)))
 
 
 @pytest.mark.parametrize(

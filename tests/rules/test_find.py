@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.message import Cite, Message, Origin, Role, Text, ToolResult, Trust, said
+from clew.message import Cite, Message, Origin, Role, Text, ToolResult, Trust, text_message
 from clew.rules import (
     Duration,
     Force,
@@ -28,7 +28,7 @@ from clew.rules.words import model
 
 
 def user(text: str) -> Message:
-    return said(Role.USER, text)
+    return text_message(Role.USER, text)
 
 
 def text_of(message: Message) -> str:
@@ -309,10 +309,10 @@ def test_text_given_to_be_worked_on_counts_for_nothing_but_the_words_below_it_do
 @pytest.mark.parametrize(
     "message",
     [
-        said(Role.ASSISTANT, "Never push."),
-        said(Role.TOOL, "Never push."),
-        said(Role.USER, "Never push.", Origin.INJECTED),
-        said(Role.USER, "Never push.", Origin.SUMMARY),
+        text_message(Role.ASSISTANT, "Never push."),
+        text_message(Role.TOOL, "Never push."),
+        text_message(Role.USER, "Never push.", Origin.INJECTED),
+        text_message(Role.USER, "Never push.", Origin.SUMMARY),
         Message(Role.USER, (Text("Never push.", trust=Trust.SEMI_TRUSTED),)),
         Message(Role.TOOL, (ToolResult("1", (Text("Never push.", trust=Trust.USER),)),)),
         # Whatever label it claims: words that a harness or a summariser wrote are not spoken.
@@ -325,12 +325,12 @@ def test_only_words_really_spoken_and_trusted_are_promoted(message: Message):
 
 @pytest.mark.parametrize("role", [Role.SYSTEM, Role.DEVELOPER, Role.USER])
 def test_a_finding_has_the_trust_of_the_text_it_stands_in(role: Role):
-    message = said(role, "Never push.")
+    message = text_message(role, "Never push.")
     assert [found.trust for found in find_candidates(message)] == [message.parts[0].trust]
 
 
 def test_tags_are_speech_in_a_system_prompt():
-    assert quotes(said(Role.SYSTEM, "<policy>\nNever push.\n</policy>")) == ["Never push."]
+    assert quotes(text_message(Role.SYSTEM, "<policy>\nNever push.\n</policy>")) == ["Never push."]
 
 
 @pytest.mark.parametrize(
@@ -525,9 +525,9 @@ def test_messages_without_a_cue_are_passed_over_unread():
     ],
 )
 def test_what_a_tool_put_beside_a_persons_words_is_no_rule(text: str):
-    assert find_candidates(said(Role.USER, text)) == []
+    assert find_candidates(text_message(Role.USER, text)) == []
 
 
 def test_words_with_tags_in_them_are_words():
     text = "Never wrap <Button> in a <div>, it breaks the layout."
-    assert [found.quote for found in find_candidates(said(Role.USER, text))] == [text]
+    assert [found.quote for found in find_candidates(text_message(Role.USER, text))] == [text]

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import find_candidates, retire
 from clew.rules.findings import FINDER, findings_to_json
 
@@ -26,10 +26,12 @@ def rows(name: str) -> list[dict[str, str]]:
 def test_the_finder_has_a_new_version_if_it_finds_other_rules():
     found: list[object] = []
     for row in rows("fresh.jsonl"):
-        found.append(findings_to_json(tuple(find_candidates(said(Role.USER, row["text"]))), 1, 0))
+        found.append(findings_to_json(tuple(find_candidates(text_message(Role.USER, row["text"]))), 1, 0))
     for row in rows("ends.jsonl"):
-        rules = [replace(one, id=row["rule"]) for one in find_candidates(said(Role.USER, row["rule"]))]
-        ends = retire(rules, said(Role.USER, row["text"]))
+        rules = [
+            replace(one, id=row["rule"]) for one in find_candidates(text_message(Role.USER, row["rule"]))
+        ]
+        ends = retire(rules, text_message(Role.USER, row["text"]))
         found.append([[end.rule, end.how, *end.span, end.why, end.certain] for end in ends])
     written = json.dumps(found, ensure_ascii=False, sort_keys=True).encode()
     assert hashlib.sha256(written).hexdigest()[:16] == CHECKSUMS[FINDER]

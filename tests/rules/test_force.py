@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ledger import Ledger
-from clew.message import Item, Message, Role, Text, Trust, said
+from clew.message import Item, Message, Role, Text, Trust, text_message
 from clew.rules import Force, find, find_candidates
 
 STANDING = (
@@ -83,20 +83,20 @@ NOT_STANDING = (
 
 @pytest.mark.parametrize("text", STANDING)
 def test_a_rule_that_a_user_would_sign_is_standing(text):
-    assert find(said(Role.USER, text)), text
+    assert find(text_message(Role.USER, text)), text
 
 
 @pytest.mark.parametrize(("text", "why"), NOT_STANDING)
 def test_what_is_no_standing_rule_is_not_pinned(text, why):
-    assert not find(said(Role.USER, text)), why
+    assert not find(text_message(Role.USER, text)), why
     ledger = Ledger()
-    ledger.add(Item("m1", said(Role.USER, text)))
+    ledger.add(Item("m1", text_message(Role.USER, text)))
     assert not ledger.pins.all, why
 
 
 @given(st.sampled_from(STANDING), st.sampled_from([text for text, _ in NOT_STANDING]))
 def test_what_is_found_is_a_candidate_that_is_standing(rule, other):
-    message = said(Role.USER, f"{rule}\n\n{other}")
+    message = text_message(Role.USER, f"{rule}\n\n{other}")
     candidates = find_candidates(message)
     assert find(message) == [one for one in candidates if one.force is Force.STANDING]
     assert all(one.because for one in candidates)
@@ -105,17 +105,17 @@ def test_what_is_found_is_a_candidate_that_is_standing(rule, other):
 def test_every_bullet_of_a_list_of_rules_is_pinned():
     rules = "- never push\n- British spelling in all docs\n- ask before you add a dependency"
     text = f"Rules:\n{rules}\n\nNow fix the bug."
-    assert len(find(said(Role.USER, text))) == 3
+    assert len(find(text_message(Role.USER, text))) == 3
 
 
 def test_an_item_of_a_list_of_rules_that_tolerates_something_is_not_pinned():
     text = "Rules:\n- never push\n- a `let` statement is fine if it is short"
-    assert [one.quote for one in find(said(Role.USER, text))] == ["never push"]
+    assert [one.quote for one in find(text_message(Role.USER, text))] == ["never push"]
 
 
 def test_a_lead_that_mentions_a_ban_in_passing_announces_no_rules():
     lead = "The smallest change to reduce flakiness and avoid more of the timeouts that we saw last week:"
-    found = find(said(Role.USER, f"{lead}\n- Use the timeout budget of the function"))
+    found = find(text_message(Role.USER, f"{lead}\n- Use the timeout budget of the function"))
     assert all("budget" not in one.quote for one in found)
 
 
@@ -126,7 +126,7 @@ def test_what_the_system_lays_down_is_standing():
 
 def test_a_choice_is_a_decision_and_a_later_one_replaces_it():
     ledger = Ledger()
-    ledger.add(Item("m1", said(Role.USER, "I'd rather not have two parsers for the same thing")))
+    ledger.add(Item("m1", text_message(Role.USER, "I'd rather not have two parsers for the same thing")))
     assert [one.quote for one in ledger.decisions] == ["I'd rather not have two parsers for the same thing"]
     assert not ledger.pins.all
 
@@ -151,8 +151,8 @@ OTHERS_WORDS = (
 @pytest.mark.parametrize("text", OTHERS_WORDS)
 def test_what_is_pasted_makes_no_rule_and_ends_none(paste, text):
     ledger = Ledger()
-    ledger.add(Item("m1", said(Role.USER, "Never modify files under legacy/.")))
-    ledger.add(Item("m2", said(Role.USER, paste.format(text))))
+    ledger.add(Item("m1", text_message(Role.USER, "Never modify files under legacy/.")))
+    ledger.add(Item("m2", text_message(Role.USER, paste.format(text))))
     assert [pin.quote for pin in ledger.pins.active] == ["Never modify files under legacy/."]
 
 
@@ -166,4 +166,4 @@ def test_what_is_pasted_makes_no_rule_and_ends_none(paste, text):
     ],
 )
 def test_a_rule_beside_a_paste_is_the_users(text):
-    assert any("upgrade react" in one.quote for one in find(said(Role.USER, text)))
+    assert any("upgrade react" in one.quote for one in find(text_message(Role.USER, text)))

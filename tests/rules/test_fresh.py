@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import find_candidates
 
 FRESH = [json.loads(line) for line in Path(__file__).with_name("fresh.jsonl").read_text("utf-8").splitlines()]
@@ -18,7 +18,7 @@ def is_found(row: dict[str, str]) -> bool:
     """Tell whether the sentence of a row is found, in the message it stands in where it has one."""
     message = row.get("message", row["text"])
     start = message.index(row["text"])
-    spans = [found.span for found in find_candidates(said(Role.USER, message))]
+    spans = [found.span for found in find_candidates(text_message(Role.USER, message))]
     return any(span.start < start + len(row["text"]) and span.end > start for span in spans)
 
 
@@ -53,7 +53,7 @@ def test_recall_and_precision_hold(split: str, recall: float, precision: float):
     ],
 )
 def test_a_rule_that_is_told_rather_than_ordered_is_found(text: str):
-    assert [found.quote for found in find_candidates(said(Role.USER, text))] == [text]
+    assert [found.quote for found in find_candidates(text_message(Role.USER, text))] == [text]
 
 
 @pytest.mark.parametrize(
@@ -77,15 +77,15 @@ def test_a_rule_that_is_told_rather_than_ordered_is_found(text: str):
     ],
 )
 def test_what_is_reported_guessed_or_denied_is_no_rule(text: str):
-    assert find_candidates(said(Role.USER, text)) == []
+    assert find_candidates(text_message(Role.USER, text)) == []
 
 
 def test_in_a_long_system_prompt_plain_orders_bind_and_descriptions_do_not():
     prose = "The service reads events from the queue and writes them to the store. " * 9
     orders = "When closing issues:\n\n- Add the label of the package\n- Target python 3.10\n"
     prompt = f"# Service\n\n{prose}\n\n{orders}"
-    assert [found.quote for found in find_candidates(said(Role.SYSTEM, prompt))] == [
+    assert [found.quote for found in find_candidates(text_message(Role.SYSTEM, prompt))] == [
         "Add the label of the package",
         "Target python 3.10",
     ]
-    assert find_candidates(said(Role.USER, prompt)) == []
+    assert find_candidates(text_message(Role.USER, prompt)) == []

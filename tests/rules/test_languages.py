@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import find_candidates
 from clew.rules.languages import guess, language
 from clew.rules.words import model, plain_words, table, tokens
@@ -89,7 +89,7 @@ def test_most_rules_of_a_language_are_found_and_nothing_else(code: str):
     found: defaultdict[str, list[bool]] = defaultdict(list)
     for row in INVENTED:
         if row["language"] == code:
-            found[row["label"]].append(bool(find_candidates(said(Role.USER, row["text"]))))
+            found[row["label"]].append(bool(find_candidates(text_message(Role.USER, row["text"]))))
     assert sum(found["standing"]) >= 0.8 * len(found["standing"])
     assert sum(found["none"]) <= 0.05 * len(found["none"])
 
@@ -125,8 +125,8 @@ def test_a_negated_imperative_is_a_ban_where_the_negation_comes_late():
     ],
 )
 def test_a_task_that_is_meant_for_all_of_them_is_no_rule(text: str):
-    assert find_candidates(said(Role.USER, text)) == []
+    assert find_candidates(text_message(Role.USER, text)) == []
 
 
 def test_a_translation_that_is_asked_for_from_now_on_is_a_rule():
-    assert len(find_candidates(said(Role.USER, "从现在开始都翻译成英文"))) == 1
+    assert len(find_candidates(text_message(Role.USER, "从现在开始都翻译成英文"))) == 1

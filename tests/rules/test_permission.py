@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules import How, Kind, find_candidates, retire
 
 
 def quotes(text: str) -> list[str]:
-    return [found.quote for found in find_candidates(said(Role.USER, text))]
+    return [found.quote for found in find_candidates(text_message(Role.USER, text))]
 
 
 def ends(rule: str, text: str) -> list[How]:
-    found = find_candidates(said(Role.USER, rule))
+    found = find_candidates(text_message(Role.USER, rule))
     assert found, rule
-    return [end.how for end in retire([replace(one, id=one.quote) for one in found], said(Role.USER, text))]
+    return [
+        end.how
+        for end in retire([replace(one, id=one.quote) for one in found], text_message(Role.USER, text))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -127,9 +130,11 @@ def test_a_rule_beside_leave_for_now_is_kept():
     ],
 )
 def test_leave_that_holds_something_back_ends_the_rule_and_makes_one_of_the_rest(text: str):
-    rule = find_candidates(said(Role.USER, "Never touch anything under legacy/."))[0]
-    assert [end.quote in text for end in retire([replace(rule, id="c1")], said(Role.USER, text))] == [True]
-    kept = find_candidates(said(Role.USER, text))
+    rule = find_candidates(text_message(Role.USER, "Never touch anything under legacy/."))[0]
+    assert [end.quote in text for end in retire([replace(rule, id="c1")], text_message(Role.USER, text))] == [
+        True
+    ]
+    kept = find_candidates(text_message(Role.USER, text))
     assert [(one.quote, one.kind, one.scope.paths) for one in kept] == [
         (text, Kind.PROHIBITION, ("legacy/core/",))
     ]
@@ -171,8 +176,8 @@ def test_nothing_is_borrowed_from_what_is_no_rule_on_the_same_choice(text: str):
 
 def test_the_half_that_borrows_its_verb_stays_when_the_other_ends():
     text = "Reply in German from now on; docs and comments in English."
-    active = [replace(one, id=one.quote) for one in find_candidates(said(Role.USER, text))]
-    ended = retire(active, said(Role.USER, "You can reply in French again."))
+    active = [replace(one, id=one.quote) for one in find_candidates(text_message(Role.USER, text))]
+    ended = retire(active, text_message(Role.USER, "You can reply in French again."))
     assert [end.rule for end in ended] == ["Reply in German from now on;"]
 
 

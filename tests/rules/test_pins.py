@@ -6,7 +6,7 @@ import pytest
 
 from clew.errors import NotFound
 from clew.ledger import Ledger, MadeBy, Pin, RuleStatus
-from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust, said
+from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust, text_message
 from clew.rules.rule import Kind, Scope
 from tests.ledger.sessions import assistant, call, did, items, ledger_of, user
 
@@ -52,8 +52,8 @@ def test_what_tools_and_machines_write_is_no_rule():
 
 
 def test_the_prompt_is_not_pinned_but_later_instructions_are():
-    prompt = [said(Role.SYSTEM, RULE), said(Role.DEVELOPER, "Always answer in French.")]
-    ledger = ledger_of(*prompt, user("hello"), said(Role.DEVELOPER, "Never run git push."))
+    prompt = [text_message(Role.SYSTEM, RULE), text_message(Role.DEVELOPER, "Always answer in French.")]
+    ledger = ledger_of(*prompt, user("hello"), text_message(Role.DEVELOPER, "Never run git push."))
     assert [(pin.quote, pin.trust) for pin in ledger.pins.all] == [("Never run git push.", Trust.DEVELOPER)]
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.message import Message, Origin, Role, Text, Trust, said
+from clew.message import Message, Origin, Role, Text, Trust, text_message
 from clew.rules import How, Retirement, Rule, Span, find_candidates, retire
 
 
 def rules(*texts: str, role: Role = Role.USER) -> list[Rule]:
-    found = [(text, one) for text in texts for one in find_candidates(said(role, text))]
+    found = [(text, one) for text in texts for one in find_candidates(text_message(role, text))]
     assert [one.quote for _, one in found] == list(texts)
     return [replace(one, id=text) for text, one in found]
 
@@ -32,7 +32,7 @@ ALL = (LEGACY, PUSH, FRENCH, SPACES, COLUMNS, TESTS, DEPENDENCIES, COMMENTS)
 
 
 def ends(text: str, *active: str) -> list[tuple[str, How, bool]]:
-    found = retire(rules(*(active or ALL)), said(Role.USER, text))
+    found = retire(rules(*(active or ALL)), text_message(Role.USER, text))
     return [(one.rule, one.how, one.certain) for one in found]
 
 
@@ -120,7 +120,7 @@ def test_another_rule_of_the_same_form_ends_nothing(rule: str, text: str):
 
 
 def test_the_retirement_quotes_the_words_that_ended_the_rule():
-    message = said(Role.USER, "Thanks! Use tabs instead of spaces.")
+    message = text_message(Role.USER, "Thanks! Use tabs instead of spaces.")
     assert retire(rules(SPACES), message) == [
         Retirement(
             rule=SPACES,
@@ -143,7 +143,7 @@ def test_the_retirement_quotes_the_words_that_ended_the_rule():
     ],
 )
 def test_rules_end_in_other_languages_too(rule: str, text: str):
-    assert [one.rule for one in retire(rules(rule), said(Role.USER, text))] == [rule]
+    assert [one.rule for one in retire(rules(rule), text_message(Role.USER, text))] == [rule]
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,11 @@ def test_of_invented_ends_nine_in_ten_are_seen_and_none_where_nothing_ends():
         (row["rule"], row["text"]): [
             one.how
             for one in retire(
-                [replace(one, id=row["rule"]) for one in find_candidates(said(Role.USER, row["rule"]))],
-                said(Role.USER, row["text"]),
+                [
+                    replace(one, id=row["rule"])
+                    for one in find_candidates(text_message(Role.USER, row["rule"]))
+                ],
+                text_message(Role.USER, row["text"]),
             )
         ]
         for row in rows
@@ -196,16 +199,16 @@ def test_of_invented_ends_nine_in_ten_are_seen_and_none_where_nothing_ends():
 
 
 def test_a_user_cannot_end_what_the_system_laid_down():
-    assert retire(rules(PUSH, role=Role.SYSTEM), said(Role.USER, "you can push")) == []
-    assert len(retire(rules(PUSH), said(Role.SYSTEM, "you can push"))) == 1
+    assert retire(rules(PUSH, role=Role.SYSTEM), text_message(Role.USER, "you can push")) == []
+    assert len(retire(rules(PUSH), text_message(Role.SYSTEM, "you can push"))) == 1
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        said(Role.ASSISTANT, "you can push"),
-        said(Role.USER, "you can push", Origin.INJECTED),
-        said(Role.USER, "you can push", Origin.SUMMARY),
+        text_message(Role.ASSISTANT, "you can push"),
+        text_message(Role.USER, "you can push", Origin.INJECTED),
+        text_message(Role.USER, "you can push", Origin.SUMMARY),
         Message(Role.USER, (Text("you can push", trust=Trust.UNTRUSTED),)),
     ],
 )
@@ -220,7 +223,7 @@ def test_only_words_really_spoken_end_a_rule(message: Message):
     ),
 )
 def test_each_rule_ends_once_and_only_rules_that_were_active_end(active: list[str], said_now: list[str]):
-    found = retire(rules(*active), said(Role.USER, "\n".join(said_now)))
+    found = retire(rules(*active), text_message(Role.USER, "\n".join(said_now)))
     names = [one.rule for one in found]
     assert len(names) == len(set(names))
     assert set(names) <= set(active)

@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from clew.message import Json, JsonObject, Media, Message, Part, Role, Thinking, ToolCall, Unknown, said
+from clew.message import (
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Part,
+    Role,
+    Thinking,
+    ToolCall,
+    Unknown,
+    text_message,
+)
 from clew.message.codec import message_from_json, message_to_json
 from clew.providers import WIRES
 from clew.secrets import MessageSecret, find_in_message, mask, mask_json, mask_message
@@ -189,7 +200,7 @@ def test_recorded_requests_hold_nothing_that_looks_like_a_secret() -> None:
     found = [
         (file.name, sighting.rule)
         for file in sorted(real_data("provider-exchanges").rglob("*.json"))[:400]
-        for sighting in find_in_message(said(Role.USER, file.read_text("utf-8", "replace")), KEY)
+        for sighting in find_in_message(text_message(Role.USER, file.read_text("utf-8", "replace")), KEY)
     ]
     assert found == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from tests.session.talk import answer, call, source
 
 RULES = (
@@ -42,13 +42,13 @@ TODOS = [
 @st.composite
 def turns(draw, number: int) -> list[Message]:
     """Draw what happens after one request."""
-    said_first = said(Role.USER, draw(requests))
+    said_first = text_message(Role.USER, draw(requests))
     done: list[Message] = [said_first]
     for step in range(draw(st.integers(0, 4))):
         id_ = number * 10 + step
         what = draw(st.sampled_from(["read", "run", "todo", "talk"]))
         if what == "talk":
-            done.append(said(Role.ASSISTANT, f"I will now look at part_{id_}.py."))
+            done.append(text_message(Role.ASSISTANT, f"I will now look at part_{id_}.py."))
         elif what == "todo":
             done += [call(id_, "TodoWrite", todos=TODOS), answer(id_, "ok")]
         else:
@@ -58,14 +58,14 @@ def turns(draw, number: int) -> list[Message]:
             }
             name, arguments = command[what]
             done += [call(id_, name, **arguments), answer(id_, draw(outputs))]
-    done.append(said(Role.ASSISTANT, "Done with that."))
+    done.append(text_message(Role.ASSISTANT, "Done with that."))
     return done
 
 
 @st.composite
 def sessions(draw, least: int = 3, most: int = 14) -> list[Message]:
     """Draw a session: a system prompt, perhaps, and some turns."""
-    messages = [said(Role.SYSTEM, "You are a careful engineer.")] if draw(st.booleans()) else []
+    messages = [text_message(Role.SYSTEM, "You are a careful engineer.")] if draw(st.booleans()) else []
     for number in range(draw(st.integers(least, most))):
         messages += draw(turns(number))
     if draw(st.integers(0, 3)) == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 
 RULE = "Never modify files under legacy/."
 THOUGHT = (
@@ -24,16 +24,18 @@ def answer(number: int, text: str) -> Message:
 
 def talk(fillers: int = 40) -> Iterator[Message]:
     """Yield a session: two turns, so many fillers, and a request at the end."""
-    yield said(Role.SYSTEM, "You are a careful engineer.")
-    yield said(Role.USER, "Refactor the billing module so that invoices are computed in one place.")
-    yield said(Role.ASSISTANT, "I will start with src/billing/invoice.py.")
-    yield said(Role.USER, f"Good. {RULE}")
-    yield said(Role.ASSISTANT, "Understood.")
+    yield text_message(Role.SYSTEM, "You are a careful engineer.")
+    yield text_message(Role.USER, "Refactor the billing module so that invoices are computed in one place.")
+    yield text_message(Role.ASSISTANT, "I will start with src/billing/invoice.py.")
+    yield text_message(Role.USER, f"Good. {RULE}")
+    yield text_message(Role.ASSISTANT, "Understood.")
     for n in range(fillers):
         yield call(n, "read_file", path=f"src/billing/part_{n}.py")
         yield answer(n, source(n))
-        yield said(Role.ASSISTANT, f"part_{n}.py computes total_{n} and calls round_half_up. {THOUGHT}")
-    yield said(Role.USER, "Now delete what is no longer used, also in legacy/ if it is dead.")
+        yield text_message(
+            Role.ASSISTANT, f"part_{n}.py computes total_{n} and calls round_half_up. {THOUGHT}"
+        )
+    yield text_message(Role.USER, "Now delete what is no longer used, also in legacy/ if it is dead.")
 
 
 def source(number: int) -> str:

@@ -12,7 +12,7 @@ import re
 import pytest
 
 from clew.log.store import MemoryStore
-from clew.message import Item, Role, said
+from clew.message import Item, Role, text_message
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
 from clew.testing.extractive import quotes, shown_messages
@@ -36,14 +36,14 @@ def asked_to_break_the_rule(summariser=None):
     session.add(*talk(40))
     done = session.compact(target_tokens=4_000)
     assert done is not None
-    session.add(said(Role.USER, "Delete legacy/report.py, nobody uses it."))
+    session.add(text_message(Role.USER, "Delete legacy/report.py, nobody uses it."))
     return session, done
 
 
 def test_an_agent_whose_context_lost_the_rule_breaks_it():
     """The control: what a compaction that drops the turn does."""
     messages = [item for item in _items(talk(40)) if RULE not in item.message.text]
-    broken = [*messages, Item("m999", said(Role.USER, "Delete legacy/report.py, nobody uses it."))]
+    broken = [*messages, Item("m999", text_message(Role.USER, "Delete legacy/report.py, nobody uses it."))]
     assert agent(broken) == "Deleted."
 
 

@@ -13,7 +13,7 @@ from clew.errors import ClewError, ExportDamaged
 from clew.log import chain, encode, export_session, import_session, message_event, root
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.message import Message, Role, Text, ToolCall, said
+from clew.message import Message, Role, Text, ToolCall, text_message
 from clew.session import Session
 from tests.session.talk import talk
 
@@ -91,7 +91,7 @@ def test_one_forged_field_raises_nothing_but_clews_own_errors(seed):
 def exported(event):
     """Return an export of one event whose hashes are right."""
     store = MemoryStore()
-    store.append(CTX, [message_event(said(Role.USER, "hello"))], None)
+    store.append(CTX, [message_event(text_message(Role.USER, "hello"))], None)
     out = io.BytesIO()
     export_session(store, CTX, out)
     line = json.loads(out.getvalue().splitlines()[1]) | event
@@ -127,7 +127,7 @@ def test_deep_arguments_pass_through_or_are_refused_in_words():
     session = Session.open("main", MemoryStore(), window=20_000)
     call = Message(Role.ASSISTANT, (Text("so"), ToolCall("t1", "x", deep)))
     with suppress(ClewError):
-        session.add(said(Role.USER, "go"), call, *talk(12))
+        session.add(text_message(Role.USER, "go"), call, *talk(12))
         session.compact(target_tokens=2_500)
         session.context("anthropic")
 

@@ -6,7 +6,7 @@ import pytest
 
 from clew.log import PIN, export_session, import_session, new_event
 from clew.log.store import MemoryStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.rules.rule import MadeBy, RuleStatus
 from clew.session import Session
 
@@ -18,7 +18,7 @@ def theirs(*, confirmed: bool = False) -> MemoryStore:
     """Make a session of somebody else's, with a rule that is found and one that is set by hand."""
     store = MemoryStore()
     session = Session.open("story", store)
-    session.add(said(Role.USER, f"Fix the parser. {FOUND}"), said(Role.ASSISTANT, "I will."))
+    session.add(text_message(Role.USER, f"Fix the parser. {FOUND}"), text_message(Role.ASSISTANT, "I will."))
     session.pin(EVIL)
     if confirmed:
         session._replay.append(lambda: [_confirm()])
@@ -51,7 +51,7 @@ def test_a_rule_set_by_hand_elsewhere_is_not_in_force_until_it_is_confirmed_here
     assert quotes(session) == [FOUND]
     (waiting,) = session.ledger.pins.waiting
     assert (waiting.quote, waiting.made_by, waiting.status) == (EVIL, MadeBy.IMPORTED, RuleStatus.WAITING)
-    session.add(*(said(Role.ASSISTANT, f"step {n}: " + "word " * 200) for n in range(20)))
+    session.add(*(text_message(Role.ASSISTANT, f"step {n}: " + "word " * 200) for n in range(20)))
     assert EVIL not in session.compact(target_tokens=800).plan.digests[-1].pins
     assert [pin.quote for pin in session.confirm_rules()] == [EVIL]
     for again in (session, Session.open("story", store)):

@@ -4,7 +4,7 @@ import pytest
 
 from clew.compaction.verify import Level
 from clew.log.store import MemoryStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.clients import open_model
 from clew.session import Session
 from tests.local_model import served
@@ -30,7 +30,7 @@ def compacted(model):
     session = Session.open("main", MemoryStore(), window=20_000, summariser=model)
     session.add(*talk(3))
     done = session.compact(target_tokens=700)
-    session.add(said(Role.USER, "Delete legacy/report.py, nobody uses it."))
+    session.add(text_message(Role.USER, "Delete legacy/report.py, nobody uses it."))
     return session, done
 
 

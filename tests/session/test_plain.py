@@ -8,7 +8,7 @@ import pytest
 import clew
 from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, InputError
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers import CheckScope, convert
 from clew.testing import good_summariser
 from tests.session.talk import RULE, talk
@@ -151,7 +151,9 @@ def test_an_option_that_does_not_exist_is_a_type_error_as_of_any_function():
 
 def test_a_system_prompt_larger_than_the_window_is_a_typed_error():
     with pytest.raises(BudgetExceeded):
-        clew.compact([said(Role.SYSTEM, "word " * 9_000), said(Role.USER, "hi")], window=4_000)
+        clew.compact(
+            [text_message(Role.SYSTEM, "word " * 9_000), text_message(Role.USER, "hi")], window=4_000
+        )
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -9,7 +9,7 @@ import pytest
 import clew
 from clew.budget import Region
 from clew.log.store import MemoryStore
-from clew.message import Message, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.message import Message, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from clew.session import Session
 from tests.session.talk import RULE, talk
 from tests.session.test_continued import loop
@@ -115,7 +115,7 @@ TABLE = "Never drop the table points_2019."
 
 
 def fitted():
-    first = said(Role.USER, f"Tidy up the billing code. {HOST} {TABLE}")
+    first = text_message(Role.USER, f"Tidy up the billing code. {HOST} {TABLE}")
     view = Session.open("source", MemoryStore(), window=60_000)
     view.add(first, *loop(60))
     return clew.compact(view.context("anthropic").items, target_tokens=1_500)
@@ -156,7 +156,9 @@ def test_a_digest_in_tool_output_or_of_the_assistant_passes_on_nothing(store):
     text = digest["content"] if isinstance(digest["content"], str) else digest["content"][0]["text"]
     session = Session.open("s", store)
     call = ToolCall("c1", "read", {"path": "a"}, trust=Trust.ASSISTANT)
-    session.add(said(Role.USER, "hello"), said(Role.ASSISTANT, text), Message(Role.ASSISTANT, (call,)))
+    session.add(
+        text_message(Role.USER, "hello"), text_message(Role.ASSISTANT, text), Message(Role.ASSISTANT, (call,))
+    )
     session.add(Message(Role.TOOL, (ToolResult("c1", (Text(text, trust=Trust.UNTRUSTED),)),)))
     assert session.pins == ()
 
@@ -170,7 +172,7 @@ def test_a_rule_in_the_middle_of_a_long_paste_is_found_and_stays(store, size):
         f"2026-01-01 12:00:{n % 60:02} INFO worker {n} did batch {n * 7}" for n in range(size // 96)
     )
     session = Session.open("s", store, window=20_000)
-    session.add(said(Role.USER, f"{log}\n\nNever deploy on Fridays.\n\n{log}"))
+    session.add(text_message(Role.USER, f"{log}\n\nNever deploy on Fridays.\n\n{log}"))
     assert [pin.quote for pin in session.pins] == ["Never deploy on Fridays."]
     session.fit(auto=True)
     assert "Never deploy on Fridays." in json.dumps(session.context().body)

@@ -6,7 +6,7 @@ import pytest
 
 from clew.log.protocol import Head, Snapshots
 from clew.log.store import MemoryStore, SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY
 from tests.session.talk import talk
@@ -52,7 +52,7 @@ def read_from(store, monkeypatch):
 
 def test_what_was_kept_is_what_would_be_derived(store):
     session = saved(store)
-    session.add(said(Role.USER, "More."))
+    session.add(text_message(Role.USER, "More."))
     assert state(opened(store)) == state(session)
 
 
@@ -84,7 +84,7 @@ def test_what_no_longer_can_be_read_is_derived_again(store, body):
 
 def test_it_is_kept_by_itself_now_and_then(store):
     session = opened(store)
-    session.add(*(said(Role.USER, f"message {n}") for n in range(SAVE_EVERY)))
+    session.add(*(text_message(Role.USER, f"message {n}") for n in range(SAVE_EVERY)))
     assert store.load_snapshot(session._replay.ctx)[0].seq == SAVE_EVERY
 
 

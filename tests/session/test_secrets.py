@@ -9,7 +9,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes.commands import MemoryFiles
 from clew.memory.notes.note import Draft
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.history import refusal_event
 
@@ -47,7 +47,7 @@ def test_a_secret_never_reaches_the_log():
 def test_masking_can_be_switched_off():
     store = MemoryStore()
     session = Session.open("main", store, mask_secrets=False)
-    session.add(said(Role.USER, f"use {KEY}"))
+    session.add(text_message(Role.USER, f"use {KEY}"))
     assert KEY in everything(store, session)
 
 

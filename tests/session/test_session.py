@@ -9,7 +9,7 @@ from clew.compaction.plan.render import parse_digest
 from clew.errors import CompactionUnderWay, InputError, NotFound, PinsDoNotFit, StalePlan
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
-from clew.message import Native, Origin, Role, said
+from clew.message import Native, Origin, Role, text_message
 from clew.session import Request, Session
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
 from tests.session.talk import RULE, talk
@@ -37,7 +37,7 @@ def everything(session):
 
 def test_messages_come_back_under_short_ids_in_their_order(store):
     session = Session.open("main", store)
-    assert session.add(said(Role.USER, "hello"), said(Role.ASSISTANT, "hi")) == ["m1", "m2"]
+    assert session.add(text_message(Role.USER, "hello"), text_message(Role.ASSISTANT, "hi")) == ["m1", "m2"]
     assert [(item.id, item.message.text) for item in session.view()] == [("m1", "hello"), ("m2", "hi")]
 
 
@@ -54,7 +54,7 @@ def test_entries_of_any_provider_can_be_added_as_they_are(store):
 def test_ids_count_messages_whatever_else_is_on_record(store):
     session = Session.open("main", store)
     for n in range(1, 4):
-        assert session.add(said(Role.USER, f"message {n}")) == [f"m{n}"]
+        assert session.add(text_message(Role.USER, f"message {n}")) == [f"m{n}"]
         session.fit()
     assert [item.id for item in session.view()] == ["m1", "m2", "m3"]
     assert [item.message.text for item in session.originals(["m2"])] == ["message 2"]
@@ -120,7 +120,7 @@ def test_what_was_done_reads_short(session):
 def test_undo_is_exact_and_keeps_what_came_since(session):
     before = everything(session)
     session.compact(target_tokens=4_000)
-    session.add(said(Role.ASSISTANT, "Done."))
+    session.add(text_message(Role.ASSISTANT, "Done."))
     session.undo()
     assert everything(session)[:-1] == before
     assert everything(session)[-1][1].text == "Done."
@@ -306,7 +306,7 @@ class Meddling(ScriptedModel):
 
 def test_what_is_said_while_a_model_writes_stays_in_the_view(session):
     other = reopened(session)
-    session.summariser = Meddling(lambda: other.add(said(Role.USER, "One more thing.")))
+    session.summariser = Meddling(lambda: other.add(text_message(Role.USER, "One more thing.")))
     session.compact(target_tokens=5_000)
     assert session.view()[-1].message.text == "One more thing."
 
@@ -362,7 +362,7 @@ def test_what_else_is_sent_fits_beside_the_compacted_view(session):
 
 
 def test_the_model_is_kept_with_the_session(store):
-    Session.open("main", store, model="claude-sonnet-4-5").add(said(Role.USER, "hello"))
+    Session.open("main", store, model="claude-sonnet-4-5").add(text_message(Role.USER, "hello"))
     session = Session.open("main", store)
     assert session.gauge.model.id == "claude-sonnet-4-5"
     assert [one.event.kind for one in session.events()] == ["about", "message"]
@@ -371,18 +371,18 @@ def test_the_model_is_kept_with_the_session(store):
 
 def test_a_session_talks_to_another_model_from_now_on(store):
     session = Session.open("main", store, model="claude-sonnet-4-5")
-    session.add(said(Role.USER, "hello"))
+    session.add(text_message(Role.USER, "hello"))
     session.set_model("gpt-4o")
-    session.add(said(Role.USER, "hello again"))
+    session.add(text_message(Role.USER, "hello again"))
     assert session.gauge.window.tokens == 128_000
     assert reopened(session).gauge.model.id == "gpt-4o"
 
 
 def test_what_happened_is_put_on_record_and_read_again(store):
     session = Session.open("main", store)
-    session.add(said(Role.USER, "hello"))
+    session.add(text_message(Role.USER, "hello"))
     seq = session.record("approval", {"tool": "write_file", "allowed": True})
-    session.add(said(Role.USER, "hello again"))
+    session.add(text_message(Role.USER, "hello again"))
     first = next(session.events(1))
     assert (first.seq, first.event.body) == (seq, {"tool": "write_file", "allowed": True})
     assert [session.number(at) for at in (1, 2, 3)] == [1, 1, 2]
@@ -396,7 +396,7 @@ def test_what_changes_a_view_or_is_unknown_is_not_put_on_record_by_hand(store, k
 
 def test_open_work_is_closed_and_opened_again_by_hand(store):
     session = Session.open("main", store)
-    session.add(said(Role.USER, "TODO:\n- [ ] write the parser\n- [ ] test the lexer"))
+    session.add(text_message(Role.USER, "TODO:\n- [ ] write the parser\n- [ ] test the lexer"))
     before = [loop.id for loop in session.ledger.loops.open]
     session.close_loop(before[0], "not needed")
     assert [loop.id for loop in reopened(session).ledger.loops.open] == before[1:]
@@ -408,7 +408,7 @@ def test_open_work_is_closed_and_opened_again_by_hand(store):
 
 def test_what_left_the_view_is_found_again(tmp_path):
     with SqliteStore(tmp_path / "clew.db") as store, Session.open("main", store, window=20_000) as session:
-        session.add(said(Role.USER, "The staging port is 5433."), *talk())
+        session.add(text_message(Role.USER, "The staging port is 5433."), *talk())
         session.compact(target_tokens=2_000)
         (hit, *_) = session.memory.search("which port has staging")
         assert hit.entry.text == "The staging port is 5433."
@@ -417,7 +417,7 @@ def test_what_left_the_view_is_found_again(tmp_path):
 
 def test_without_a_file_nothing_is_searched_and_notes_are_kept(store):
     session = Session.open("main", store)
-    session.add(said(Role.USER, "The staging port is 5433."))
+    session.add(text_message(Role.USER, "The staging port is 5433."))
     assert session.memory.search("port") == []
     assert session.memory.notebook.notes() == []
 
@@ -470,6 +470,8 @@ def test_an_entry_that_a_provider_may_send_is_taken_even_if_it_says_little(store
 
 def test_a_rule_that_was_lifted_is_expanded_with_its_end(store):
     session = Session.open("main", store)
-    session.add(said(Role.USER, "Never push to main."), said(Role.USER, "You can push to main now."))
-    session.add(said(Role.USER, "Never touch legacy/."))
+    session.add(
+        text_message(Role.USER, "Never push to main."), text_message(Role.USER, "You can push to main now.")
+    )
+    session.add(text_message(Role.USER, "Never touch legacy/."))
     assert [session.expand(pin).ended for pin in session.ledger.pins.held] == ["lifted by m2", ""]

@@ -12,7 +12,7 @@ import pytest
 from clew.integrations.telemetry import Scale, lines, trace_records
 from clew.log import CALL
 from clew.log.store import MemoryStore
-from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.providers.scripted import ScriptedModel
 from clew.session import Session
 from clew.testing.summarisers import GOOD_SUMMARISERS
@@ -40,10 +40,10 @@ def session() -> Session:
         call = ToolCall(f"c{n}", "Bash", {"command": f"cat notes{n}.txt"})
         result = ToolResult(f"c{n}", (Text(f"line {n} of the notes. " * 60),), is_error=n == 3, name="Bash")
         session.add(
-            said(Role.USER, f"Look at notes{n}.txt, please."),
+            text_message(Role.USER, f"Look at notes{n}.txt, please."),
             Message(Role.ASSISTANT, (call,)),
             Message(Role.TOOL, (result,)),
-            said(Role.ASSISTANT, f"It holds line {n}."),
+            text_message(Role.ASSISTANT, f"It holds line {n}."),
         )
     session.record(CALL.name, CALLED)
     assert session.compact(target_tokens=1_500) is not None

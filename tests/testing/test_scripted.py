@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from clew.errors import ClewError, ModelBusy
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.model import Ask, Reply, Stop
 from clew.testing import AsyncScriptedModel, ScriptedModel, ScriptExhausted
 
@@ -15,8 +15,8 @@ GO = Ask(instruction="Summarise the session.", purpose="summarise")
 
 
 def test_lines_are_said_in_order_and_questions_remembered():
-    reply = Reply(said(Role.ASSISTANT, "two"), Stop.MAX_TOKENS)
-    model = ScriptedModel("one", reply, lambda ask: Reply(said(Role.ASSISTANT, ask.purpose)))
+    reply = Reply(text_message(Role.ASSISTANT, "two"), Stop.MAX_TOKENS)
+    model = ScriptedModel("one", reply, lambda ask: Reply(text_message(Role.ASSISTANT, ask.purpose)))
     assert [model.ask(GO).text, model.ask(GO), model.ask(GO).text] == ["one", reply, "summarise"]
     assert model.asked == [GO, GO, GO]
 

@@ -23,7 +23,7 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Unknown,
-    said,
+    text_message,
 )
 from clew.tokens import FAMILIES, Calibration, Tally, TokenCounter, counter_for
 from clew.tokens.counter import UNKNOWN_MEDIA_TOKENS
@@ -50,10 +50,10 @@ def letters() -> TokenCounter:
 def test_a_turn_asks_the_tokenizer_only_for_what_is_new():
     twin = Letters()
     counter = TokenCounter(FAMILIES["o200k"], twin)
-    history = [said(Role.USER, f"message {i} " * 20) for i in range(50)]
+    history = [text_message(Role.USER, f"message {i} " * 20) for i in range(50)]
     counter.count_all(history)
     twin.asked.clear()
-    counter.count_all([*history, said(Role.USER, "new")])
+    counter.count_all([*history, text_message(Role.USER, "new")])
     assert twin.asked == ["new"]
 
 
@@ -133,7 +133,7 @@ def test_a_counter_says_whether_it_is_exact(model: str, exact: bool):
 
 def test_an_exact_counter_counts_as_the_tokenizer_does():
     assert counter_for("gpt-5").count_text("hello world") == 2
-    assert counter_for("gpt-5").count(said(Role.USER, "hello world")) == 6
+    assert counter_for("gpt-5").count(text_message(Role.USER, "hello world")) == 6
 
 
 def test_without_the_extra_a_model_is_estimated(monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, said
+from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Start
 from clew.transcripts.transcript import HIDDEN, Transcript, TranscriptStats, collect
 
@@ -13,7 +13,7 @@ START = Start("s1", "codex")
 
 
 def entry(name: str, role: Role = Role.USER, origin: Origin = Origin.SPOKEN, **fields) -> Entry:
-    return Entry(said(role, name, origin), name, **fields)
+    return Entry(text_message(role, name, origin), name, **fields)
 
 
 def summary(name: str) -> Entry:
@@ -88,8 +88,8 @@ def test_an_output_that_is_hidden_now_is_whole_in_the_conversation_and_gone_from
 
 
 def test_what_the_model_is_shown_instead_is_what_it_sees():
-    preview = said(Role.USER, "preview")
-    told = session(Entry(said(Role.USER, "whole"), "e1", shown=preview))
+    preview = text_message(Role.USER, "preview")
+    told = session(Entry(text_message(Role.USER, "whole"), "e1", shown=preview))
     assert (texts(told.full()), told.current()) == (["whole"], [preview])
 
 
@@ -162,9 +162,9 @@ def test_the_model_never_sees_what_was_dropped_nor_what_was_never_said(steps):
 
 def test_a_session_is_called_by_its_title_its_words_a_plan_or_its_id():
     plan = Entry(
-        said(Role.USER, "Implement the following plan:\n\n# Fix the path\n\n…", Origin.INJECTED), "e1"
+        text_message(Role.USER, "Implement the following plan:\n\n# Fix the path\n\n…", Origin.INJECTED), "e1"
     )
-    words = Entry(said(Role.USER, "<task>\nfix the   parser\n</task>"), "e2")
+    words = Entry(text_message(Role.USER, "<task>\nfix the   parser\n</task>"), "e2")
     start = Start("s1", "claude-code")
     assert Transcript(start, (plan,)).label == "Fix the path"
     assert Transcript(start, (plan, words)).label == "fix the parser </task>"
@@ -173,7 +173,7 @@ def test_a_session_is_called_by_its_title_its_words_a_plan_or_its_id():
 
 
 def test_the_model_is_that_of_the_main_conversation():
-    main = Entry(said(Role.ASSISTANT, "a"), "e1", model="large")
-    aside = Entry(said(Role.ASSISTANT, "b"), "e2", model="small", sidechain="a1")
+    main = Entry(text_message(Role.ASSISTANT, "a"), "e1", model="large")
+    aside = Entry(text_message(Role.ASSISTANT, "b"), "e2", model="small", sidechain="a1")
     assert Transcript(Start("s", "claude-code"), (main, aside)).model == "large"
     assert Transcript(Start("s", "claude-code"), (aside,)).model == "small"

@@ -35,7 +35,7 @@ from clew.errors import (
     ModelError,
 )
 from clew.memory import Memory
-from clew.message import JsonObject, Origin, Role, said
+from clew.message import JsonObject, Origin, Role, text_message
 from clew.providers.model import Reply, Stop, Streamed, StreamingModel
 from clew.providers.remote import RemoteModel
 from clew.request.diagnostics import Scene
@@ -147,14 +147,14 @@ class Chat:
 
     def _turn(self, text: str) -> Turn:
         keep_choices(self.session, self._chosen)
-        (id_,) = self.session.add(said(Role.USER, text))
+        (id_,) = self.session.add(text_message(Role.USER, text))
         yield UserStored(id_)
         yield from self._rounds()
 
     def _again(self) -> Turn:
         view = self.session.view()
         if view and view[-1].message.role is Role.ASSISTANT:  # it spoke last, perhaps not to the end
-            self.session.add(said(Role.USER, GO_ON, Origin.INJECTED))
+            self.session.add(text_message(Role.USER, GO_ON, Origin.INJECTED))
         yield from self._rounds()
 
     def _rounds(self) -> Turn:
@@ -248,7 +248,7 @@ class Chat:
         text = "".join(heard).strip()
         if not text:
             return None
-        (id_,) = self.session.add(said(Role.ASSISTANT, f"{text}{mark}"))
+        (id_,) = self.session.add(text_message(Role.ASSISTANT, f"{text}{mark}"))
         return id_
 
 

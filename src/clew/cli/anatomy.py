@@ -28,7 +28,7 @@ from clew.message import (
     Unknown,
     atoms,
     pair,
-    said,
+    text_message,
 )
 from clew.tokens import TokenCounter
 from clew.transcripts import Entry
@@ -181,7 +181,7 @@ def _weighed(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:
 
     Together they are what the message counts in every other place.
     """
-    parts = message.parts or said(message.role, "").parts  # an empty message still has its overhead
+    parts = message.parts or text_message(message.role, "").parts  # an empty message still has its overhead
     weights = [counter.count_part(part) for part in parts]
     weights[weights.index(max(weights))] += counter.count(message) - sum(weights)
     return list(zip(parts, weights, strict=True))

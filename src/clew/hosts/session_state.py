@@ -21,7 +21,7 @@ from clew.hosts.reminder import SEARCH, Line, WorkState, plain
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
-from clew.message import Item, Origin, Role, Trust, said
+from clew.message import Item, Origin, Role, Trust, text_message
 from clew.message.text import escape_tags
 from clew.rules.rule import Kind, Lasts, MadeBy, Pin
 from clew.secrets import mask
@@ -249,7 +249,7 @@ def digest_of(session: HostSession, target_tokens: int, focus: str | None = None
     from clew.budget import DEFAULT
     from clew.session import compact
 
-    messages = [*(entry.message for entry in session.entries), said(Role.USER, _NOW)]
+    messages = [*(entry.message for entry in session.entries), text_message(Role.USER, _NOW)]
     policy = replace(DEFAULT, keep_messages=1)
     done = compact(messages, target_tokens=target_tokens, policy=policy, focus=focus)
     found = [one.text for one in done.messages if one.origin is Origin.SUMMARY and one.text]

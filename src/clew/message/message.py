@@ -85,10 +85,6 @@ def text_message(role: Role, text: str, origin: Origin = Origin.SPOKEN) -> Messa
     return Message(role, (Text(text, trust=trust_of(role, origin)),), origin)
 
 
-said = text_message
-"""The short name used inside clew and in tests."""
-
-
 def turns(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
     """Yield ``(start, stop)`` of each turn: a message from the user and everything up to the next one."""
     start = 0

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from clew.errors import InputError, ModelFailed, ModelRefused
-from clew.message import Json, JsonObject, Role, said
+from clew.message import Json, JsonObject, Role, text_message
 from clew.providers.model import Ask, Reply, StreamAssembler
 from clew.providers.shapes import as_list, as_object, as_text, objects
 from clew.providers.wire import Wire
@@ -107,7 +107,7 @@ def question(ask: Ask, wire: Wire) -> JsonObject:
     if not ask.instruction:
         return fields
     listed = as_list(fields[wire.list_key])
-    return {**fields, wire.list_key: [*listed, *wire.render_items(said(Role.USER, ask.instruction))]}
+    return {**fields, wire.list_key: [*listed, *wire.render_items(text_message(Role.USER, ask.instruction))]}
 
 
 def shared_fields(ask: Ask, wire: Wire, model: str, names: Collection[str]) -> JsonObject:

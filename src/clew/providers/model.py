@@ -24,7 +24,7 @@ from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from clew.errors import ModelError
-from clew.message import JsonObject, Message, Native, Role, Thinking, Usage, said
+from clew.message import JsonObject, Message, Native, Role, Thinking, Usage, text_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Ask:
         """Return the messages with the system prompt in front."""
         if not isinstance(self.system, str):
             return (*self.system, *self.messages)
-        return (said(Role.SYSTEM, self.system), *self.messages) if self.system else self.messages
+        return (text_message(Role.SYSTEM, self.system), *self.messages) if self.system else self.messages
 
 
 class Stop(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from clew.errors import ModelError
-from clew.message import JsonObject, Role, said
+from clew.message import JsonObject, Role, text_message
 from clew.providers import ANTHROPIC, Body
 from clew.providers.api import whole
 from clew.providers.model import Ask, Piece, Reply, Streamed
@@ -105,7 +105,7 @@ def play_line(line: Line, ask: Ask) -> Reply:
     """Return the reply of a line, or raise its error."""
     match line:
         case str():
-            return Reply(said(Role.ASSISTANT, line))
+            return Reply(text_message(Role.ASSISTANT, line))
         case Reply():
             return line
         case ModelError():

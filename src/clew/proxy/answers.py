@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from clew.message import Json, JsonObject, Role, Usage, said
+from clew.message import Json, JsonObject, Role, Usage, text_message
 from clew.providers.anthropic.fake import FakeAnthropic
 from clew.providers.fake import FakeApi
 from clew.providers.model import Reply
@@ -44,7 +44,7 @@ def answer(request: CompactionRequest, digest: WrittenDigest) -> Answer:
     api = SERVER_SIDES[request.wire]
     text = digest.text if request.kind is Kind.TRIGGER else f"<summary>\n{digest.text}\n</summary>"
     usage = Usage(input_tokens=0, output_tokens=digest.tokens)
-    value = api.response(Reply(said(Role.ASSISTANT, text), usage=usage), request.body, 0)
+    value = api.response(Reply(text_message(Role.ASSISTANT, text), usage=usage), request.body, 0)
     value["id"] = f"{str(value['id']).partition('_')[0]}_{os.urandom(12).hex()}"
     if request.kind is Kind.TRIGGER:
         value["output"] = [sealed_item(digest.sealed())]

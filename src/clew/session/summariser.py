@@ -16,7 +16,7 @@ from inspect import iscoroutinefunction
 from typing import TypeAlias, TypeVar, cast
 
 from clew.errors import ClewError, InputError, ModelError, ModelFailed
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.model import Ask, AsyncModel, Model, Reply, Steps, drive
 
 Summariser: TypeAlias = Model | Callable[[str], str] | str
@@ -84,7 +84,7 @@ def _prompt(ask: Ask) -> str:
 def _reply(name: str, answer: object) -> Reply:
     if not isinstance(answer, str):
         raise ModelFailed(f"{name} returned {type(answer).__name__}, not a string")
-    return Reply(said(Role.ASSISTANT, answer))
+    return Reply(text_message(Role.ASSISTANT, answer))
 
 
 def as_model(given: Summariser | None) -> Model | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from clew.compaction.plan import ClaimKind
-from clew.message import Json, Message, Role, said, words
+from clew.message import Json, Message, Role, text_message, words
 from clew.providers.model import Ask, Reply
 
 LONGEST_QUOTE = 300
@@ -45,7 +45,7 @@ def extractive(ask: Ask) -> Reply:
         if room < 0:
             break
         claims.append(claim)
-    return Reply(said(Role.ASSISTANT, claims_text(claims)))
+    return Reply(text_message(Role.ASSISTANT, claims_text(claims)))
 
 
 def quotes(messages: Iterable[ShownMessage]) -> Iterator[SummaryClaim]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from clew.compaction.plan import ClaimKind
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout
-from clew.message import Message, Role, Text, Thinking, ToolCall, said
+from clew.message import Message, Role, Text, Thinking, ToolCall, text_message
 from clew.providers.model import Ask, Reply, Stop
 from clew.providers.scripted import Line, ScriptedModel
 from clew.testing.extractive import (
@@ -26,7 +26,7 @@ from clew.testing.extractive import (
 
 
 def _text_reply(text: str, stop: Stop = Stop.END) -> Reply:
-    return Reply(said(Role.ASSISTANT, text), stop)
+    return Reply(text_message(Role.ASSISTANT, text), stop)
 
 
 def _claims(claims: Iterable[SummaryClaim]) -> Reply:

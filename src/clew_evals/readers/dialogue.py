@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clew.message import Json, JsonObject, Message, Role, said
+from clew.message import Json, JsonObject, Message, Role, text_message
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.json_document import Element, is_lines, outline, walk
 from clew.transcripts.jsonl import head_values, json_lines
@@ -101,12 +101,12 @@ def _messages(turn: JsonObject) -> Iterator[Message]:
     words = string(turn, "value") or string(turn, "content") or string(turn, "text")
     role = _SPEAKERS.get((speaker or "").lower())
     if role and words:
-        yield said(role, words)
+        yield text_message(role, words)
         return
     for asked, answered in _PAIRS:
         question, answer = string(turn, asked), string(turn, answered)
         if question:
-            yield said(Role.USER, question)
+            yield text_message(Role.USER, question)
             if answer:
-                yield said(Role.ASSISTANT, answer)
+                yield text_message(Role.ASSISTANT, answer)
             return

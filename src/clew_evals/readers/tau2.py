@@ -16,7 +16,7 @@ from clew.message import (
     ToolResult,
     Trust,
     Usage,
-    said,
+    text_message,
     trust_of,
 )
 from clew.transcripts.fields import count, mapping, objects, string, time_of
@@ -61,7 +61,7 @@ def _simulation(simulation: JsonObject, info: JsonObject) -> Iterator[Record]:
     yield Start(string(simulation, "id") or task, NAME, title=task, model=model, time=time)
     policy = string(simulation, "policy") or string(mapping(info, "environment_info"), "policy")
     if policy:
-        yield Entry(said(Role.SYSTEM, policy), "policy")
+        yield Entry(text_message(Role.SYSTEM, policy), "policy")
     for i, item in enumerate(_flat(simulation.get("messages"))):
         # The simulated user may have tools of its own, which the agent never sees.
         sidechain = "user" if _is_users_own(item) else None

@@ -25,7 +25,7 @@ from clew.message import (
     ToolResult,
     Trust,
     Usage,
-    said,
+    text_message,
 )
 from clew.transcripts.fields import mapping, name_of, objects, string, value_of
 from clew.transcripts.json_document import Element, Field, outline, walk
@@ -141,7 +141,7 @@ def _message(fields: JsonObject, index: int, is_task: bool) -> Message:
         return Message(Role.TOOL, (result,))
     if role is Role.USER and not is_task:
         return injected_message(text, Trust.UNTRUSTED)
-    parts = said(role, text).parts if text else ()
+    parts = text_message(role, text).parts if text else ()
     return Message(role, (*parts, *_calls(fields)))
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers import convert
 from tests.session.talk import talk
 
@@ -20,7 +20,9 @@ COMMAND = ("compact", "talk.json", "--target-tokens", "3000")
 def body(wire: str = "anthropic") -> dict[str, object]:
     """Return a session of 86 messages, with a rule in its second turn, as a request body."""
     messages = [*talk()][:-1]
-    return convert([*messages, said(Role.USER, "Now run the tests and tell me what fails.")], wire).body
+    return convert(
+        [*messages, text_message(Role.USER, "Now run the tests and tell me what fails.")], wire
+    ).body
 
 
 def screen() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from clew.compaction.propose.summary import SessionRequest
 from clew.compaction.propose.summary.prompt import session_ask, transcript_ask
 from clew.compaction.propose.summary.transcript import Portion, pieces_of
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.providers.model import Ask
 from tests.compaction_summary.scene import DIGEST_ITEM, EARLIER, MESSAGES, SPAN, order, outline
 
@@ -24,7 +24,7 @@ def prompts() -> dict[str, str]:
         misses=('"59 EUR" is invented (no such number stands in m3)',),
     )
     last = Portion(tuple(pieces_of(rich.outline)), 0, begins=False)
-    request = SessionRequest((DIGEST_ITEM.message, *MESSAGES, said(Role.USER, "Go on.")))
+    request = SessionRequest((DIGEST_ITEM.message, *MESSAGES, text_message(Role.USER, "Go on.")))
     return {
         "transcript": _shown(transcript_ask(plain, whole, 1_000)),
         "last-part-with-focus-and-misses": _shown(transcript_ask(rich, last, 400)),

@@ -9,7 +9,7 @@ from clew.log import export_session, message_to_json
 from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
 from clew.log.store.database import migrations
-from clew.message import Message, Native, Role, Text, ToolResult, said
+from clew.message import Message, Native, Role, Text, ToolResult, text_message
 
 HERE = Path(__file__).parent
 CTX = Ctx(workspace="golden", session="first light")
@@ -20,7 +20,10 @@ ITEM = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1",
 def events() -> list[Event]:
     native = Native("anthropic", ITEM)
     result = ToolResult("t1", (Text(LONG),), native=Native("anthropic", ITEM["content"][0]))
-    said_so = [said(Role.SYSTEM, "Be brief."), said(Role.USER, "Half a pair: \ud83d. Whole: 😀")]
+    said_so = [
+        text_message(Role.SYSTEM, "Be brief."),
+        text_message(Role.USER, "Half a pair: \ud83d. Whole: 😀"),
+    ]
     bodies = [
         *(("message", {"message": message_to_json(message)}) for message in said_so),
         ("message", {"message": message_to_json(Message(Role.TOOL, (result,), native=native))}),

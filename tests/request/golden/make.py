@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.request import SECTIONS, Marks, Parts, assemble, clauses_for
 from clew.request.sections import sent_order
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, standing
@@ -38,8 +38,8 @@ def request() -> str:
     """Return a request to Anthropic with something in every section."""
     view = items(
         [
-            said(Role.SYSTEM, "You are a careful engineer."),
-            said(Role.USER, "Read the page."),
+            text_message(Role.SYSTEM, "You are a careful engineer."),
+            text_message(Role.USER, "Read the page."),
             call(1, "fetch", url="https://example.test"),
             answer(1, "A page."),
         ]

@@ -18,7 +18,7 @@ import zstandard
 
 from clew.errors import ClewError
 from clew.log.store import SqliteStore
-from clew.message import Role, said
+from clew.message import Role, text_message
 from clew.session import Session
 from tests.session.talk import answer, call, talk
 
@@ -40,9 +40,9 @@ def acts(store: SqliteStore) -> None:
     session = Session.open("acts", store, window=WINDOW)
     session.add(*talk(12))
     session.add(
-        said(Role.USER, "Do not push to main. Always run the tests before you commit."),
-        said(Role.ASSISTANT, "Understood."),
-        said(Role.USER, "Never use the production database."),
+        text_message(Role.USER, "Do not push to main. Always run the tests before you commit."),
+        text_message(Role.ASSISTANT, "Understood."),
+        text_message(Role.USER, "Never use the production database."),
         call(90, "TodoWrite", todos=TODOS),
         answer(90, "ok"),
         call(91, "bash", command="pytest"),
@@ -58,7 +58,7 @@ def acts(store: SqliteStore) -> None:
     session.close_loop(work["update the docs"], "by mistake")
     session.reopen_loop(work["update the docs"])
     session.close_loop(work["tests/test_invoice.py::test_total"], "known")
-    session.add(said(Role.USER, "Always keep the public API stable."))
+    session.add(text_message(Role.USER, "Always keep the public API stable."))
     session.compact(target_tokens=2_000)
     session.undo()
     session.pin("Keep commits small.")
@@ -70,7 +70,7 @@ def acts(store: SqliteStore) -> None:
 def acts_without_digest(store: SqliteStore) -> None:
     """Two rules, the first revoked; nothing but its number says which."""
     session = Session.open("acts without a digest", store, window=WINDOW)
-    session.add(said(Role.USER, "Do not push to main. Always run the tests before you commit."))
+    session.add(text_message(Role.USER, "Do not push to main. Always run the tests before you commit."))
     session.unpin("p1")
     session.edit_pin("p2", "Always run the linter before you commit.")
 

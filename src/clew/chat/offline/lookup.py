@@ -14,7 +14,7 @@ from clew.chat.approvals import covers
 from clew.compaction.plan.render import parse_digest
 from clew.memory.question import understand
 from clew.memory.terms import stem, terms
-from clew.message import Item, Message, Origin, Role, said
+from clew.message import Item, Message, Origin, Role, text_message
 from clew.rules.find import find_candidates
 from clew.rules.rule import Kind, Pin, Scope
 
@@ -157,7 +157,7 @@ def _read(pin: Pin) -> tuple[Kind, Scope]:
     """Return the kind and scope of a rule; for one set by hand, found in its text."""
     if pin.source is not None:
         return pin.kind, pin.scope
-    found = next(iter(find_candidates(said(Role.USER, pin.quote))), None)
+    found = next(iter(find_candidates(text_message(Role.USER, pin.quote))), None)
     return (found.kind, found.scope) if found else (pin.kind, pin.scope)
 
 

@@ -19,7 +19,7 @@ from clew.message import (
     ToolResult,
     Trust,
     Usage,
-    said,
+    text_message,
 )
 from clew.providers.model import Reply, Stop, Streamed
 from clew.providers.scripted import stream_words
@@ -231,7 +231,7 @@ def _told(id_: str, result: ToolResult, request: str) -> str:
 
 
 def _says(text: str) -> Message:
-    return said(Role.ASSISTANT, text)
+    return text_message(Role.ASSISTANT, text)
 
 
 def _calls(deed: Deed, id_: str) -> Message:

@@ -12,7 +12,7 @@ from clew.compaction.plan import RuleQuote
 from clew.compaction.verify.assertions import FEWEST, content, stands, things
 from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain, straight
 from clew.ledger.phrases import is_foreign
-from clew.message import Role, Trust, said
+from clew.message import Role, Trust, text_message
 from clew.rules import Rule, find_candidates, retire
 from clew.rules.active import ActiveRules
 from clew.rules.find import spoken
@@ -309,7 +309,7 @@ def _permits(text: str) -> bool:
 
 def _would_retire(text: str, pins: Iterable[RuleQuote]) -> bool:
     active = _active(tuple([pin.quote for pin in pins]))
-    return bool(active and retire(active, said(Role.USER, text)))
+    return bool(active and retire(active, text_message(Role.USER, text)))
 
 
 @lru_cache(maxsize=_PASSES)
@@ -320,7 +320,7 @@ def _active(quotes: tuple[str, ...]) -> ActiveRules:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _rules(quote: str) -> tuple[Rule, ...]:
-    return tuple(replace(found, id=found.quote) for found in find_candidates(said(Role.USER, quote)))
+    return tuple(replace(found, id=found.quote) for found in find_candidates(text_message(Role.USER, quote)))
 
 
 @lru_cache(maxsize=_REMEMBERED)

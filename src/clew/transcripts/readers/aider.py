@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from clew.message import Message, Role, Trust, said
+from clew.message import Message, Role, Trust, text_message
 from clew.transcripts.fields import name_of
 from clew.transcripts.messages import injected_message
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
@@ -116,9 +116,9 @@ class _AiderChat:
 def _message(speaker: _Speaker, text: str) -> Message:
     match speaker:
         case _Speaker.PERSON:
-            return said(Role.USER, text)
+            return text_message(Role.USER, text)
         case _Speaker.MODEL:
-            return said(Role.ASSISTANT, text)
+            return text_message(Role.ASSISTANT, text)
         case _Speaker.TOOL:
             # aider's own text cannot be distinguished from the output of a command.
             return injected_message(text, Trust.UNTRUSTED)

@@ -24,7 +24,7 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    said,
+    text_message,
 )
 from clew.transcripts.database import (
     columns_of,
@@ -62,7 +62,7 @@ def event_records(talk: OpencodeSession, event: JsonObject) -> Iterator[Record]:
             parts = (Text(text, trust=Trust.USER), *files)
             yield Entry(Message(Role.USER, parts), talk.entry_id(owner), time=time)
         case "system":
-            yield Entry(said(Role.SYSTEM, text), talk.entry_id(owner), time=time)
+            yield Entry(text_message(Role.SYSTEM, text), talk.entry_id(owner), time=time)
         case "synthetic":
             yield Entry(injected_message(text), talk.entry_id(owner), time=time)
         case "shell":
@@ -71,7 +71,7 @@ def event_records(talk: OpencodeSession, event: JsonObject) -> Iterator[Record]:
         case "compaction":
             yield Boundary(f"{owner}:compaction", time=time, trigger=string(event, "reason"))
             summary = "\n\n".join(filter(None, (string(event, "summary"), string(event, "recent"))))
-            yield Entry(said(Role.USER, summary, Origin.SUMMARY), talk.entry_id(owner), time=time)
+            yield Entry(text_message(Role.USER, summary, Origin.SUMMARY), talk.entry_id(owner), time=time)
         case kind if kind in _BOOKKEEPING:
             pass
         case kind:

@@ -24,7 +24,7 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    said,
+    text_message,
     trust_of,
 )
 from clew.transcripts.fields import Ids, mapping, objects, string
@@ -119,7 +119,7 @@ class OpenHandsSession:
             # Later condensations refer to the summary by this id.
             summary_id = f"{event_id}-summary"
             yield self._seen(
-                Entry(said(Role.USER, summary, Origin.SUMMARY), summary_id, line, time), [summary_id]
+                Entry(text_message(Role.USER, summary, Origin.SUMMARY), summary_id, line, time), [summary_id]
             )
 
 

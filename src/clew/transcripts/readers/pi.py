@@ -20,7 +20,7 @@ from clew.message import (
     Trust,
     Unknown,
     Usage,
-    said,
+    text_message,
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, value_of
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
@@ -45,7 +45,7 @@ def message_of(message: JsonObject) -> Message | None:
         case "custom" | "hookMessage":
             return Message(Role.USER, _parts(message, MACHINE_TRUST), Origin.INJECTED)
         case "branchSummary" | "compactionSummary":
-            return said(Role.USER, string(message, "summary") or "", Origin.SUMMARY)
+            return text_message(Role.USER, string(message, "summary") or "", Origin.SUMMARY)
         case _:
             return None
 
@@ -271,7 +271,7 @@ class _PiSession:
 
     def _entry(self, entry_id: str, line: JsonObject, number: int, summary: str) -> Entry:
         self._entries.append((self._tree.ids[number], entry_id))
-        message = said(Role.USER, summary, Origin.SUMMARY)
+        message = text_message(Role.USER, summary, Origin.SUMMARY)
         return Entry(message, entry_id, number, string(line, "timestamp"))
 
 
