@@ -13,7 +13,6 @@ import zstandard
 from clew.log.store import SqliteStore
 from clew.message import Origin
 from clew.proxy import sealed
-from clew.proxy.digests import DigestWriter
 from clew.proxy.sealed import SealedDigest, digest_in, seal, sealed_item, unseal
 from clew.session import Session
 from clew.settings import store_path
@@ -226,4 +225,3 @@ def test_a_sealed_item_is_opaque_and_cannot_be_changed(monkeypatch, tmp_path):
 def test_the_log_is_opened_only_for_a_compaction(proxy):
     ask(proxy, body=body([TASK])).read()
     assert not Path(store_path()).exists()
-    DigestWriter().close()

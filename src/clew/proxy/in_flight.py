@@ -18,9 +18,9 @@ from clew.message import JsonObject
 from clew.providers import wire_named
 from clew.providers.failures import error_for_response
 from clew.proxy.answers import thread_refusal
-from clew.proxy.digests import entry_hash
+from clew.proxy.conversations import entry_hash
 from clew.proxy.relay import Exchange
-from clew.proxy.requests import LIST_KEYS, session_id
+from clew.proxy.requests import LIST_KEYS, STORED, session_id
 from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
 from clew.session import Compactor, CompactResult
@@ -30,7 +30,6 @@ CONVERSATIONS = 64
 HARDER = 0.4
 """Share of the window to compact to after the upstream refused a request as too long."""
 _FIXED = ("tools", "instructions")
-_STORED = ("previous_response_id", "conversation")
 
 
 class InFlight:
@@ -44,7 +43,7 @@ class InFlight:
         """Return the request with a shorter conversation; None if it stays as it is."""
         body = json.loads(raw)
         entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
-        if not isinstance(entries, list) or not entries or any(body.get(name) for name in _STORED):
+        if not isinstance(entries, list) or not entries or any(body.get(name) for name in STORED):
             return None
         thread = body.get("thread")
         if isinstance(thread, dict) and thread.get("type") == "continue":

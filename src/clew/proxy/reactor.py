@@ -6,13 +6,14 @@ import threading
 from typing import TYPE_CHECKING
 
 from clew.proxy.relay import Exchange
-from clew.proxy.requests import CompactionRequest, compaction_request, decoded, wire_of
+from clew.proxy.requests import STORED, CompactionRequest, compaction_request, decoded, wire_of
 from clew.proxy.sealed import holds_sealed
 from clew.proxy.server import PASS, Reaction
 from clew.proxy.stats import Stats
 
 if TYPE_CHECKING:
     from clew.proxy.digests import DigestWriter
+    from clew.proxy.follow import Follower
     from clew.proxy.in_flight import InFlight
 
 
@@ -34,6 +35,7 @@ class Compactions:
         self.stats = stats
         self._compact, self._window, self._digest_tokens = compact, window, digest_tokens
         self._lock = threading.Lock()
+        self._follower: Follower | None = None
         self._writer: DigestWriter | None = None
         self._in_flight: InFlight | None = None
 
@@ -58,16 +60,23 @@ class Compactions:
         if mode in ("on", "preview"):
             fitted = self._flying().fitted(exchange, raw, wire, preview=mode == "preview")
             return fitted or opened
+        self._following().offer(exchange, raw, wire)
         return opened
 
     def warm_up(self) -> None:
-        """Import what the first compaction needs, so that its client does not wait for it."""
-        from clew.proxy import answers, digests  # noqa: F401
+        """Load what the first compaction needs, so that its client does not wait for it."""
+        from clew.proxy.warm_up import warm_up
+
+        warm_up()
+
+    def settle(self, seconds: float = 60.0) -> bool:
+        """Wait until the background thread has read all requests; False after the time is over."""
+        return self._follower is None or self._follower.wait(seconds)
 
     def close(self) -> None:
         """Close the log."""
-        if self._writer is not None:
-            self._writer.close()
+        if self._follower is not None:
+            self._follower.close()
 
     def _answered(self, asked: CompactionRequest) -> Reaction:
         from clew.proxy.answers import answer, thread_refusal
@@ -76,7 +85,7 @@ class Compactions:
         if isinstance(thread, dict) and thread.get("type") == "continue":
             refusal = thread_refusal()
             return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
-        if asked.body.get("previous_response_id") or asked.body.get("conversation"):
+        if any(asked.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
         digest = self._writing().write(asked)
         made = answer(asked, digest)
@@ -90,10 +99,19 @@ class Compactions:
     def _writing(self) -> DigestWriter:
         from clew.proxy.digests import DIGEST_TOKENS, DigestWriter
 
+        conversations = self._following().conversations
         with self._lock:
             if self._writer is None:
-                self._writer = DigestWriter(self._digest_tokens or DIGEST_TOKENS)
+                self._writer = DigestWriter(conversations, self._digest_tokens or DIGEST_TOKENS)
             return self._writer
+
+    def _following(self) -> Follower:
+        from clew.proxy.follow import Follower
+
+        with self._lock:
+            if self._follower is None:
+                self._follower = Follower(self.stats)
+            return self._follower
 
     def _flying(self) -> InFlight:
         from clew.proxy.in_flight import InFlight

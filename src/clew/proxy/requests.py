@@ -21,6 +21,8 @@ from clew.proxy.sealed import digest_in
 LIST_KEYS = {"anthropic": "messages", "openai": "messages", "responses": "input"}
 _ENDINGS = {"/messages": "anthropic", "/chat/completions": "openai", "/responses": "responses"}
 COMPACT_PATH = "/responses/compact"
+STORED = ("previous_response_id", "conversation")
+"""Fields that refer to messages which the provider keeps."""
 
 _HINTS = (
     b"summary of the conversation",
@@ -110,10 +112,8 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
     if exchange.method != "POST" or not wire or not (is_endpoint or any(hint in raw for hint in _HINTS)):
         return None
     body = json.loads(raw)
-    entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
-    if isinstance(entries, str) and wire == "responses":
-        entries = [{"type": "message", "role": "user", "content": entries}]
-    if not isinstance(entries, list) or not entries or not isinstance(body.get("model"), str):
+    entries = _entries(body, wire)
+    if entries is None:
         return None  # the upstream explains what is missing
     found: CompactionRequest | None
     if is_endpoint:
@@ -127,6 +127,24 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
     if found.kind is not Kind.SUMMARY:
         found = replace(found, focus=None)  # the instructions are the agent's system prompt
     return replace(found, session=session_id(exchange, body), earlier=_earlier(found.entries))
+
+
+def conversation_in(exchange: Exchange, body: Json, wire: str) -> CompactionRequest | None:
+    """Return the conversation that an ordinary request holds; None if it does not hold the whole of it."""
+    entries = _entries(body, wire)
+    if entries is None or not isinstance(body, dict) or any(body.get(name) for name in (*STORED, "thread")):
+        return None
+    found = CompactionRequest(Kind.SUMMARY, wire, body, entries)
+    return replace(found, session=session_id(exchange, body), earlier=_earlier(entries))
+
+
+def _entries(body: Json, wire: str) -> list[Any] | None:
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str):
+        return None
+    entries = body.get(LIST_KEYS[wire])
+    if isinstance(entries, str) and wire == "responses":
+        return [{"type": "message", "role": "user", "content": entries}]
+    return entries if isinstance(entries, list) and entries else None
 
 
 def session_id(exchange: Exchange, body: JsonObject) -> str:

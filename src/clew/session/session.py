@@ -305,12 +305,18 @@ class Session:
 
     # Writing ---------------------------------------------------------------------------------------------
 
-    def add(self, *messages: Message | Mapping[str, Any], wire: str | None = None) -> list[str]:
+    def add(
+        self,
+        *messages: Message | Mapping[str, Any],
+        wire: str | None = None,
+        about: JsonObject | None = None,
+    ) -> list[str]:
         """Append messages, durably; return their ids.
 
         A message is a ``clew.Message`` or an entry of a provider's message list; without ``wire`` its format
         is detected. A digest that ``clew.compact`` wrote passes on its rules, goal and open work; text after
-        it in the same entry becomes a message of its own.
+        it in the same entry becomes a message of its own. ``about`` holds facts about the session that are
+        appended in the same transaction.
         """
         if not messages:
             return []
@@ -319,13 +325,15 @@ class Session:
         replay = self._replay
         replay.catch_up()
         events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
-        seq = replay.append_anywhere([*self._news(), *events])
+        seq = replay.append_anywhere([*self._news(about), *events])
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
-    def _news(self) -> list[Event]:
-        """Return events for facts not in the log yet: model, project."""
+    def _news(self, about: JsonObject | None = None) -> list[Event]:
+        """Return events for facts not in the log yet: model, project, and those of the caller."""
         news, model = list[Event](), self.gauge.model
+        if about:
+            news.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
         if model != UNKNOWN and self._replay.about.get("model") != model.id:
             news.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
         if self.project and "project" not in self._replay.about:

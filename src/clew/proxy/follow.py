@@ -1,0 +1,103 @@
+"""Log growing conversations in the background, so that their compaction has little left to read.
+
+One thread reads the newest request of each conversation that has grown enough since it was last read. The
+request itself never waits for it, and an error only means that the compaction reads the conversation itself.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from hashlib import blake2b
+
+from clew.proxy.relay import Exchange
+from clew.proxy.requests import AGENT_HEADER, SESSION_HEADERS, conversation_in
+from clew.proxy.stats import Stats
+
+FIRST_BYTES = 256 << 10
+"""Conversations are logged from this size on: about 70,000 tokens, when a compaction becomes likely."""
+STEP_BYTES, STEP_SHARE = 32 << 10, 1 / 16
+"""A conversation is read again after it grew by this, so that the cost of all readings is linear."""
+WAITING_BYTES = 64 << 20
+CONVERSATIONS = 256
+
+
+class Follower:
+    """Reads requests in a background thread; ``offer`` returns at once."""
+
+    def __init__(self, stats: Stats) -> None:
+        from clew.proxy.conversations import Conversations
+
+        self.stats, self.conversations = stats, Conversations()
+        self._changed = threading.Condition()
+        self._sizes: OrderedDict[bytes, int] = OrderedDict()
+        """The size at which each conversation is read next."""
+        self._waiting: OrderedDict[bytes, tuple[Exchange, bytes, str]] = OrderedDict()
+        self._busy = self._closed = False
+        threading.Thread(target=self._run, daemon=True, name="clew-follow").start()
+
+    def offer(self, exchange: Exchange, raw: bytes, wire: str) -> None:
+        """Read a request later, if its conversation has grown enough."""
+        if len(raw) < FIRST_BYTES:
+            return
+        key = _key(exchange, raw)
+        with self._changed:
+            if len(raw) < self._sizes.get(key, FIRST_BYTES):
+                return
+            waiting = sum(len(body) for _, body, _ in self._waiting.values())
+            if waiting + len(raw) > WAITING_BYTES or self._closed:
+                return
+            self._sizes.pop(key, None)
+            self._sizes[key] = len(raw) + max(STEP_BYTES, int(len(raw) * STEP_SHARE))
+            self._waiting[key] = exchange, raw, wire
+            while len(self._sizes) > CONVERSATIONS:
+                self._sizes.popitem(last=False)
+            self._changed.notify_all()
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Wait until every offered request has been read; False after the time is over."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+
+    def close(self) -> None:
+        """Finish the request being read, and close the log."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+        self.wait(5.0)
+        self.conversations.close()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if self._closed:
+                    return
+                _, (exchange, raw, wire) = self._waiting.popitem(last=False)
+                self._busy = True
+            try:
+                self._log(exchange, raw, wire)
+            except Exception:  # noqa: BLE001  # the compaction reads the conversation itself, and reports errors
+                self.stats.count("not_followed")
+
+    def _log(self, exchange: Exchange, raw: bytes, wire: str) -> None:
+        from clew.proxy.conversations import ClientList
+
+        request = conversation_in(exchange, json.loads(raw), wire)
+        if request is None or len(request.entries) < 2:
+            return
+        given = ClientList.of(request)
+        with self.conversations.locked(given) as conversation:
+            # not the last entry: clients append reminders to it that later requests do not repeat
+            logged = conversation.log(given, len(given.hashes) - 1)
+        self.stats.count("followed", logged)
+
+
+def _key(exchange: Exchange, raw: bytes) -> bytes:
+    """Identify a conversation, without parsing the request."""
+    named = "\0".join(exchange.header(name) for name in (*SESSION_HEADERS, AGENT_HEADER))
+    return blake2b(named.encode("utf-8", "replace") + raw[:1024], digest_size=12).digest()
