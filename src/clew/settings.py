@@ -85,6 +85,7 @@ class Settings:
     keep_messages: int = 8
     keep_tokens: int = 0
     auto: bool = False
+    off: bool = False
 
     notes_tokens: int = 500
     recall_everywhere: bool = False
@@ -257,6 +258,7 @@ _ALL = (
     SettingKey("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
     SettingKey("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
     SettingKey("auto", _boolean, "compact without asking"),
+    SettingKey("off", _boolean, "switch everything off: requests are a plain client's", Holder.PERSON),
     SettingKey("notes_tokens", _count, "the most tokens of a request that notes may take"),
     SettingKey("recall_everywhere", _boolean, "recall from sessions of other projects too", Holder.PERSON),
     SettingKey(
@@ -321,6 +323,15 @@ def network_disk(env: Mapping[str, str] = os.environ) -> NetworkDisk:
         return NetworkDisk(chosen)
     except ValueError:
         raise InputError(f"CLEW_NETWORK_DISK is {chosen!r}, not 'refuse' or 'exclusive'") from None
+
+
+def switched_off(env: Mapping[str, str] = os.environ) -> bool:
+    """Return whether ``CLEW_OFF`` switches clew off, for library calls, which read no settings files."""
+    chosen = env.get("CLEW_OFF", "")
+    try:
+        return bool(chosen) and _boolean(chosen)
+    except ValueError:
+        raise InputError(f"CLEW_OFF is {chosen!r}, not 'true' or 'false'") from None
 
 
 # Merging the sources ----------------------------------------------------------------------------------

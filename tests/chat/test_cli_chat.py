@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anthropic
 import pexpect
 import pytest
 
@@ -109,6 +110,35 @@ def test_the_end_of_the_input_ends_the_chat_and_a_name_resumes_it(tmp_path: Path
         piped(tmp_path, "what is the port?", "work", "--offline").stdout
         == '[m1] you said: "The port is 8123."\n'
     )
+
+
+@pytest.mark.parametrize("how", ["flag", "variable", "file"])
+def test_the_first_request_of_a_new_chat_with_everything_off_is_a_plain_clients(tmp_path: Path, how: str):
+    home, work = tmp_path / "home", tmp_path / "work"
+    for folder in (home, work):
+        folder.mkdir()
+    (home / "clew.toml").write_text("off = true" if how == "file" else "")
+    with ScriptedServer("Hello.", "Plain.") as server:
+        model = ["--model", "anthropic/claude-test", "--base-url", server.url]
+        done = subprocess.run(
+            [sys.executable, "-m", "clew", "chat", "new", *model, *(["--off"] * (how == "flag"))],
+            input="hi\n",
+            capture_output=True,
+            text=True,
+            env={**environment(home), **({"CLEW_OFF": "1"} if how == "variable" else {})},
+            cwd=work,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        (ours,) = server.requests
+        plain = anthropic.Anthropic(base_url=server.url, api_key="k", max_retries=0)
+        fields = {name: ours.body[name] for name in ("model", "max_tokens")}
+        with plain.messages.stream(**fields, messages=[{"role": "user", "content": "hi"}]) as stream:
+            stream.until_done()
+    assert json.loads(server.requests[1].raw) == json.loads(ours.raw)
+    assert sorted(ours.body) == ["max_tokens", "messages", "model", "stream"]
+    assert "everything off" in done.stderr
 
 
 def test_a_mistyped_command_is_told_and_the_chat_goes_on(tmp_path: Path):

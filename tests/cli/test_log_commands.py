@@ -9,6 +9,7 @@ from pathlib import Path
 import zstandard
 
 from clew.log.store import SqliteStore
+from clew.session import Session
 from tests.cli.conftest import EXAMPLE, Run
 
 SESSION = "mini-swe-agent:sphinx-9229"
@@ -150,3 +151,23 @@ def test_audit_lists_events_that_no_longer_apply(clew: Run, tmp_path: Path):
     problems = {row["session"]: row["problems"] for row in told["sessions"]}
     assert problems["race undo undo"][0]["seq"] == 48
     assert problems["acts"] == []
+
+
+def test_a_session_is_switched_off_and_on_again_and_a_setting_switches_off_everything(
+    clew: Run, tmp_path: Path
+):
+    home = str(tmp_path)
+    clew("import", str(EXAMPLE), CLEW_HOME=home)
+    whole = json.loads(clew("convert", SESSION, "--to", "openai", CLEW_HOME=home).stdout)
+    assert clew("compact", SESSION, "--target-tokens", "3000", CLEW_HOME=home).returncode == 0
+    off = json.loads(clew("off", SESSION, "--json", CLEW_HOME=home).stdout)
+    with SqliteStore(tmp_path / "clew.db") as store:
+        session = Session.open(SESSION, store)
+        assert session.is_off
+        assert (len(session.context("openai").items), session.tokens) == (len(whole), off["tokens"])
+    refused = clew("compact", SESSION, CLEW_HOME=home)
+    assert (refused.returncode, "`clew on" in refused.stderr) == (2, True)
+    assert json.loads(clew("on", SESSION, "--json", CLEW_HOME=home).stdout)["tokens"] < off["tokens"] / 5
+    for command in (["compact", SESSION], ["compact", str(EXAMPLE)]):
+        assert "switched off by a setting" in clew(*command, CLEW_HOME=home, CLEW_OFF="1").stderr
+    assert clew("undo", SESSION, CLEW_HOME=home, CLEW_OFF="1").returncode == 0

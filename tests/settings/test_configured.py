@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from clew.errors import InputError
+from clew.log.store import MemoryStore
+from clew.session import Session, compact
 from clew.settings import KEYS, Preset, Settings, Threshold, is_foreign, load_settings, store_path
 
 
@@ -204,3 +206,14 @@ def test_an_unreadable_file_is_an_error(home: Path, project: Path, text: str) ->
     (project / "clew.toml").write_text(text)
     with pytest.raises(InputError, match=r"clew\.toml is "):
         load_settings(env=env(home), start=project)
+
+
+def test_the_switch_is_read_by_library_calls_too(monkeypatch: pytest.MonkeyPatch):
+    messages = [{"role": "user", "content": f"line {n} of many, all to be read. " * 40} for n in range(200)]
+    assert compact(messages, 4_000).messages != messages
+    monkeypatch.setenv("CLEW_OFF", "1")
+    assert compact(messages, 4_000).messages == messages
+    assert Session.open("any", MemoryStore()).is_off
+    monkeypatch.setenv("CLEW_OFF", "perhaps")
+    with pytest.raises(InputError, match="CLEW_OFF"):
+        Session.open("any", MemoryStore())

@@ -53,6 +53,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             window=settings.window,
             policy=_policy(settings),
             mask_secrets=settings.mask_secrets,
+            off=settings.off,
         )
         session.project = project_at(args.root or Path.cwd())
         trusted = bool(args.root) and _trusts(settings, args.root)
@@ -81,6 +82,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "offline": args.offline or None,
         "window": args.window,
         "auto": args.auto or None,
+        "off": args.off or None,
         "recall_everywhere": args.all or None,
     }
     return load_settings(flags).settings

@@ -160,7 +160,8 @@ class Screen:
         shown = len(session.view())
         resumed = f"{count(shown, 'message')} in view · " if shown else ""
         window = f"window {session.gauge.window.tokens:,} tokens"
-        self._term.note(f"{resumed}{window} · automatic compaction {auto} · /help lists the commands")
+        state = "everything off: a plain client" if session.is_off else f"automatic compaction {auto}"
+        self._term.note(f"{resumed}{window} · {state} · /help lists the commands")
         self._term.err.flush()
 
     def farewell(self, chat: Chat) -> None:

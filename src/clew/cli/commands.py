@@ -74,6 +74,8 @@ GROUPS = {
         "compaction",
         ("compact", "make a session smaller, and print the digest", "compact:run"),
         ("undo", "undo compactions", "trace:run_undo"),
+        ("off", "switch a session off: its whole history is sent", "compact:run_off"),
+        ("on", "switch a session on again", "compact:run_on"),
         ("expand", "print the source messages of a digest, a line or a rule", "expand:run"),
         ("trace", "list a session's compactions, or explain one decision", "trace:run"),
         ("handoff", "write a Markdown page for a new session or another agent", "handoff:run"),

@@ -13,7 +13,7 @@ from clew.cli.inputs import Input
 from clew.cli.log import PRIVATE
 from clew.cli.progress import ProgressDisplay, WatchedModel, progress_display
 from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored, no_digest
-from clew.cli.stored import open_log_or_input
+from clew.cli.stored import open_log_or_input, own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
@@ -23,10 +23,13 @@ from clew.message import JsonObject
 from clew.providers.clients import open_model
 from clew.rules.codec import to_json
 from clew.rules.rule import Pin
+from clew.settings import load_settings
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Compact, and show the result."""
+    if load_settings().settings.off:
+        raise InputError("clew is switched off by a setting", "`clew config` says where; unset it")
     if args.digest and args.to:
         raise InputError("--digest prints text, --to a message list", "give only one of them")
     if args.output and args.dry_run:
@@ -145,3 +148,29 @@ def _pin_to_json(pin: Pin) -> JsonObject:
         "trust": pin.trust.label,
         "kind": pin.kind.value,
     }
+
+
+def run_off(args: argparse.Namespace, term: Terminal) -> int:
+    """Switch a session off: the model sees its whole history."""
+    return _switch(args, term, off=True)
+
+
+def run_on(args: argparse.Namespace, term: Terminal) -> int:
+    """Switch a session on again."""
+    return _switch(args, term, off=False)
+
+
+def _switch(args: argparse.Namespace, term: Terminal, *, off: bool) -> int:
+    with own_log(args.file) as log, log.open() as session:
+        if session.is_off != off:
+            session.switch_off() if off else session.switch_on()
+        made, tokens, shown = len(session.trace()), session.tokens, len(session.view())
+    in_view = f"{tokens:,} tokens, {count(shown, 'message')} in view"
+    if args.json:
+        term.write(json.dumps({"session": log.name, "off": off, "tokens": tokens, "compactions": made}))
+    elif off:
+        kept = f"; {count(made, 'compaction')} kept, `clew on {log.name}` applies them again" if made else ""
+        term.write(printable(f"off: the whole history is sent, as a plain client does; {in_view}{kept}"))
+    else:
+        term.write(printable(f"on: {count(made, 'compaction')} in force; {in_view}"))
+    return 0

@@ -238,12 +238,13 @@ def _shelved(
     from clew.inspector.session_pool import Options, SessionPool
     from clew.memory.index.sqlite import SqliteIndex
 
+    settings = load_settings().settings
     with SqliteIndex(path) as index:
         yield SessionPool(
             store,
             WORKSPACE,
             index,
-            Options(args.model, args.window, auto=load_settings().settings.auto, note=note),
+            Options(args.model, args.window, auto=settings.auto, off=settings.off, note=note),
         )
 
 

@@ -19,12 +19,11 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, Outcome, Session, compact
+from clew.session.compact_list import NEVER_FULL
 from clew.session.fit import Gauge, by_region
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
 
-NEVER_FULL = 1 << 40
-"""A window that holds any list, used to read one without compacting it."""
 TRIES = 3
 DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
@@ -126,7 +125,9 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         summariser=order.summariser,
     )
     if session.is_off:
-        raise InputError(f"compaction of {log.name!r} is switched off", "switch it on first")
+        raise InputError(
+            f"compaction of {log.name!r} is switched off", f"`clew on {log.name}` switches it on"
+        )
     before = tuple(session.view())
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
     target = order.target_tokens

@@ -35,8 +35,8 @@ class Log:
         return self.ctx.session
 
     def open(self) -> Session:
-        """Open the session."""
-        return Session.open(self.name, self.store, workspace=self.ctx.workspace)
+        """Open the session as the log has it, also if a setting switches clew off."""
+        return Session.open(self.name, self.store, workspace=self.ctx.workspace, off=False)
 
 
 @contextmanager

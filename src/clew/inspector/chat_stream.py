@@ -180,6 +180,7 @@ class PageChats:
             workspace=pool.workspace,
             model=pool.options.model,
             window=pool.options.window,
+            off=pool.options.off,
         )
         return open_chat(
             session, self.model_factory(session) if self.model_factory else None, index=pool.index

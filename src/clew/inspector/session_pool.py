@@ -184,6 +184,8 @@ class Options:
     summariser: Model | None = None
     auto: bool = False
     """Whether a chat compacts automatically, unless its page says otherwise."""
+    off: bool = False
+    """Whether everything is switched off: a chat sends what a plain client sends."""
     note: str = ""
     """A note shown for all sessions, for example that they are temporary copies."""
 

@@ -35,6 +35,7 @@ from clew.session.summariser import (
     as_async_model,
     as_model,
 )
+from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 if TYPE_CHECKING:  # imported at the first compaction: most calls need none of it
@@ -42,6 +43,8 @@ if TYPE_CHECKING:  # imported at the first compaction: most calls need none of i
     from clew.compaction.plan import Plan
     from clew.compaction.task import CompactionTask
 
+NEVER_FULL = 1 << 40
+"""A window that holds any list."""
 KEPT = 32
 """How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
 ADVICE = (
@@ -179,6 +182,8 @@ def _compacting(
     previous: CompactResult | None,
     summariser: Model | AsyncModel | None,
 ) -> Steps[CompactResult]:
+    if switched_off():
+        options, previous = replace(options, window=NEVER_FULL, target_tokens=None), None
     carry = previous.carry if previous else None
     known = carry.record.codec if carry else None
     wire = wire_named(options.wire) if options.wire else None

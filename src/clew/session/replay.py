@@ -76,16 +76,18 @@ REMEMBERED = 256
 class Replay:
     """The current state of a session."""
 
-    def __init__(self, store: Store, ctx: Ctx, counter: TokenCounter) -> None:
+    def __init__(self, store: Store, ctx: Ctx, counter: TokenCounter, *, off: bool = False) -> None:
         self.store = store
         self.ctx = ctx
+        self.off_here = off
+        """This process shows the whole history, whatever the log says; nothing of that is recorded."""
         self.counter = counter
         self._begin(RecordedRules())
 
     def _begin(self, recorded: RecordedRules) -> None:
         """Discard everything derived; ``recorded`` says which rules were found in which message."""
         self.recorded = recorded
-        self.view = View()
+        self.view = View(off=self.off_here)
         self.ledger = Ledger()
         self.state: State = FRESH
         self.about: JsonObject = {}
@@ -168,6 +170,7 @@ class Replay:
         with suppress(StoreDamaged, InputError, KeyError, TypeError):
             saved: dict[str, Any] = body
             view, ledger = view_from_json(saved["view"]), Ledger.from_json(saved["ledger"])
+            view = replace(view, off=True) if self.off_here else view
             state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
             self.view, self.ledger, self.state, self.compactions = view, ledger, state, compactions
             self.recorded = RecordedRules.from_json(saved.get("recorded"))
@@ -179,7 +182,7 @@ class Replay:
 
     def save(self) -> None:
         """Save a snapshot of the derived state, if the store supports it."""
-        if not isinstance(self.store, Snapshots) or not self.view.seq:
+        if not isinstance(self.store, Snapshots) or not self.view.seq or self.off_here:
             return
         self._saved = self.view.seq
         body: JsonObject = {
@@ -241,6 +244,7 @@ class Replay:
             self.about = {**self.about, **body}
             self._calibrate()
         elif kind in RESHAPING:
+            self.view = replace(self.view, off=True) if self.off_here else self.view
             self._items = None
             self.compactions += kind == COMPACTION.name
         self.state = state_of(body) or self.state

@@ -32,6 +32,7 @@ from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
 from clew.session.replay import CALIBRATION, Replay
 from clew.session.summariser import AsyncSummariser, answered, answered_async, session_model
+from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
@@ -56,7 +57,7 @@ class Session:
     append. In one process, use it from one thread at a time.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # Session.open makes them
         self,
         store: Store,
         ctx: Ctx,
@@ -64,6 +65,8 @@ class Session:
         summariser: Model | AsyncModel | None = None,
         counter: TokenCounter | None = None,
         mask_secrets: bool = True,
+        *,
+        off: bool = False,
     ) -> None:
         """Use ``Session.open``, which creates these arguments from names."""
         self._masks = mask_secrets
@@ -77,7 +80,7 @@ class Session:
         """
         self.project: str | None = None
         """The project of the session; recorded with the next message unless one is recorded already."""
-        self._replay = Replay(store, ctx, counter or counter_for(gauge.model))
+        self._replay = Replay(store, ctx, counter or counter_for(gauge.model), off=off)
         self._memory: Memory | None = None
         self._requests: RequestAssembler | None = None
         self._signals: list[Signal] = []
@@ -101,6 +104,7 @@ class Session:
         summariser: AsyncSummariser | None = None,
         summarizer: AsyncSummariser | None = None,
         mask_secrets: bool = True,
+        off: bool | None = None,
     ) -> Session:
         """Open a session, or start it if there is none of this name.
 
@@ -112,16 +116,20 @@ class Session:
         the prose of digests; without one they are written by code alone. Keys, tokens and passwords in added
         messages are masked before they reach the log, unless ``mask_secrets`` is False. ``summariser`` (or
         ``summarizer``) is a ``clew.Model``, a function ``str -> str`` or a model name.
+
+        ``off`` shows the whole history in this process, as if nothing had been compacted, and records
+        nothing of that; by default it is what ``CLEW_OFF`` says.
         """
         if summariser is not None and summarizer is not None:
             raise InputError("both summariser and summarizer are given", "pass one of them")
         writer = session_model(summariser or summarizer)
         ctx = Ctx(workspace=workspace, session=name)
         gauge = Gauge(model_named(model), policy, window)
+        is_off = switched_off() if off is None else off
         if store is not None and not isinstance(store, str):
-            return cls(store, ctx, gauge, writer, mask_secrets=mask_secrets)
+            return cls(store, ctx, gauge, writer, mask_secrets=mask_secrets, off=is_off)
         own = _own_store(store)
-        session = cls(own, ctx, gauge, writer, mask_secrets=mask_secrets)
+        session = cls(own, ctx, gauge, writer, mask_secrets=mask_secrets, off=is_off)
         session._closing.append(own.close)
         return session
 
@@ -545,6 +553,8 @@ class Session:
 
     def switch_on(self) -> None:
         """Show the compacted view again."""
+        if self._replay.off_here:
+            raise InputError("clew is switched off by a setting", "unset CLEW_OFF, --off or off in clew.toml")
         self._replay.append(lambda: [new_event(SWITCH.name, {"off": False}, SWITCH.version)])
 
     # Provenance ------------------------------------------------------------------------------------------

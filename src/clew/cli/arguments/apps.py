@@ -47,6 +47,7 @@ def chat(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--all", "recall from sessions of other projects too")
     flag(parser, "--auto", "compact automatically as the window fills up")
+    flag(parser, "--off", "send what a plain client sends: no compaction, tools, notes or clauses")
     parser.add_argument(
         "--root",
         type=Path,

@@ -1,4 +1,4 @@
-"""Arguments and help of the commands about compactions: compact, undo, expand, trace, handoff, lost, bill."""
+"""Arguments and help of the commands about compactions, from compact and undo to lost and bill."""
 
 from __future__ import annotations
 
@@ -81,6 +81,31 @@ def undo(parser: argparse.ArgumentParser) -> None:
         "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many to undo (default: 1)"
     )
     flag(many, "--all", "undo all compactions")
+    add_json(parser)
+
+
+def off(parser: argparse.ArgumentParser) -> None:
+    """Switch a session off: the model sees its whole history, as if it had never been compacted.
+
+    Requests of a chat on it are then those of a plain client, without clauses, tools, notes or rules, and
+    nothing compacts it. Its compactions stay in the log: `clew on` applies them again. The same as /off in
+    the chat. To switch clew off for all sessions, set CLEW_OFF=1, or off = true in clew.toml.
+
+    examples:
+      clew off codex:019a4c…
+      CLEW_OFF=1 clew chat
+    """
+    add_session(parser, or_export=False)
+    add_json(parser)
+
+
+def on(parser: argparse.ArgumentParser) -> None:
+    """Switch a session on again: the model sees the compacted view.
+
+    examples:
+      clew on codex:019a4c…
+    """
+    add_session(parser, or_export=False)
     add_json(parser)
 
 
