@@ -59,10 +59,10 @@ class ClewError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the finished message; calling ``__init__`` again would append the advice twice."""
-        return _sent, (type(self), str(self), vars(self))
+        return _unpickle, (type(self), str(self), vars(self))
 
 
-def _sent(kind: type[ClewError], text: str, held: dict[str, object]) -> ClewError:
+def _unpickle(kind: type[ClewError], text: str, held: dict[str, object]) -> ClewError:
     error = kind.__new__(kind, text)
     vars(error).update(held)
     return error

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.chat import paths
-from clew.chat.paths import inside, write_text
+from clew.chat.paths import resolve_inside, write_text
 from clew.chat.workspace import MOST_LINES, MOST_SEARCHED_BYTES, MOST_SHOWN, MOST_WRITTEN
 from clew.errors import InputError
 from clew.memory.tools import ToolAnswer
@@ -58,7 +58,7 @@ def test_whatever_a_path_is_it_stays_inside_or_is_refused(path: str, tmp_path_fa
     root = tmp_path_factory.getbasetemp() / "law"
     root.mkdir(exist_ok=True)
     with suppress(InputError):
-        assert inside(root, path).is_relative_to(root.resolve())
+        assert resolve_inside(root, path).is_relative_to(root.resolve())
 
 
 def test_a_search_finds_lines_and_follows_no_link(root: Path):
@@ -164,7 +164,7 @@ def test_a_mask_that_stands_for_nothing_in_the_file_is_refused(root: Path, path:
 
 def test_a_link_that_is_put_in_the_way_leads_nowhere(root: Path, monkeypatch: pytest.MonkeyPatch):
     def swapped(base: Path, path: str) -> Path:  # between the look at a path and its use
-        place = inside(base, path)
+        place = resolve_inside(base, path)
         (root / "src").rename(root / "moved")
         (root / "src").symlink_to(root.parent)
         return place

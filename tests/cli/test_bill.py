@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from clew.message import Message, Origin, Role
-from clew.message import said as said_by
+from clew.message import text_message as said_by
 from clew.transcripts import Boundary, Entry, Start, Transcript, Usage, load
 from clew.transcripts.messages import relabel
 from clew_evals.whole_bill import bills_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.cli.text import columns, named, one_line
+from clew.cli.text import columns, fit_name, one_line
 
 LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.jsonl"
 
@@ -17,7 +17,7 @@ LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.
     ],
 )
 def test_of_a_long_path_the_end_is_shown_and_of_a_long_name_the_beginning(name, width, shown):
-    assert named(name, width) == shown
+    assert fit_name(name, width) == shown
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from clew.inspector.timeline import timeline
 from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
 from clew.message import Role
-from clew.message import said as said_by
+from clew.message import text_message as said_by
 from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
 from clew.transcripts.transcript import tool_compactions
 from tests.cli.homes import CLAUDE, Home, home, is_golden

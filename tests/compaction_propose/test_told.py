@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.ledger_claims import is_restated, mandatory_content, shortened
+from clew.compaction.ledger_claims import is_restated, mandatory_content, shorten_claim
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
@@ -107,7 +107,7 @@ def test_rules_that_ended_are_told_until_their_end_is_shown():
 def test_the_goal_is_shortened_between_words_and_keeps_its_place():
     goal = Claim("", ClaimKind.GOAL, "Port the reports to v2.", (Cite("m1"),), Trust.USER, verbatim=True)
     short = Claim("", ClaimKind.GOAL, "Port the…", (Cite("m1"),), Trust.USER)
-    assert (shortened(goal, 13), shortened(goal, 40)) == (short, goal)
+    assert (shorten_claim(goal, 13), shorten_claim(goal, 40)) == (short, goal)
 
 
 def test_many_files_are_told_a_few_at_a_time():

@@ -16,8 +16,8 @@ from clew.compaction.verify.assertions import (
     _number,
     assertions,
     is_found,
+    negated_word,
     support,
-    turned,
 )
 from clew.compaction.verify.wording import Wording, begins_word
 from clew.ledger.kinds import ValueKind
@@ -115,7 +115,7 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_signs():
 def test_a_word_is_turned_where_only_its_opposite_stands_in_the_source(
     text: str, source: str, expected: tuple[str, str] | None
 ):
-    assert turned(text, Wording(source).plain) == expected
+    assert negated_word(text, Wording(source).plain) == expected
 
 
 NUMBERS = ("3", "12", "250", "1250", "1,250", "0.5", "12%", "30 days", "5ms", "5 ms", "$12", "1_250")

@@ -71,7 +71,7 @@ def test_the_model_sees_what_its_tool_left(pool: SessionPool):
         now = context.context_map(handle, None)
         before = context.context_map(handle, step["seq"] - 1)
         about = tool_compactions.about_session(home, handle)
-        standing = transcript.standing(handle, 1, handle.places.messages)
+        standing = transcript.visibility(handle, 1, handle.places.messages)
     assert [block["id"] for block in now["blocks"]][:2] == ["c1", f"m{step['at'] + 1}"]
     assert now["tokens"] < before["tokens"] / 5
     assert (about["now"], about["tool"], about["by_tool"]) == (now["tokens"], "claude-code", 1)

@@ -13,7 +13,7 @@ from clew.compaction.plan.render import render_digest
 from clew.errors import InputError, NotFound, StalePlan
 from clew.inspector import actions, context, history, ledger_view, session_list, timeline, transcript
 from clew.inspector.app import Answer
-from clew.inspector.history import expanded
+from clew.inspector.history import expansion
 from clew.inspector.message_json import marked_to_json
 from clew.inspector.session_pool import OpenSession
 from clew.log import UNDO, fold, load_messages, named_messages, new_event
@@ -84,7 +84,7 @@ def test_every_message_is_shown_smaller_or_gone_as_the_view_has_it(handle: OpenS
         name: visible.ref
         for name, visible in named_messages(view, load_messages(handle.store, handle.ctx, view.entries))
     }
-    found = {**transcript.standing(handle, 1, 100), **transcript.standing(handle, 101, 200)}
+    found = {**transcript.visibility(handle, 1, 100), **transcript.visibility(handle, 101, 200)}
     for name, state in found.items():
         as_said = shown.get(name) == (handle.places.seq(int(name[1:])), 0)
         assert state == ("shown" if as_said else "smaller" if name in shown else "left")
@@ -179,8 +179,8 @@ def test_a_call_costs_what_its_cache_and_its_reply_cost(handle: OpenSession):
 
 
 def test_every_line_of_a_digest_leads_to_the_words_it_cites(handle: OpenSession):
-    for line in history.whole(handle, history.compactions_of(handle)[-1].name)["lines"]:
-        found = expanded(handle, line["id"])
+    for line in history.compaction(handle, history.compactions_of(handle)[-1].name)["lines"]:
+        found = expansion(handle, line["id"])
         assert [message["id"] for message in found["messages"]] == line["sources"]
         cited = "".join(
             text
@@ -312,7 +312,7 @@ def test_notes_go_from_proposal_to_forgotten(handle: OpenSession, house: House):
 
 
 def test_sessions_are_listed_with_their_size_and_health(house: House):
-    listed = {one["name"]: one for one in session_list.listed(house.pool)["sessions"]}
+    listed = {one["name"]: one for one in session_list.session_list(house.pool)["sessions"]}
     assert list(listed) == ["evil", TOUR]
     assert listed[TOUR]["compactions"] >= 2
     assert listed[TOUR]["health"]["is"] == "good"

@@ -48,7 +48,7 @@ def odd(house: House) -> list[str]:
 
 
 def test_a_log_of_any_shape_leaves_the_list_of_sessions_whole(house: House, odd: list[str]):
-    listed = {one["name"]: one for one in session_list.listed(house.pool)["sessions"]}
+    listed = {one["name"]: one for one in session_list.session_list(house.pool)["sessions"]}
     assert listed.keys() == {"evil", TOUR, *odd}
     assert listed[TOUR]["health"]["is"] == "good"
 
@@ -60,7 +60,7 @@ def test_a_session_whose_events_cannot_be_read_is_listed_as_damaged(house: House
         database.execute("DROP TRIGGER event_is_never_changed")
         hurt = "(SELECT key FROM session WHERE id = 'hurt')"
         database.execute(f"UPDATE event SET body = x'00' WHERE session = {hurt}")
-    listed = {one["name"]: one["health"]["is"] for one in session_list.listed(house.pool)["sessions"]}
+    listed = {one["name"]: one["health"]["is"] for one in session_list.session_list(house.pool)["sessions"]}
     assert listed == {"hurt": "damaged", TOUR: "good", "evil": "good"}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import clew
-from clew.integrations.provider_compaction import complemented, instructions, missing_from
+from clew.integrations.provider_compaction import add_missing, instructions, missing_from
 from tests.session.test_continued import RULE, exchange, loop
 
 BLOCK = {"type": "compaction", "content": "The billing code is being tidied.", "signature": "sig"}
@@ -52,10 +52,10 @@ def test_what_a_summary_lost_is_put_behind_it_and_the_block_is_not_touched():
     assert RULE in missing_from(BLOCK["content"], fitted)
     assert RULE not in missing_from("They said: never  modify files\nunder legacy/.", fitted)
     messages = behind(BLOCK, 1)
-    whole = complemented(messages, fitted)
+    whole = add_missing(messages, fitted)
     assert whole[0] is messages[0]
     assert RULE in whole[1]["content"]
-    assert complemented(loop(2), fitted) == loop(2)
+    assert add_missing(loop(2), fitted) == loop(2)
 
 
 USER = {"role": "user", "content": "hi"}

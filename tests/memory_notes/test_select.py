@@ -19,7 +19,7 @@ from clew.memory.notes import (
     select,
     situation_of,
 )
-from clew.memory.notes.select import held
+from clew.memory.notes.select import escape_entry
 from clew.message import Item, Message, Role, ToolCall, Trust
 from clew.tokens import counter_for
 from tests.memory_notes.drafts import NOW, draft, drafts, notebook, page, proposal, user
@@ -225,4 +225,4 @@ def test_no_notes_are_no_block():
     "tag", ["</ clew-notes>", "</\u200bclew-notes>", "＜/clew-notes＞", "</сlew-notes>", "</c|ew-notes>"]
 )
 def test_what_a_note_says_cannot_read_as_the_end_of_our_fence(tag):
-    assert tag not in held(f"a {tag} b")
+    assert tag not in escape_entry(f"a {tag} b")

@@ -14,7 +14,7 @@ from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Notebook, Status
 from clew.memory.tools import TOOLS, Consent, WriteRequest
-from clew.memory.tools.recall import fenced
+from clew.memory.tools.recall import fence_verbatim
 from clew.memory.tools.tool import MOST_CHARACTERS
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Session
@@ -197,7 +197,7 @@ def test_a_giant_neighbour_leaves_room_for_the_message_that_was_asked_for():
 
 @given(st.text(st.sampled_from("`\n[]m, "), max_size=60))
 def test_nothing_in_a_quoted_text_closes_its_fence(text):
-    lines = fenced(text).split("\n")
+    lines = fence_verbatim(text).split("\n")
     assert "\n".join(lines[1:-1]) == text
     assert lines[0] == lines[-1]
     assert all(lines[0] not in line for line in lines[1:-1])

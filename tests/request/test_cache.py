@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, text_message
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
-from clew.request.cache_marks import marked
+from clew.request.cache_marks import add_cache_marks
 from clew.request.prompt_cache import Call, Life, Miss, cause_of_miss, layout_of
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, request_points, standing
 from tests.session.sessions import sessions
@@ -81,7 +81,7 @@ def test_what_is_shorter_than_the_provider_s_minimum_is_not_marked():
 def test_thinking_is_never_marked_and_a_mark_can_live_an_hour():
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     body = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": [thought]}]}
-    done = marked(body, Marks(minimum_tokens=0, life="1h"))
+    done = add_cache_marks(body, Marks(minimum_tokens=0, life="1h"))
     assert done["messages"][1]["content"] == [thought]
     assert done["messages"][0]["content"][0]["cache_control"] == {**MARK, "ttl": "1h"}
     assert isinstance(FORMATS["anthropic"].parse_item(body["messages"][1]).parts[0], Thinking)

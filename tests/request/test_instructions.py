@@ -7,8 +7,8 @@ import pytest
 from clew.log.fold import COMPACTION, INSTRUCTION, MESSAGE
 from clew.log.protocol import Event, StoredEvent
 from clew.message import Trust
-from clew.request.instructions import Limits, Loaded, Roots, changes, load, pieces_of, settled
-from clew.request.instructions.parse import expanded, matches
+from clew.request.instructions import Limits, Loaded, Roots, changes, load, pieces_of, settled_ids
+from clew.request.instructions.parse import expand_braces, matches
 from clew.request.sections import Place
 from tests.request.folders import Folders
 
@@ -135,10 +135,13 @@ ASKED = stored(MESSAGE.name, {"message": {"role": "assistant"}})
 
 def test_what_comes_between_two_compactions_stands_last_until_the_next_one():
     events = [loads("project:AGENTS.md"), ASKED, loads("folder:src/AGENTS.md")]
-    assert settled(events) == {"project:AGENTS.md"}
-    assert settled([*events, stored(COMPACTION.name, {})]) == {"project:AGENTS.md", "folder:src/AGENTS.md"}
+    assert settled_ids(events) == {"project:AGENTS.md"}
+    assert settled_ids([*events, stored(COMPACTION.name, {})]) == {
+        "project:AGENTS.md",
+        "folder:src/AGENTS.md",
+    }
     loaded = load(Folders(FILES), Roots(project="/p"), ["src/a.py"])
-    places = {piece.source: piece.place for piece in pieces_of(loaded, settled(events))}
+    places = {piece.source: piece.place for piece in pieces_of(loaded, settled_ids(events))}
     assert places["AGENTS.md (project)"] is Place.SYSTEM
     assert places["src/AGENTS.md (folder)"] is Place.END
 
@@ -161,7 +164,7 @@ def test_a_pattern_matches_as_its_author_expects(pattern, path, found):
 
 
 def test_patterns_with_endless_braces_end():
-    assert len(list(expanded("{a,b,c,d}" * 40))) <= 1_000
+    assert len(list(expand_braces("{a,b,c,d}" * 40))) <= 1_000
     assert not matches("a" * 200, "*a" * 150 + "b")
 
 

@@ -5,7 +5,7 @@ from clew.memory.notes.select import Situation
 from clew.memory.selection import Passage, select_injections
 from clew.message import Role, Trust, text_message
 from clew.request import Parts, assemble
-from clew.request.pieces import remembered
+from clew.request.pieces import memory_pieces
 from tests.request.scene import COUNTER, FENCE, items
 
 
@@ -34,13 +34,13 @@ def injection():
 
 
 def test_what_nobody_vouches_for_stands_in_a_fence_of_its_own():
-    fenced = {piece.source: piece.trust for piece in remembered(injection()) if piece.fenced}
+    fenced = {piece.source: piece.trust for piece in memory_pieces(injection()) if piece.fenced}
     assert fenced == {"note w2": Trust.UNTRUSTED, "m9@old, user, 2026-01-01": Trust.UNTRUSTED}
 
 
 def test_what_a_person_said_stands_as_it_is_with_its_reference():
     end = assemble(
-        Parts(view=items([text_message(Role.USER, "tea?")]), pieces=remembered(injection()), fence=FENCE),
+        Parts(view=items([text_message(Role.USER, "tea?")]), pieces=memory_pieces(injection()), fence=FENCE),
         COUNTER,
     ).end.text
     assert "\n- [w1, user] tea 1: Ana drinks tea.\n</clew-notes>" in end

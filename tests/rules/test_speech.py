@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.message import Item, Message, Origin, Role, Text, ToolResult, Trust
-from clew.message import said as message_of
+from clew.message import text_message as message_of
 from clew.rules.speech import WHOLE_SPEECH, Speaker, Utterance, utterances
 from tests.ledger.sessions import assistant, plan, user
 

@@ -7,7 +7,7 @@ from clew.budget import region_of
 from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
-from clew.message import Item, Role, Trust, said
+from clew.message import Item, Role, Trust, text_message
 from clew.providers import CheckScope
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, bad_summariser
@@ -110,7 +110,7 @@ def test_switched_off_is_the_full_history(messages, chain):
     compact = session.view()
     elsewhere = Session.open(session.name, session.store, off=True)
     assert (elsewhere.view(), elsewhere.is_off) == (before, True)
-    elsewhere.add(said(Role.USER, "And?"))
+    elsewhere.add(text_message(Role.USER, "And?"))
     assert session.view() == [*compact, *elsewhere.view()[-1:]]
 
 

@@ -101,9 +101,9 @@ def allot(window_tokens: int, asks: Mapping[Region, int], policy: Policy = DEFAU
     A reserve missing in ``asks`` gets what the policy keeps free; any other missing region gets nothing.
     Raises ``BudgetExceeded`` or ``PinsDoNotFit`` if system prompt, tools and pins do not fit.
     """
-    asked = _asked(window_tokens, asks, policy)
+    asked = _requested_by_region(window_tokens, asks, policy)
     _require_room_for_fixed(window_tokens, asked)
-    most = _most(max(0, window_tokens - asked[Region.REPLY]), policy)
+    most = _upper_bounds(max(0, window_tokens - asked[Region.REPLY]), policy)
     given: dict[Region, int] = {}
     reasons: dict[Region, str] = {}
     left = window_tokens
@@ -116,7 +116,7 @@ def allot(window_tokens: int, asks: Mapping[Region, int], policy: Policy = DEFAU
     return Allotment(window_tokens, tuple(slices))
 
 
-def _asked(window_tokens: int, asks: Mapping[Region, int], policy: Policy) -> dict[Region, int]:
+def _requested_by_region(window_tokens: int, asks: Mapping[Region, int], policy: Policy) -> dict[Region, int]:
     wrong = [f"{region} asks for {tokens}" for region, tokens in asks.items() if tokens < 0]
     if window_tokens < 0 or wrong:
         raise InputError(", ".join(wrong) or f"a window of {window_tokens} tokens")
@@ -130,7 +130,7 @@ def _asked(window_tokens: int, asks: Mapping[Region, int], policy: Policy) -> di
     return {region: asks.get(region, reserves.get(region, 0)) for region in Region}
 
 
-def _most(usable_tokens: int, policy: Policy) -> dict[Region, int]:
+def _upper_bounds(usable_tokens: int, policy: Policy) -> dict[Region, int]:
     """Return the upper bounds of the regions that have one."""
     return {
         Region.INSTRUCTIONS: policy.instructions.of(usable_tokens),

@@ -215,7 +215,7 @@ def _boundary(case: _Case, signal: Boundary) -> Compact | Calm:
     if case.fill.used_tokens < start:
         return Calm(f"{signal.why}, but {case.fill}: too little to gain below {start:,}")
     if not case.grown_enough:
-        return Calm(f"{signal.why}, but {_held(case)}")
+        return Calm(f"{signal.why}, but {_waiting_reason(case)}")
     return Compact(signal.trigger, signal.why, _half(case))
 
 
@@ -241,13 +241,13 @@ def _past_breaker(case: _Case, wish: Compact) -> Verdict:
 def _otherwise(case: _Case, held: list[str]) -> Calm | Warn:
     levels, used = case.levels, case.fill.used_tokens
     if used >= levels.compact_at:
-        return Warn(f"{case.fill}, but {_held(case)}")
+        return Warn(f"{case.fill}, but {_waiting_reason(case)}")
     if used >= levels.warn_at:
         return Warn(f"{case.fill}; compacts from {levels.compact_at:,}: {levels.why}")
     return Calm("; ".join(held) or str(case.fill))
 
 
-def _held(case: _Case) -> str:
+def _waiting_reason(case: _Case) -> str:
     after = case.state.after_tokens or 0
     due = min(after + case.levels.band, case.levels.full_at)
     return f"the last compaction left {after:,} and the next waits until {due:,}"

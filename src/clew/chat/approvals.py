@@ -12,7 +12,7 @@ from typing import Any
 from unicodedata import normalize
 
 from clew.chat.events import Answer
-from clew.chat.paths import called, inside
+from clew.chat.paths import relative_name, resolve_inside
 from clew.errors import InputError
 from clew.log import canonical
 from clew.log.fold import APPROVAL
@@ -81,10 +81,10 @@ def _writing(path: str, root: Path | None) -> str:
     """Say whether a file would be created or overwritten, with its current size."""
     shown = _flat(path) if path == path.strip() and ": " not in path else f'"{_flat(path)}"'
     try:
-        place = inside(root, path) if root else None
+        place = resolve_inside(root, path) if root else None
         there = place.stat().st_size if place and place.is_file() else None
-        if place and root and called(root, place) != normpath(path):
-            shown = f"{shown} (which is {called(root, place)})"
+        if place and root and relative_name(root, place) != normpath(path):
+            shown = f"{shown} (which is {relative_name(root, place)})"
     except (InputError, OSError):
         return f"write {shown}"
     return f"create {shown}" if there is None else f"overwrite {shown} ({there:,} bytes)"
@@ -145,7 +145,7 @@ def target_paths(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, 
     if not isinstance(path, str):
         return ()
     try:
-        leads = called(root, inside(root, path)) if root else path
+        leads = relative_name(root, resolve_inside(root, path)) if root else path
     except InputError:  # outside the root: the tool itself reports it
         leads = path
     return tuple(dict.fromkeys((normpath(path), leads)))

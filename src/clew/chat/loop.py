@@ -116,23 +116,23 @@ class Chat:
 
     def turn(self, text: str) -> Turn:
         """Store the user's message and run the model and its tools until the model is done."""
-        return self._alone(self._turn(text))
+        return self._run_locked(self._turn(text))
 
     def again(self) -> Turn:
         """Call the model again without a new message of the user."""
-        return self._alone(self._again())
+        return self._run_locked(self._retry())
 
-    def _alone(self, turn: Turn) -> Turn:
+    def _run_locked(self, turn: Turn) -> Turn:
         """Run a turn under the session's turn lock; yield ``TurnFailed`` if another turn holds it."""
         with turn_lock(self.session) as alone:
             if alone:
-                yield from self._whole(turn)
+                yield from self._run_and_settle(turn)
             else:
                 what = f"a turn of {self.session.name} is running in another window"
                 with suppress(KeyboardInterrupt):
                     yield TurnFailed(InputError(what, UNDER_WAY))
 
-    def _whole(self, turn: Turn) -> Turn:
+    def _run_and_settle(self, turn: Turn) -> Turn:
         """Run a turn; if it is interrupted, add a result to every open tool call."""
         self._tool_runner.settle()
         try:
@@ -151,7 +151,7 @@ class Chat:
         yield UserStored(id_)
         yield from self._rounds()
 
-    def _again(self) -> Turn:
+    def _retry(self) -> Turn:
         view = self.session.view()
         if view and view[-1].message.role is Role.ASSISTANT:  # it spoke last, perhaps not to the end
             self.session.add(text_message(Role.USER, GO_ON, Origin.INJECTED))
@@ -161,7 +161,7 @@ class Chat:
         signals: tuple[Signal, ...] = ()
         squeezed = False
         for number in range(MOST_ROUNDS):
-            body = yield from self._prepared(signals, first=not number)
+            body = yield from self._prepare_body(signals, first=not number)
             if body is None:
                 return
             try:
@@ -184,7 +184,7 @@ class Chat:
 
     # Before a request ------------------------------------------------------------------------------------
 
-    def _prepared(
+    def _prepare_body(
         self, signals: tuple[Signal, ...], *, first: bool
     ) -> Generator[ChatEvent, Answer | None, JsonObject | None]:
         """Return the request body; None if no request fits."""
@@ -217,7 +217,7 @@ class Chat:
         """Call the model and store its reply; return None if the turn ends here."""
         heard: list[str] = []
         try:
-            reply = yield from _listened(self.model.stream(body), heard)
+            reply = yield from _stream_reply(self.model.stream(body), heard)
         except ContextTooLong:
             raise
         except ModelError as error:
@@ -231,9 +231,9 @@ class Chat:
             self._keep_part(heard, INTERRUPTED)
             raise
         self._calls.end(reply, self.model)
-        return (yield from self._kept(reply))
+        return (yield from self._store_reply(reply))
 
-    def _kept(self, reply: Reply) -> Asking:
+    def _store_reply(self, reply: Reply) -> Asking:
         if not reply.text.strip() and not reply.called:
             yield ChatWarning(f"the model returned an empty reply ({reply.stop.value})")
             return None
@@ -252,7 +252,7 @@ class Chat:
         return id_
 
 
-def _listened(stream: Streamed, heard: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
+def _stream_reply(stream: Streamed, heard: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
     """Yield the streamed pieces and return the reply; ``heard`` collects the text received so far."""
     try:
         while True:

@@ -136,7 +136,7 @@ def open_chat(
     own = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
     ask = compact_tool(lambda: chat.auto and not session.is_off)
     tools = [*own, *diagnostic_tools(look), ask, *(workspace_tools(root) if root else ())]
-    toolset = Toolset(ToolContext(session, memory, always_consent), offered(tools, session))
+    toolset = Toolset(ToolContext(session, memory, always_consent), select_tools(tools, session))
     instructions = InstructionTracker(session, root, trusted=trusted)
     chat = Chat(session, model or OfflineModel(session), toolset, memory, instructions)
     chat.auto = auto
@@ -160,7 +160,7 @@ def compact_tool(is_allowed: Callable[[], bool]) -> Tool:
     )
 
 
-def offered(tools: Sequence[Tool], session: Session) -> list[Tool]:
+def select_tools(tools: Sequence[Tool], session: Session) -> list[Tool]:
     """Return the tools whose definitions fit, in the given order; ``FIRST`` has priority."""
     room = int(session.gauge.window.usable_tokens * TOOLS_SHARE)
     names = [tool.name for tool in tools]

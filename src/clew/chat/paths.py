@@ -25,7 +25,7 @@ _WALKS = os.open in os.supports_dir_fd
 """Whether this system can open files relative to a folder; otherwise whole paths are used."""
 
 
-def inside(root: Path, path: str) -> Path:
+def resolve_inside(root: Path, path: str) -> Path:
     """Resolve a path given by the model; raise ``InputError`` if it is outside the root."""
     base = root.resolve()
     try:
@@ -37,7 +37,7 @@ def inside(root: Path, path: str) -> Path:
     return place
 
 
-def called(root: Path, place: Path) -> str:
+def relative_name(root: Path, place: Path) -> str:
     """Return the path of a file relative to the root."""
     return place.relative_to(root.resolve()).as_posix() or "."
 
@@ -84,9 +84,9 @@ def _spot(root: Path, place: Path, *, make: bool = False) -> Iterator[_Spot]:
 
 
 @contextmanager
-def opened(root: Path, path: str) -> Iterator[BinaryIO]:
+def open_regular(root: Path, path: str) -> Iterator[BinaryIO]:
     """Open a regular file for reading."""
-    place = inside(root, path)
+    place = resolve_inside(root, path)
     if not place.exists():
         raise NotFound(f"there is no {path!r}", "list_files lists the files")
     if not place.is_file():
@@ -103,14 +103,14 @@ def opened(root: Path, path: str) -> Iterator[BinaryIO]:
 
 def read_bytes(root: Path, path: str, most: int) -> bytes:
     """Return the first bytes of a regular file."""
-    with opened(root, path) as file:
+    with open_regular(root, path) as file:
         return file.read(most)
 
 
 def write_text(root: Path, path: str, text: str) -> bool:
     """Write a file atomically; return whether it existed before."""
     content = text.encode()  # raises before anything is written
-    with _spot(root, inside(root, path), make=True) as spot:
+    with _spot(root, resolve_inside(root, path), make=True) as spot:
         before = spot.stat()
         if before and not stat.S_ISREG(before.st_mode):
             raise InputError(f"{path!r} is not a regular file", "name another")
@@ -135,9 +135,9 @@ class Entry(NamedTuple):
     size: int
 
 
-def listed(root: Path, path: str) -> list[Entry]:
+def list_folder(root: Path, path: str) -> list[Entry]:
     """Return the entries of a folder by name; links are not followed."""
-    place = inside(root, path)
+    place = resolve_inside(root, path)
     if not place.is_dir():
         raise InputError(f"{path!r} is not a folder", "read_file shows a file")
     with _spot(root, place) as spot:

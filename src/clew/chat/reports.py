@@ -84,16 +84,16 @@ def compaction_notice(made: Compaction | Outcome) -> CompactionNotice:
         why=plan.reason,
         tokens_before=plan.tokens_before,
         tokens_after=plan.tokens_after,
-        done="; ".join(_done(plan)) or "nothing changed",
-        kept=_kept(made.report),
-        left=tuple(_left(made.report)),
+        done="; ".join(_operation_phrases(plan)) or "nothing changed",
+        kept=_survival_line(made.report),
+        left=tuple(_loss_phrases(made.report)),
         cost=_cost(made),
         digest=digest.id if digest else None,
         seq=made.seq if isinstance(made, Compaction) else None,
     )
 
 
-def _done(plan: Plan) -> Iterator[str]:
+def _operation_phrases(plan: Plan) -> Iterator[str]:
     did = Counter(type(operation) for operation in plan.operations)
     for operation in plan.operations:
         if isinstance(operation, Condense):
@@ -104,15 +104,15 @@ def _done(plan: Plan) -> Iterator[str]:
         yield f"{sum(len(one.ids) for one in plan.operations if isinstance(one, Drop)):,} dropped"
 
 
-def _kept(report: Report) -> str:
+def _survival_line(report: Report) -> str:
     told = [f"{one.stand:,} of {one.before:,} {_PLURAL[one.matter]}" for one in report.kept if one.before]
     return ", ".join([*told, f"{report.messages_after:,} messages in view"])
 
 
-def _left(report: Report) -> Iterator[str]:
+def _loss_phrases(report: Report) -> Iterator[str]:
     for one in report.kept:
         if one.before > one.stand:
-            yield _gone(one)
+            yield _loss_phrase(one)
     # A value with spaces is a quotation: too long for a line, and it could be mistaken for a rule.
     named = [one for one in report.lost if one.matter is not LossKind.VALUE or " " not in one.text]
     lost = [f"{one.text} [{one.source}]" for one in named if not one.reachable][:MOST_LOST]
@@ -120,7 +120,7 @@ def _left(report: Report) -> Iterator[str]:
         yield f"among them {', '.join(lost)}"
 
 
-def _gone(one: Kept) -> str:
+def _loss_phrase(one: Kept) -> str:
     reach = f" ({one.reachable:,} reachable from a line that was kept)" if one.reachable else ""
     return f"{one.before - one.stand:,} {_PLURAL[one.matter]}{reach}"
 

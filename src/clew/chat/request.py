@@ -180,9 +180,9 @@ class RequestFitter:
         now = auto and (first or self._is_due(signals))
         about = self.requests.about(assembled)
         request = Request(signals, assembled.extra, self.calls.age_seconds, self.calls.made, about)
-        fitted = yield from self._measured(request, now, auto)
+        fitted = yield from self._measure(request, now, auto)
         if first and not (fitted.compaction or fitted.refused):
-            yield from self._warned(fitted, auto)
+            yield from self._warn(fitted, auto)
         fill = Fill.of(fitted.budget.allotment)
         over = fill.used_tokens > fill.window.usable_tokens
         room = fill.window.usable_tokens - sum(assembled.extra.values())
@@ -206,7 +206,7 @@ class RequestFitter:
         most = self.session.gauge.policy.oversized.of(self.session.gauge.window.usable_tokens)
         return any(not isinstance(one, ResultArrived) or one.tokens > most for one in signals)
 
-    def _measured(
+    def _measure(
         self, request: Request, now: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, Fitted]:
         """Measure, and compact if due; a refused compaction is a warning and does not stop the turn."""
@@ -215,12 +215,12 @@ class RequestFitter:
         except (BudgetExceeded, CompactionRefused, StalePlan) as error:
             fitted = replace(self.session.fit(request), refused=error.detail)
         if fitted.refused:
-            yield from self._warned(fitted, auto, f"not compacted: {fitted.refused}; the turn continues")
+            yield from self._warn(fitted, auto, f"not compacted: {fitted.refused}; the turn continues")
         if fitted.compaction:
-            yield from self._told(fitted.compaction)
+            yield from self._announce(fitted.compaction)
         return fitted
 
-    def _warned(self, fitted: Fitted, auto: bool, why: str = "") -> Turn:
+    def _warn(self, fitted: Fitted, auto: bool, why: str = "") -> Turn:
         """Warn when the window has grown by a step, not at every turn."""
         verdict = fitted.verdict
         if isinstance(verdict, Calm):
@@ -243,16 +243,16 @@ class RequestFitter:
             yield ChatWarning(f"not compacted: {error.detail}")
             return False
         if made:
-            yield from self._told(made)
+            yield from self._announce(made)
         return made is not None
 
     def compact(self, focus: str | None = None) -> Turn:
         """Compact now, if that makes the view smaller."""
         made = self.session.compact(focus=focus)
         if made:
-            yield from self._told(made)
+            yield from self._announce(made)
 
-    def _told(self, made: Compaction) -> Turn:
+    def _announce(self, made: Compaction) -> Turn:
         """Announce a compaction; new instruction files move into the stable part of the request."""
         self._warned_at = 0
         self.requests.instructions.settle()

@@ -46,7 +46,7 @@ def turn_lock(session: Session) -> Iterator[bool]:
     here.add(ctx)
     try:
         if isinstance(store, SqliteStore) and fcntl is not None:
-            with _locked(lock_path(store.path, ctx)) as held:
+            with _exclusive_file(lock_path(store.path, ctx)) as held:
                 yield held
         else:
             yield True
@@ -61,7 +61,7 @@ def lock_path(store: Path, ctx: Ctx) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
+def _exclusive_file(path: Path) -> Iterator[bool]:
     """Lock a file that exists only while it is locked; yield False if another process holds the lock."""
     handle = _lock(path)
     while handle >= 0 and not _is_at(path, handle):  # the previous holder deleted the file
@@ -144,11 +144,11 @@ def new_name(store: Store, workspace: str) -> str:
 
 
 def _free(store: Store, workspace: str, wanted: str) -> str:
-    names = (Ctx(workspace=workspace, session=name) for name in _numbered(wanted))
+    names = (Ctx(workspace=workspace, session=name) for name in _name_candidates(wanted))
     return next(ctx.session for ctx in names if not store.head(ctx).seq)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _name_candidates(name: str) -> Iterator[str]:
     """Yield a name, then the same name with -2, -3 and so on."""
     yield name
     yield from (f"{name}-{number}" for number in count(2))
@@ -198,7 +198,7 @@ def import_messages(
     if not told:
         raise InputError(f"{name} has no messages", "check that the file is complete")
     wanted = f"{PREFIX}{name}-{sha256(_content(message_to_json(told[0]))).hexdigest()[:8]}"
-    names = (Ctx(workspace=workspace, session=session) for session in _numbered(wanted))
+    names = (Ctx(workspace=workspace, session=session) for session in _name_candidates(wanted))
     tried = ((ctx, _in_common(store, ctx, told)) for ctx in names)
     ctx, known = next((ctx, known) for ctx, known in tried if known is not None)
     head = store.head(ctx)

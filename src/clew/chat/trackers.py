@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from clew.chat.approvals import Approvals, folded
-from clew.chat.paths import inside
+from clew.chat.paths import resolve_inside
 from clew.errors import InputError
 from clew.log import PROGRESS
 from clew.memory import Memory
@@ -40,20 +40,20 @@ class InstructionTracker(InstructionFiles):
         """Trust a file that the session wrote, with its current content only."""
         if self.root is None or self._roots is None:
             raise InputError("this chat has no root", "begin it with --root")
-        place = inside(self.root, path).as_posix()
-        there = load(Disk(), self._roots, self._touched())
+        place = resolve_inside(self.root, path).as_posix()
+        there = load(Disk(), self._roots, self._touched_files())
         hashes = {where: sha for one in there.instructions for where, sha in files_of(one)}
         if place not in hashes:
             raise InputError(f"{path!r} is not an instruction file here", "name one, such as AGENTS.md")
         self.approvals.trust_file(place, hashes[place])
-        self._take(self._found())
+        self._take(self._load())
 
     def holds(self, path: str) -> bool:
         """Return whether a file is one of the instructions in force, or included by one."""
         if self.root is None:
             return False
         with suppress(InputError):
-            place = folded(inside(self.root, path).as_posix())
+            place = folded(resolve_inside(self.root, path).as_posix())
             return any(
                 place == folded(where) for one in self.loaded.instructions for where, _ in files_of(one)
             )
@@ -79,12 +79,12 @@ class ProgressTracker:
 
     def take(self, why: str) -> None:
         """Record a checkpoint if anything happened since the last one."""
-        taken = self._next(why)
+        taken = self._next_checkpoint(why)
         if taken:
             self._session.record(PROGRESS.name, checkpoint_to_json(taken))
             self._past.append(taken)
 
-    def _next(self, why: str) -> Checkpoint | None:
+    def _next_checkpoint(self, why: str) -> Checkpoint | None:
         return next_checkpoint(self._session.ledger, self._past, time=self._memory.now, why=why)
 
     def piece(self) -> Piece | None:
@@ -93,5 +93,5 @@ class ProgressTracker:
 
     def text(self) -> str:
         """Return all checkpoints as text, ending with the current state."""
-        now = self._next("now")
+        now = self._next_checkpoint("now")
         return "\n\n".join(map(as_text, [*self._past, *([now] if now else [])]))

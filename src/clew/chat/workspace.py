@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from clew.chat.approvals import characters
-from clew.chat.paths import Entry, called, inside, listed, opened, read_bytes, walk_files, write_text
+from clew.chat.paths import (
+    Entry,
+    list_folder,
+    open_regular,
+    read_bytes,
+    relative_name,
+    resolve_inside,
+    walk_files,
+    write_text,
+)
 from clew.errors import InputError
 from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.tool import between, integer, object_schema, string
+from clew.memory.tools.tool import bounded_number, integer, object_schema, string
 from clew.message import JsonObject, Trust
 from clew.secrets import find, rules
 from clew.secrets.mask import mask_of, own_key
@@ -92,7 +101,7 @@ MOST_UNMASKED_BYTES = 10_000_000
 _MASK = re.compile(r"\[secret:(?P<rule>[\w.-]+):[0-9a-f]{4}\]")
 
 
-def unmasked(root: Path, path: str, text: str) -> tuple[str, int]:
+def restore_secrets(root: Path, path: str, text: str) -> tuple[str, int]:
     """Return a text with masks replaced by the file's own secrets, and the number of replacements.
 
     The model sees only masks. A mask that matches no secret of the existing file, or several, is an
@@ -102,7 +111,7 @@ def unmasked(root: Path, path: str, text: str) -> tuple[str, int]:
     masks = {found[0] for found in _MASK.finditer(text) if found["rule"] in known}
     if not masks:
         return text, 0
-    before = _before(root, path)
+    before = _current_text(root, path)
     secrets = _secrets(before)
     for mask in masks:
         meant = secrets.get(mask, set())
@@ -121,10 +130,10 @@ def _secrets(text: str) -> dict[str, set[str]]:
     return found
 
 
-def _before(root: Path, path: str) -> str:
+def _current_text(root: Path, path: str) -> str:
     return (
         read_bytes(root, path, MOST_UNMASKED_BYTES).decode("utf-8", "replace")
-        if inside(root, path).is_file()
+        if resolve_inside(root, path).is_file()
         else ""
     )
 
@@ -144,30 +153,30 @@ Deed = Callable[[Path, dict[str, Any]], ToolAnswer]
 def workspace_tools(root: Path) -> tuple[Tool, ...]:
     """Return the tools for the files below a root; none can leave it."""
     return tuple(
-        Tool(name, about, parameters, _bound(deed, root), read_only)
+        Tool(name, about, parameters, _bind_tool(deed, root), read_only)
         for name, about, parameters, deed, read_only in _TOOLS
     )
 
 
-def _bound(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
+def _bind_tool(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
     """Bind a file tool to its root. An error of the disk becomes an answer for the model."""
 
-    def does(_desk: Any, given: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # file tools need no context
+    def run(_desk: Any, given: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # file tools need no context
         try:
             return deed(root, given)
         except OSError as error:
             return ToolAnswer(f"{error.strerror or error}", is_error=True)
 
-    return does
+    return run
 
 
 # Read ------------------------------------------------------------------------------------------------
 
 
 def _read(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    first = between(given, "start_line", 1, FARTHEST_LINE, 1)
-    wanted = between(given, "lines", 1, MOST_LINES, MOST_LINES)
-    with opened(root, given["path"]) as file:
+    first = bounded_number(given, "start_line", 1, FARTHEST_LINE, 1)
+    wanted = bounded_number(given, "lines", 1, MOST_LINES, MOST_LINES)
+    with open_regular(root, given["path"]) as file:
         return ToolAnswer(excerpt(file, given["path"], first, wanted), Trust.UNTRUSTED)
 
 
@@ -176,8 +185,8 @@ def _read(root: Path, given: dict[str, Any]) -> ToolAnswer:
 
 def _list(root: Path, given: dict[str, Any]) -> ToolAnswer:
     path = given["path"] or "."
-    entries = listed(root, path)
-    rows = [f"{called(root, inside(root, path))}/", *map(_row, entries[:MOST_NAMES])]
+    entries = list_folder(root, path)
+    rows = [f"{relative_name(root, resolve_inside(root, path))}/", *map(_row, entries[:MOST_NAMES])]
     if len(entries) > MOST_NAMES:
         rows.append(f"… and {len(entries) - MOST_NAMES} more")
     return ToolAnswer("\n".join(rows), Trust.UNTRUSTED)
@@ -196,7 +205,7 @@ def _search(root: Path, given: dict[str, Any]) -> ToolAnswer:
     wanted = given["text"]
     if not wanted.strip():
         raise InputError("the search text is empty", "give some text")
-    found = list(islice(_hits(root, inside(root, given["path"] or "."), wanted), MOST_HITS + 1))
+    found = list(islice(_hits(root, resolve_inside(root, given["path"] or "."), wanted), MOST_HITS + 1))
     if not found:
         return ToolAnswer(f"no file contains {wanted!r}")
     cut = [f"… and more; only the first {MOST_HITS} are shown"] if len(found) > MOST_HITS else []
@@ -206,12 +215,12 @@ def _search(root: Path, given: dict[str, Any]) -> ToolAnswer:
 def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
     low = wanted.casefold()
     for file in islice(walk_files(root, place), MOST_SEARCHED):
-        held = read_bytes(root, called(root, file), MOST_SEARCHED_BYTES)
+        held = read_bytes(root, relative_name(root, file), MOST_SEARCHED_BYTES)
         if b"\0" in held:
             continue
         for number, line in enumerate(held.decode("utf-8", "replace").split("\n"), start=1):
             if low in line.casefold():
-                yield f"{called(root, file)}:{number}: {line.strip()[:LINE_WIDTH]}"
+                yield f"{relative_name(root, file)}:{number}: {line.strip()[:LINE_WIDTH]}"
 
 
 # Write -----------------------------------------------------------------------------------------------
@@ -220,7 +229,7 @@ def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
 def _write(root: Path, given: dict[str, Any]) -> ToolAnswer:
     if len(given["text"]) > MOST_WRITTEN:
         raise InputError(f"{len(given['text']):,} characters are too many", f"at most {MOST_WRITTEN:,}")
-    text, back = unmasked(root, given["path"], given["text"])
+    text, back = restore_secrets(root, given["path"], given["text"])
     there = write_text(root, given["path"], text)
     did = "was overwritten" if there else "was created"
     secrets = f" {back:,} masked secrets kept their values." if back else ""

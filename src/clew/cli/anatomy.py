@@ -156,7 +156,7 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
     seen: set[str] = set()
     for i, message in enumerate(messages):
         number = numbers.get(conversation[i].id, i + 1)
-        for j, (part, tokens) in enumerate(_weighed(message, counter)):
+        for j, (part, tokens) in enumerate(_part_tokens(message, counter)):
             kind = _kind(message, part)
             found.pieces.append(Piece(kind, tokens, number))
             found.by_kind[kind] = found.by_kind.get(kind, 0) + tokens
@@ -176,7 +176,7 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
     return found
 
 
-def _weighed(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:
+def _part_tokens(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:
     """Return the parts with their tokens; the overhead of the message is added to its largest part.
 
     Together they are what the message counts in every other place.

@@ -16,7 +16,7 @@ from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
 from clew.cli.chat_terminal import Lines, Screen
-from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, opened, own_name, the_store
+from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, open_arguments, own_name, the_store
 from clew.cli.rules import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     lines = Lines.of(sys.stdin, term.out)
     with the_store() as store, SqliteIndex(store_path()) as index:
         name = _session_name(args, store, term, mask_secrets=settings.mask_secrets)
-        wanted = _offered(ModelChoice(settings.model, settings.base_url, settings.offline), lines, term)
+        wanted = _choose_model(ModelChoice(settings.model, settings.base_url, settings.offline), lines, term)
         session = Session.open(
             name,
             store,
@@ -118,25 +118,25 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
     if not args.session:
         return new_name(store, WORKSPACE)
     if not Path(args.session).exists():
-        if known := _known(store, args.session):
+        if known := _find_session(store, args.session):
             return known
         if not looks_like_id(args.session):
             return str(args.session)  # a name for a new session
-    given = opened(argparse.Namespace(file=args.session, format=None, session=None))
+    given = open_arguments(argparse.Namespace(file=args.session, format=None, session=None))
     transcript = given.single_session(term)
     messages = [entry.message for entry in transcript.full_entries()]
     name = Path(args.session).name if Path(args.session).exists() else f"{transcript.format}:{transcript.id}"
     return import_messages(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
 
 
-def _known(store: Store, name: str) -> str | None:
+def _find_session(store: Store, name: str) -> str | None:
     """Return the session of clew's log with this name or id; a prefix of a chosen name does not match."""
     if looks_like_id(name) or store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
         return own_name(store, name)
     return None
 
 
-def _offered(wanted: ModelChoice, lines: Lines, term: Terminal) -> str:
+def _choose_model(wanted: ModelChoice, lines: Lines, term: Terminal) -> str:
     """Return the model's name; without a name or key, offer one that runs on this computer."""
     name = wanted.name()
     if wanted.offline or wanted.model or not name.startswith("clew/"):
@@ -192,13 +192,13 @@ def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
                 return False
             try:
                 screen.show(event)
-                answer = _asked(screen, lines) if isinstance(event, ApprovalRequested) else None
+                answer = _ask_approval(screen, lines) if isinstance(event, ApprovalRequested) else None
                 step = partial(turn.send, answer)
             except KeyboardInterrupt:
                 step = partial(turn.throw, KeyboardInterrupt())
 
 
-def _asked(screen: Screen, lines: Lines) -> Answer:
+def _ask_approval(screen: Screen, lines: Lines) -> Answer:
     """Ask for approval. In a script, any other line than an answer means no, and becomes the next turn."""
     while True:
         line = lines.read(screen.question if lines.is_tty else "")

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         raise InputError(f"{args.output} already exists", "choose another name, or use --force")
     try:
         with progress_display(term) as display:
-            done = _done(args, display)
+            done = _run(args, display)
     except CompactionRefused as refusal:
         term.note(printable(f"clew: {refusal}"))
         return 1
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _done(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
+def _run(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
     order = CompactRequest(
         target_tokens=args.target_tokens,
         window=args.window,
@@ -72,19 +72,19 @@ def _write(args: argparse.Namespace, term: Terminal, done: CompactReport) -> Non
         if done.digest:
             from clew.cli.report import digest_text  # imports rich
 
-            _put(digest_text(done.digest), args.output, term)
+            _write_output(digest_text(done.digest), args.output, term)
         else:
             term.note(f"note: {no_digest(done)}")
         return
     if args.json:
-        _put(json.dumps(_object(done), ensure_ascii=False), args.output, term)
+        _write_output(json.dumps(_object(done), ensure_ascii=False), args.output, term)
         return
     if args.to or args.output:
         converted = done.converted()
         report_losses(converted, term)
         if converted.system is not None:
             term.note(f"note: {done.wire.title} keeps the system prompt apart; --json prints it too")
-        _put(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
+        _write_output(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
         if not args.output:
             term.note(f"note: {done.tokens(done.before):,} → {done.tokens(done.after):,} tokens")
             if done.kept_notice:
@@ -97,7 +97,7 @@ def _write(args: argparse.Namespace, term: Terminal, done: CompactReport) -> Non
         console.print(line, markup=False, soft_wrap=True)  # no hard wrapping: commands must stay copyable
 
 
-def _put(text: str, path: Path | None, term: Terminal) -> None:
+def _write_output(text: str, path: Path | None, term: Terminal) -> None:
     """Write to standard output, or to a file: atomically, and readable by its owner only."""
     if path is None:
         term.write(text)

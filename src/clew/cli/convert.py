@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import Input, conversation, opened
+from clew.cli.inputs import Input, conversation, open_arguments
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import CannotCarry, UnknownFormat
@@ -35,7 +35,7 @@ from clew.transcripts.json_document import is_lines
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Convert and print."""
-    session = opened(args).single_session(term)
+    session = open_arguments(args).single_session(term)
     if session.problems and args.strict:
         raise CannotCarry(
             f"{count(len(session.problems), 'line')} of {args.file} could not be read whole",
@@ -99,7 +99,7 @@ def run_check(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
-    given = opened(args)
+    given = open_arguments(args)
     source = given.source.keep() if given.source else None
     kind = _kind(given, args.wire)
     named = wire_named(args.wire) if args.wire else None

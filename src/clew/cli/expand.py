@@ -44,7 +44,7 @@ def marked_lines(
 ) -> Iterator[Styled]:
     """Yield the lines of a text with spans highlighted; without ``full``, only those near a span."""
     lines = list(_lines(text))
-    shown = range(len(lines)) if full else _shown(lines, marks)
+    shown = range(len(lines)) if full else _lines_to_print(lines, marks)
     last = -1
     for number in shown:
         if number > last + 1:
@@ -62,16 +62,16 @@ def _lines(text: str) -> Iterator[Span]:
         start += len(line) + 1
 
 
-def _shown(lines: Sequence[Span], marks: Sequence[Span]) -> Sequence[int]:
+def _lines_to_print(lines: Sequence[Span], marks: Sequence[Span]) -> Sequence[int]:
     """Return the lines around the spans; the first lines if there are no spans or all is marked."""
-    touched = [number for number, line in enumerate(lines) if any(_inside(line, marks))]
+    touched = [number for number, line in enumerate(lines) if any(_marks_in_line(line, marks))]
     if not touched or len(touched) == len(lines):
         return range(min(FIRST_LINES, len(lines)))
     near = {n for number in touched for n in range(number - AROUND_LINES, number + AROUND_LINES + 1)}
     return sorted(n for n in near if 0 <= n < len(lines))
 
 
-def _inside(line: Span, marks: Iterable[Span]) -> Iterator[Span]:
+def _marks_in_line(line: Span, marks: Iterable[Span]) -> Iterator[Span]:
     """Yield the parts of the spans inside a line."""
     for mark in marks:
         if mark.start <= line.end and mark.end > line.start:
@@ -79,9 +79,9 @@ def _inside(line: Span, marks: Iterable[Span]) -> Iterator[Span]:
 
 
 def _line(text: str, line: Span, marks: Sequence[Span], style: str, full: bool) -> Styled:
-    inside = sorted(_inside(line, marks))
+    inside = sorted(_marks_in_line(line, marks))
     whole = inside == [line]
-    seen = line if full else _seen(line, inside)
+    seen = line if full else _visible_part(line, inside)
     row = Styled.assemble((MARK if inside else " ", "bold yellow"), " ")
     row.append("…" if seen.start > line.start else "", style="dim")
     at = seen.start
@@ -94,7 +94,7 @@ def _line(text: str, line: Span, marks: Sequence[Span], style: str, full: bool) 
     return row.append(f"… {line.end - line.start:,} characters" if seen.end < line.end else "", style="dim")
 
 
-def _seen(line: Span, inside: Sequence[Span]) -> Span:
+def _visible_part(line: Span, inside: Sequence[Span]) -> Span:
     """Return the part of a long line to print, from shortly before its first span."""
     start = max(line.start, (inside[0].start if inside else line.start) - AROUND_CHARACTERS)
     return Span(start, min(line.end, start + 4 * AROUND_CHARACTERS))
@@ -170,20 +170,20 @@ def _expansion(read: CompactResult, ref: str) -> Expansion:
     """Resolve a reference in a plain list, which no longer holds the messages that a digest replaced."""
     if ref in read.ledger.pins.held:
         pin = read.ledger.pins.get(ref)
-        rule = _cited(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
+        rule = _expansion_of(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
         return replace(rule, ended=how_ended(pin))
     digest = read.digest
     if digest and ref == digest.id:
         return Expansion(ref, "digest", "", digest.covers)
     for claim in _claims(digest, ref):
-        return _cited(read, ref, "claim", claim.text, claim.sources)
+        return _expansion_of(read, ref, "claim", claim.text, claim.sources)
     if ref not in read.originals:
         earlier = digest is not None and ref in digest.covers
         raise NotFound(f"there is no {ref!r} in this list", EARLIER if earlier else ADVICE)
     return Expansion(ref, "message", "", (ref,))
 
 
-def _cited(read: CompactResult, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
+def _expansion_of(read: CompactResult, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
     quotes = tuple(
         Quote(cite, cite.quote(read.originals[cite.message]))
         for cite in cites

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, opened, own_store
+from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, open_arguments, own_store
 from clew.cli.sessions import list_sessions
 from clew.cli.stored import ADVICE, open_log
 from clew.cli.terminal import Terminal
@@ -27,7 +27,7 @@ from clew.transcripts import FORMATS, Transcript
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Write the page."""
     args.file = args.file or _newest()
-    session = opened(args).single_session(term)
+    session = open_arguments(args).single_session(term)
     own = session.format == OWN_FORMAT
     entries = conversation(session)
     items = [Item(one.id if own else f"m{n}", one.message) for n, one in enumerate(entries, start=1)]

@@ -74,14 +74,14 @@ class Input:
         if self.source is None:
             return iter(self.stored)
         if self.is_clew:
-            return iter(_exported(self.source))
+            return iter(_export_records(self.source))
         return read(self.source, self.format)
 
     def sessions(self, term: Terminal) -> list[Transcript]:
         """Read all its sessions; report on standard error what could not be read."""
         found = list(collect(self.records(), Start(self.name, self.format or "unknown")))
         if self.session is not None:
-            found = [_named(found, self.session, self.name)]
+            found = [_select(found, self.session, self.name)]
         for session in found:
             report_problems(session.problems, term)
         if not any(session.entries for session in found):
@@ -98,7 +98,7 @@ class Input:
         )
 
 
-def opened(args: argparse.Namespace) -> Input:
+def open_arguments(args: argparse.Namespace) -> Input:
     """Open what the arguments name."""
     stored = _own_session(args.file)
     if stored:
@@ -152,7 +152,7 @@ def found_named(name: str) -> FoundSession | None:
 
 def _short_ids(sessions: Sequence[FoundSession]) -> str:
     alike = len({found.short_id for found in sessions}) < len(sessions)
-    return _some([str(found.path) if alike else found.short_id for found in sessions])
+    return _name_list([str(found.path) if alike else found.short_id for found in sessions])
 
 
 def own_short_id(name: str) -> str:
@@ -204,7 +204,7 @@ def own_name(store: Store, name: str) -> str | None:
     alike = (one for one in named if _begins_with(one, begins))
     found = [one for one in alike if begins.startswith(OWN) or not one.startswith(OWN)]
     if len(found) > 1:
-        advice = f"give more of its name: {_some(found)}"
+        advice = f"give more of its name: {_name_list(found)}"
         raise InputError(f"more than one session of clew's log begins with {begins!r}", advice)
     return found[0] if found else None
 
@@ -261,7 +261,7 @@ def _own_session(name: str) -> list[Record] | None:
         return _as_records(store, Ctx(workspace=WORKSPACE, session=found)) if store and found else None
 
 
-def _exported(source: Source) -> list[Record]:
+def _export_records(source: Source) -> list[Record]:
     store = MemoryStore()
     with source.on_disk() as path, Path(path).open("rb") as file:
         ctx = import_session(store, WORKSPACE, file).ctx
@@ -288,7 +288,7 @@ def conversation(session: Transcript) -> list[Entry]:
     return list(session.entries) if session.format == OWN_FORMAT else session.full_entries()
 
 
-def _named(found: Sequence[Transcript], wanted: str, name: str) -> Transcript:
+def _select(found: Sequence[Transcript], wanted: str, name: str) -> Transcript:
     for session in found:
         if session.id == wanted:
             return session
@@ -298,9 +298,9 @@ def _named(found: Sequence[Transcript], wanted: str, name: str) -> Transcript:
 
 
 def _ids(found: Sequence[Transcript]) -> str:
-    return _some([session.id for session in found])
+    return _name_list([session.id for session in found])
 
 
-def _some(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{', '.join(one_line(name, LONGEST_ID) for name in names[:SHOWN])}{more}"

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.cli.inputs import OWN_FORMAT, WORKSPACE, opened, own_name, the_store
+from clew.cli.inputs import OWN_FORMAT, WORKSPACE, open_arguments, own_name, the_store
 from clew.cli.log import import_export, import_transcript
 from clew.cli.sessions import list_sessions
 from clew.cli.terminal import Terminal
@@ -47,7 +47,7 @@ COPY = (
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Serve the page, or write it to a file."""
-    with _named(args, term) as (pool, name):
+    with _named_sessions(args, term) as (pool, name):
         if args.export is None:
             serve(pool, args, term, name)
         elif name is None:
@@ -73,7 +73,7 @@ def serve(pool: SessionPool, args: argparse.Namespace, term: Terminal, name: str
     term.write(printable(address))
     term.note("Ctrl-C stops it.")
     term.out.flush()
-    with _shown(address) if not args.no_browser else nullcontext(), suppress(KeyboardInterrupt):
+    with _open_browser(address) if not args.no_browser else nullcontext(), suppress(KeyboardInterrupt):
         server.run()
 
 
@@ -87,7 +87,7 @@ def spoken_to(args: argparse.Namespace) -> str:
 
 
 @contextmanager
-def _shown(address: str) -> Iterator[None]:
+def _open_browser(address: str) -> Iterator[None]:
     """Open the browser at an address, through a local file that redirects to it.
 
     Other users can read the command lines of processes, so the token must not be in one.
@@ -101,18 +101,18 @@ def _shown(address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
+def _named_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
     """Yield the sessions to serve, and the name of the one to open."""
-    name = _own(args.file) if args.file is not None else None
+    name = _log_session(args.file) if args.file is not None else None
     if args.file is not None and name is None:
-        with _copied(args, term) as found:
+        with _imported_sessions(args, term) as found:
             yield found
         return
     with own_shelf(args) as pool, _with_others(pool, args, {}):
         yield pool, name
 
 
-def _own(name: str) -> str | None:
+def _log_session(name: str) -> str | None:
     """Return the named session of clew's log, None if it is something else."""
     if Path(name).exists() or not store_path().exists():
         return None
@@ -126,11 +126,11 @@ def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
     if not store_path().exists():
         with tempfile.TemporaryDirectory(prefix="clew-") as folder:
             path = Path(folder) / "empty.db"
-            with SqliteStore(path) as store, _shelved(store, path, args) as pool:
+            with SqliteStore(path) as store, _session_pool(store, path, args) as pool:
                 yield pool
         return
     path = store_path()
-    with SqliteStore(path, network=network_disk()) as store, _shelved(store, path, args) as pool:
+    with SqliteStore(path, network=network_disk()) as store, _session_pool(store, path, args) as pool:
         yield pool
 
 
@@ -143,7 +143,7 @@ def _with_others(pool: SessionPool, args: argparse.Namespace, known: dict[str, T
     pool.others = OtherSessions(reads.listed, reads.copy, reads.lost)
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         path = Path(folder) / "copies.db"
-        with SqliteStore(path) as store, _shelved(store, path, args) as copies:
+        with SqliteStore(path) as store, _session_pool(store, path, args) as copies:
             copies.is_copy, copies.others = True, pool.others
             pool.copies = copies
             yield
@@ -212,9 +212,9 @@ def _log_numbers(transcript: Transcript) -> dict[int | None, int]:
 
 
 @contextmanager
-def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
+def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
     """Import a file into a temporary log, deleted when the server stops."""
-    given = opened(args)
+    given = open_arguments(args)
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         path = Path(folder) / "copy.db"
         with SqliteStore(path) as store:
@@ -226,13 +226,13 @@ def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionP
                 taken = [import_transcript(store, one) for one in read]
                 known = {one.ctx.session: session for one, session in zip(taken, read, strict=True)}
             note = COPY.format(name=Path(args.file).name)
-            with _shelved(store, path, args, note) as pool, _with_others(pool, args, known):
+            with _session_pool(store, path, args, note) as pool, _with_others(pool, args, known):
                 pool.is_copy = True
                 yield pool, taken[0].ctx.session if len(taken) == 1 else None
 
 
 @contextmanager
-def _shelved(
+def _session_pool(
     store: SqliteStore, path: Path, args: argparse.Namespace, note: str = ""
 ) -> Iterator[SessionPool]:
     from clew.inspector.session_pool import Options, SessionPool

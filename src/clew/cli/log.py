@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from clew.chat.reports import stats_lines, stats_of
-from clew.cli.inputs import WORKSPACE, no_session, open_input, opened, own_name, own_store, the_store
+from clew.cli.inputs import WORKSPACE, no_session, open_arguments, open_input, own_name, own_store, the_store
 from clew.cli.rules import waiting_lines
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
@@ -54,11 +54,11 @@ BATCH = 500
 
 def run_import(args: argparse.Namespace, term: Terminal) -> int:
     """Import every session of the file."""
-    given = opened(args)
+    given = open_arguments(args)
     if given.source and given.is_clew:
         with the_store() as store:
             done = import_export(store, given.source)
-            _tell(term, done)
+            _print_import(term, done)
             with Session.open(done.ctx.session, store) as session:
                 for line in waiting_lines(session.ledger.pins.waiting, done.ctx.session):
                     term.write(printable(line))
@@ -66,7 +66,7 @@ def run_import(args: argparse.Namespace, term: Terminal) -> int:
     found = given.sessions(term)
     with the_store() as store:
         for transcript in found:
-            _tell(term, import_transcript(store, transcript, keep_secrets=args.keep_secrets))
+            _print_import(term, import_transcript(store, transcript, keep_secrets=args.keep_secrets))
     return 0
 
 
@@ -159,7 +159,7 @@ def _events(
     yield from (event for _, event in waiting)
 
 
-def _tell(term: Terminal, done: ImportResult) -> None:
+def _print_import(term: Terminal, done: ImportResult) -> None:
     new = count(done.events, "new event") if done.events else "nothing new"
     term.write(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")
 
@@ -308,9 +308,9 @@ def run_config(args: argparse.Namespace, term: Terminal) -> int:
         told = {name: {"value": _json(value), "origin": origin} for name, value, origin, _ in rows}
         term.write(json.dumps(told, ensure_ascii=False))
     else:
-        width = max(len(_shown(value)) for _, value, _, _ in rows)
+        width = max(len(_cell_text(value)) for _, value, _, _ in rows)
         for name, value, origin, means in rows:
-            said = f"{name:<14} {_shown(value):<{width}}  {origin}"
+            said = f"{name:<14} {_cell_text(value):<{width}}  {origin}"
             term.write(printable(f"{said}  # {means}" if origin == DEFAULT else said))
     for warning in found.warnings:
         term.note(printable(f"⚠ {warning}"))
@@ -327,7 +327,7 @@ def _json(value: object) -> Json:
     return value if isinstance(value, bool | int | float | str) else None
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     match _json(value):
         case None | "" | []:
             return "–"

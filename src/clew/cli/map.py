@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
-from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, conversation, opened
+from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, conversation, open_arguments
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.cli.trace import sizes_of
@@ -29,7 +29,7 @@ COMPACTED = "X"
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Draw each session of the file."""
-    found = opened(args).sessions(term)
+    found = open_arguments(args).sessions(term)
     if len(found) > MOST_DRAWN and not args.all and not args.json:
         held = f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:"
         term.write(printable(held))
@@ -184,7 +184,7 @@ def _thread(found: Anatomy, width: int, compacted: Sequence[float]) -> list[Styl
     return rows
 
 
-def _called(session: Transcript, number: int) -> str:
+def _message_name(session: Transcript, number: int) -> str:
     """Return the name of a message, as in ``clew show``."""
     own = session.format == OWN_FORMAT and 0 < number <= len(session.entries)
     return session.entries[number - 1].id if own else f"#{number}"
@@ -193,13 +193,13 @@ def _called(session: Transcript, number: int) -> str:
 def _growth(session: Transcript, found: Anatomy, width: int) -> list[Styled]:
     columns = found.growth(min(width - 30, 120))
     line = "".join(RISING[min(7, 8 * tokens // max(1, found.tokens))] for tokens in columns)
-    half = _called(session, found.message_at(found.tokens // 2))
+    half = _message_name(session, found.message_at(found.tokens // 2))
     return [Styled.assemble("growth    ", (line, "green"), f" half by {half}")]
 
 
 def _heavy_line(session: Transcript, heavy: Heavy, total: int, width: int) -> Styled:
     line = Styled(f"{heavy.tokens:>9,} {heavy.tokens / max(1, total):>6.1%}  ")
-    line.append(f"{_called(session, heavy.message):<6}", style="dim")
+    line.append(f"{_message_name(session, heavy.message):<6}", style="dim")
     line.append(f"{heavy.kind}  ", style=next(kind.colour for kind in KINDS if kind.name == heavy.kind))
     line.append(one_line(heavy.label, max(12, width - len(line) - 1)))
     return line

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Run the subcommand and print the result."""
     if args.action == "add":
         with the_store() as store:
-            _tell(args, term, notebook := _notebook(store, args), _add(notebook, args))
+            _print_change(args, term, notebook := _notebook(store, args), _add(notebook, args))
         return 0
     with own_store() as found:
         notebook = _notebook(found or MemoryStore(), args)
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             case "show":
                 _show(args, term, notebook.meant(args.note))
             case _:
-                _tell(args, term, notebook, _change(notebook, args))
+                _print_change(args, term, notebook, _change(notebook, args))
     return 0
 
 
@@ -80,7 +80,7 @@ def _change(notebook: Notebook, args: argparse.Namespace) -> Note:
 # Output ---------------------------------------------------------------------------------------------
 
 
-def _tell(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: Note) -> None:
+def _print_change(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: Note) -> None:
     if args.json:
         term.write(json.dumps(note_to_json(note), ensure_ascii=False))
         return

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             memory = open_memory(store, ctx, index=index, embedder=embedder, project=project, where=where)
             memory.with_unnamed = not args.session
             if args.open:
-                _tell_opened(args, term, _opened(memory, args.open))
+                _tell_opened(args, term, _resolve(memory, args.open))
             elif args.query:
                 return _tell_hits(args, term, memory, memory.search(args.query, _filters(args), args.limit))
     return 0
@@ -68,7 +68,7 @@ def _session(store: Store, name: str) -> str:
     return found
 
 
-def _opened(memory: Memory, ref: str) -> Resolved:
+def _resolve(memory: Memory, ref: str) -> Resolved:
     """Open a reference; if there is none, advise to search for it."""
     try:
         return memory.open(ref)

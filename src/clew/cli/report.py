@@ -14,7 +14,7 @@ from rich.text import Text as Styled
 
 from clew.cli.anatomy import Kind
 from clew.cli.run_compaction import CompactReport, no_digest
-from clew.cli.text import count, named, one_line, printable
+from clew.cli.text import count, fit_name, one_line, printable
 from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
@@ -40,12 +40,12 @@ def digest_lines(digest: Digest, width: int) -> Iterator[Styled]:
         if line in _HEADINGS:
             yield Styled(line, style="bold")
         elif line == NOTE or line.startswith((f"<{TAG}", f"</{TAG}")) or _SOURCE.fullmatch(line):
-            yield from (Styled(piece, style="dim") for piece in _wrapped(line, width))
+            yield from (Styled(piece, style="dim") for piece in _wrap(line, width))
         else:
-            yield from map(Styled, _wrapped(line, width))
+            yield from map(Styled, _wrap(line, width))
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     bare = line.lstrip()
@@ -88,7 +88,9 @@ def picture(
     """Return the report: the digest, and below it a summary or all statistics."""
     if done.outcome is None:
         size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
-        return [Styled(f"{named(done.name, 60)}: {size}; compacting would save nothing, so it is unchanged")]
+        return [
+            Styled(f"{fit_name(done.name, 60)}: {size}; compacting would save nothing, so it is unchanged")
+        ]
     plan, report = done.outcome.plan, done.outcome.report
     if done.digest:
         lines = [*digest_lines(done.digest, width), BLANK, *_head(done)]
@@ -96,13 +98,13 @@ def picture(
         lines = [*_head(done), Styled(no_digest(done)), BLANK]
     if every_figure or done.dry_run:
         lines += [*_bars(done, width), BLANK]
-    lines += [*_rungs(plan.operations, plan.freed), *_held(done), *_unkept(done)]
+    lines += [*_rungs(plan.operations, plan.freed), *_digest_rows(done), *_unkept(done)]
     if done.dry_run:
-        lines += _listed("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
+        lines += _list_rows("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
     most = MOST_OPERATIONS if done.dry_run else MOST_LISTED if every_figure else 0
     if every_figure or done.digest is None:
-        lines += [BLANK, *_standing(done, width)]
-    lines += [BLANK, *_leaving(report, width, most), BLANK, *_checked(done.outcome, width, every_figure)]
+        lines += [BLANK, *_kept_rows(done, width)]
+    lines += [BLANK, *_leaving(report, width, most), BLANK, *_check_rows(done.outcome, width, every_figure)]
     if most == 0:
         lines.append(
             _row("more", "--stats prints what fills the view, what was dropped and every check", "dim")
@@ -121,7 +123,7 @@ class Entry(NamedTuple):
     text: str
 
 
-def _listed(
+def _list_rows(
     label: str, title: str, entries: Iterable[Entry], width: int, most: int, total: int = 0
 ) -> list[Styled]:
     """Return the first entries under a title; the rest are counted.
@@ -146,7 +148,7 @@ def _head(done: CompactReport) -> list[Styled]:
     before, after = done.tokens(done.before), done.tokens(done.after)
     exact = "" if done.counter.exact else ", estimated"
     messages = f" · {len(done.before):,} → {count(len(done.after), 'message')}"
-    title = Styled.assemble((named(done.name, 60), "bold"), messages)
+    title = Styled.assemble((fit_name(done.name, 60), "bold"), messages)
     size = Styled.assemble(
         (f"{before:,} → {after:,} tokens", "bold"),
         f" ({after / max(1, before) - 1:.0%}{exact}), {after / done.window:.0%} of a window of ",
@@ -229,7 +231,7 @@ def _did(operations: Sequence[Operation]) -> Iterator[str]:
         yield f"{count(dropped, 'message')} dropped"
 
 
-def _held(done: CompactReport) -> list[Styled]:
+def _digest_rows(done: CompactReport) -> list[Styled]:
     """Count the lines of the digest, by kind."""
     if done.digest is None:
         return []
@@ -257,7 +259,7 @@ def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
 # What is kept and dropped ------------------------------------------------------------------------------
 
 
-def _standing(done: CompactReport, width: int) -> list[Styled]:
+def _kept_rows(done: CompactReport, width: int) -> list[Styled]:
     rules = [Entry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in done.ledger.pins.active]
     loops = [Entry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in done.ledger.loops.open]
     files = [
@@ -267,17 +269,17 @@ def _standing(done: CompactReport, width: int) -> list[Styled]:
     ]
     rows = [
         *(
-            _listed("", f"{count(len(rules), 'rule')}, word for word", rules, width, MOST_RULES)
+            _list_rows("", f"{count(len(rules), 'rule')}, word for word", rules, width, MOST_RULES)
             if rules
             else []
         ),
-        *(_listed("", count(len(loops), "open item"), loops, width, MOST_LISTED) if loops else []),
-        *(_listed("", "files and commands", files, width, MOST_LISTED) if files else []),
+        *(_list_rows("", count(len(loops), "open item"), loops, width, MOST_LISTED) if loops else []),
+        *(_list_rows("", "files and commands", files, width, MOST_LISTED) if files else []),
     ]
-    return _labelled("kept", rows or [_row("", "there are no rules and no open items")])
+    return _with_label("kept", rows or [_row("", "there are no rules and no open items")])
 
 
-def _labelled(label: str, rows: Sequence[Styled]) -> list[Styled]:
+def _with_label(label: str, rows: Sequence[Styled]) -> list[Styled]:
     return [_row(label, "") + rows[0][LABEL:], *rows[1:]]
 
 
@@ -295,14 +297,14 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
         gone = f"; {kept.gone:,} only in the original" if kept.gone else ""
         title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} kept{reach}{gone}"
         lost = (Entry(one.id, one.text) for one in report.lost if one.matter is kept.matter)
-        rows += _listed("", title, lost, width, most, kept.before - kept.stand)
-    return _labelled("dropped", rows or [_row("", "no rule, open item, decision or exact value")])
+        rows += _list_rows("", title, lost, width, most, kept.before - kept.stand)
+    return _with_label("dropped", rows or [_row("", "no rule, open item, decision or exact value")])
 
 
 # Checks and next steps -------------------------------------------------------------------------------
 
 
-def _checked(outcome: Outcome, width: int, each: bool) -> list[Styled]:
+def _check_rows(outcome: Outcome, width: int, each: bool) -> list[Styled]:
     against = {finding.check for finding in outcome.report.findings if finding.level is not Level.NOTE}
     if not against and not each:
         return [_row("checks", f"✓ all {len(CHECKS)} passed"), _row("written", author(outcome))]

@@ -134,11 +134,11 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
     if target is None:
         target = _default_target(before, session.counter, session.gauge, order)
     else:
-        target = _target_as_sent(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
+        target = _target_as_sent(target, lambda aim: _preview(session, aim, order), wire, session.counter)
     found = _compact_or_unchanged(
         order,
         lambda: _stored_outcome(session, target, order) if target is not None else None,
-        lambda aim: _previewed(session, aim, order),
+        lambda aim: _preview(session, aim, order),
     )
     after = apply(found.plan, before) if found and order.dry_run else session.view()
     digests = [one.digest for one in session.trace() if one.digest]
@@ -168,7 +168,7 @@ def _stored_outcome(session: Session, target: int | None, order: CompactRequest)
     return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls) if done else None
 
 
-def _previewed(session: Session, target: int, order: CompactRequest) -> Sequence[Item]:
+def _preview(session: Session, target: int, order: CompactRequest) -> Sequence[Item]:
     outcome = session.preview(target_tokens=target, focus=order.focus)
     view = session.view()
     return apply(outcome.plan, view) if outcome else view

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import OWN_FORMAT, Input, opened, problem_line
+from clew.cli.inputs import OWN_FORMAT, Input, open_arguments, problem_line
 from clew.cli.terminal import Terminal
 from clew.cli.text import arguments_line, count, one_line, printable
 from clew.errors import InputError, NotFound
@@ -94,7 +94,7 @@ SIGNS = {
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the session."""
-    given = opened(args)
+    given = open_arguments(args)
     wanted = _of_session(given.records(), args.session)
     if args.ref:
         wanted = iter(_only(given, list(wanted), args.ref))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, Input, no_session, opened, own_name, own_store
+from clew.cli.inputs import WORKSPACE, Input, no_session, open_arguments, own_name, own_store
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
 from clew.log.protocol import Ctx, Store
@@ -42,12 +42,12 @@ class Log:
 @contextmanager
 def open_log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
     """Open the session that the arguments name: of a log, or any other input."""
-    with _own(args.file) as log:
+    with _log_session(args.file) as log:
         if log:
             yield log
             return
-    given = opened(args)
-    yield _exported(given.source) if given.source and given.is_clew else given
+    given = open_arguments(args)
+    yield _import_export(given.source) if given.source and given.is_clew else given
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def open_log(args: argparse.Namespace) -> Iterator[Log]:
 @contextmanager
 def own_log(name: str) -> Iterator[Log]:
     """Open a session of clew's own log; raises ``NotFound``."""
-    with _own(name) as log:
+    with _log_session(name) as log:
         if log is None:
             if _is_file(name):
                 raise NotFound(
@@ -79,7 +79,7 @@ def own_log(name: str) -> Iterator[Log]:
 
 
 @contextmanager
-def _own(name: str) -> Iterator[Log | None]:
+def _log_session(name: str) -> Iterator[Log | None]:
     if _is_file(name):
         yield None
         return
@@ -92,7 +92,7 @@ def _is_file(name: str) -> bool:
     return name == "-" or Path(name).exists()
 
 
-def _exported(source: Source) -> Log:
+def _import_export(source: Source) -> Log:
     store = MemoryStore()
     with source.on_disk() as path, Path(path).open("rb") as file:
         return Log(store, import_session(store, WORKSPACE, file).ctx, own=False)

@@ -51,7 +51,7 @@ def _columns_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def named(name: str, width: int) -> str:
+def fit_name(name: str, width: int) -> str:
     """Return a name on one line of at most ``width`` characters; a long path is cut at its start."""
     whole = " ".join(printable(name).split())
     return f"…{whole[1 - width :]}" if len(whole) > width and "/" in whole else one_line(name, width)

@@ -38,7 +38,7 @@ def trace_tool(session: Transcript, args: argparse.Namespace, term: Terminal) ->
         raise InputError(f"{args.file} is not in clew's log", f"`clew import {args.file}` adds it")
     found = tool_compactions(session)
     if args.ref:
-        _print_summary(_named(found, args.ref, args.file), args.json, term)
+        _print_summary(_select(found, args.ref, args.file), args.json, term)
         return 0
     counter = counter_for(session.model or "")
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
@@ -59,7 +59,7 @@ def trace_tool(session: Transcript, args: argparse.Namespace, term: Terminal) ->
     return 0
 
 
-def _named(found: list[ToolCompaction], name: str, file: str) -> ToolCompaction:
+def _select(found: list[ToolCompaction], name: str, file: str) -> ToolCompaction:
     for one in found:
         if one.name == name:
             return one
@@ -180,7 +180,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         for one in past:
             term.print(*_lines(one, term.console().width))
         for refusal in refused:
-            term.print(_refused(refusal, term.console().width))
+            term.print(_refusal_line(refusal, term.console().width))
     return 0
 
 
@@ -205,7 +205,7 @@ def _explain(log: Log, ref: str, as_json: bool, term: Terminal) -> int:
 def _lines(past: PastCompaction, width: int) -> Iterator[Styled]:
     plan = past.compaction.plan
     sizes = f"{_clock(past.compaction.time)}  {plan.tokens_before:,} → {plan.tokens_after:,} tokens  "
-    status = (_standing(past), "green" if past.in_force else "yellow")
+    status = (_status(past), "green" if past.in_force else "yellow")
     yield Styled.assemble((f"{past.name:<{LABEL}}", "bold"), sizes, status)
     room = max(20, width - LABEL - DETAIL)
     for label, words in _details(past):
@@ -234,13 +234,13 @@ def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
             yield "", f"{attempt.author} {attempt.outcome}: {miss}"
 
 
-def _standing(past: PastCompaction) -> str:
+def _status(past: PastCompaction) -> str:
     if past.undone:
         return f"✗ undone {_clock(past.undone)}"
     return f"✓ in force, taken into {past.taken_in}" if past.taken_in else "✓ in force"
 
 
-def _refused(refusal: Refusal, width: int) -> Styled:
+def _refusal_line(refusal: Refusal, width: int) -> Styled:
     line = Styled.assemble(f"{'–':<{LABEL}}{_clock(refusal.time)}  ", ("✗ refused  ", "red"))
     return line.append(one_line(refusal.reason, max(20, width - line.cell_len)))
 
@@ -293,7 +293,7 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
         sizes = {
             "before": tokens(before),
             "after": tokens(after),
-            "sent_anew": tokens(_changed(before, after)),
+            "sent_anew": tokens(_after_first_change(before, after)),
         }
     if args.json:
         told = {"session": log.name, "undone": [_undo_json(one) for one in undone], "in_force": left}
@@ -311,7 +311,7 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _changed(before: Sequence[Item], after: Sequence[Item]) -> Sequence[Item]:
+def _after_first_change(before: Sequence[Item], after: Sequence[Item]) -> Sequence[Item]:
     """Return the view from the first message that differs, which the prompt cache cannot have."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     return after[same:]

@@ -30,7 +30,7 @@ class Bill:
         )
 
 
-def billed(steps: Steps[Result], bill: Bill) -> Steps[Result]:
+def count_calls(steps: Steps[Result], bill: Bill) -> Steps[Result]:
     """Pass questions and replies through and count them; a failed call counts as a call."""
     try:
         ask: Ask = next(steps)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from clew.compaction.bill import Bill, billed
+from clew.compaction.bill import Bill, count_calls
 from clew.compaction.plan import Plan
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.ladder import outline, propose
@@ -76,7 +76,7 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[Outcome]
     they can raise ``PinsDoNotFit``.
     """
     try:
-        return (yield from _decided(task, writer))
+        return (yield from _decide(task, writer))
     except BudgetExceeded as refusal:
         if isinstance(refusal, NothingToGain) and not task.sized:
             raise
@@ -85,7 +85,7 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[Outcome]
     shares = RULE_SHARES if room > 0 and task.has_found_rules else ()
     for share in shares:
         try:
-            return (yield from _decided(replace(task, rule_tokens=int(room * share)), writer))
+            return (yield from _decide(replace(task, rule_tokens=int(room * share)), writer))
         except BudgetExceeded as refusal:
             last = refusal
     by_hand = task.ledger.facts.all or any(pin.made_by is MadeBy.PERSON for pin in task.ledger.pins.active)
@@ -98,7 +98,7 @@ def _prompt(task: CompactionTask) -> list[Message]:
     return [item.message for item in task.view[: fixed_prefix(task.view)]]
 
 
-def _decided(task: CompactionTask, writer: Writer | None) -> Steps[Outcome]:
+def _decide(task: CompactionTask, writer: Writer | None) -> Steps[Outcome]:
     decision = _Decision(task)
     found = (yield from decision.try_model(writer)) if writer else None
     found = found or decision.try_extractive()
@@ -124,7 +124,7 @@ class _Decision:
         misses: tuple[str, ...] = ()
         for _ in range(writer.tries):
             try:
-                written = yield from billed(self._write(sketch, writer, misses), self.bill)
+                written = yield from count_calls(self._write(sketch, writer, misses), self.bill)
             except (SummaryFailed, ModelError) as failure:
                 self.attempts.append(Attempt(writer.name, "failed", (str(failure),)))
                 break
@@ -135,7 +135,7 @@ class _Decision:
                 return last
             misses = tuple(_misses(last[1]))
             self.attempts.append(Attempt(writer.name, "refused", misses))
-        return self._repaired(*last) if last else None
+        return self._repair(*last) if last else None
 
     def try_extractive(self) -> tuple[Plan, Report] | None:
         """Propose a digest without a model."""
@@ -145,7 +145,7 @@ class _Decision:
             self.attempts.append(Attempt("clew", "accepted"))
             return plan, report
         self.attempts.append(Attempt("clew", "refused", tuple(_misses(report))))
-        return self._repaired(plan, report)
+        return self._repair(plan, report)
 
     def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
         return write(
@@ -158,7 +158,7 @@ class _Decision:
             misses=misses,
         )
 
-    def _repaired(self, plan: Plan, refused: Report) -> tuple[Plan, Report] | None:
+    def _repair(self, plan: Plan, refused: Report) -> tuple[Plan, Report] | None:
         """Repair the last attempt and return it if that is accepted."""
         try_extractive = self.attempts[-1].author == "clew"
         better = repair(plan, refused, self.task, allow_sparse=try_extractive)

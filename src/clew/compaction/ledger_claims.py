@@ -76,12 +76,12 @@ def mandatory_content(
     claims = [
         *_goal(ledger),
         *_open(ledger),
-        *_kept(ledger),
+        *_fact_claims(ledger),
         *(claim for claim in _early_words(ledger) if _leaves(claim, gone)),
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
-        *(claim for claim in _ended(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _ended_rule_claims(ledger) if _leaves(claim, gone)),
         *(claim for claim in _refusals(ledger) if _leaves(claim, gone)),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
@@ -107,7 +107,7 @@ def _pins(ledger: Ledger) -> Iterator[RuleQuote]:
 
 def _goal(ledger: Ledger) -> Iterator[Claim]:
     if goal := ledger.goal:
-        yield _quoted(ClaimKind.GOAL, goal.quote, goal.source, goal.trust)
+        yield _quote_claim(ClaimKind.GOAL, goal.quote, goal.source, goal.trust)
         yield from _ended_since(ledger, goal)
 
 
@@ -126,7 +126,7 @@ def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
             )
 
 
-def _ended(ledger: Ledger) -> Iterator[Claim]:
+def _ended_rule_claims(ledger: Ledger) -> Iterator[Claim]:
     """Yield the rules that ended last: a quote of one elsewhere would seem to be in force."""
     goal = ledger.goal.source.message if ledger.goal else ""
     ended = [
@@ -136,11 +136,11 @@ def _ended(ledger: Ledger) -> Iterator[Claim]:
     ]
     for quote, by in ended[-MOST_ENDED:]:
         yield Claim(
-            "", ClaimKind.DECISION, f'{_ENDED}"{_clipped(quote)}"', (by,), Trust.USER, topic=Topic.ENDED_RULE
+            "", ClaimKind.DECISION, f'{_ENDED}"{_clip(quote)}"', (by,), Trust.USER, topic=Topic.ENDED_RULE
         )
 
 
-def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
+def _quote_claim(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
     """Return a quote as a claim; a long one is cut, with the omission marked."""
     start = _beginning(quote)
     if start == quote:
@@ -158,7 +158,7 @@ def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
     return words[0].rstrip() if words and len(words[0]) * 3 > most * 2 else quote[:most]
 
 
-def shortened(claim: Claim, most: int) -> Claim:
+def shorten_claim(claim: Claim, most: int) -> Claim:
     """Return a goal or open item cut to its beginning; its citation leads to the whole."""
     start = _beginning(claim.text, most)
     return claim if start == claim.text else claim._replace(text=f"{start}…", verbatim=False)
@@ -169,13 +169,13 @@ def _open(ledger: Ledger) -> Iterator[Claim]:
         if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
             continue  # the goal quotes it word for word
         status = f" ({loop.status})" if loop.status else ""
-        text = f"{loop.kind.value}: {_clipped(loop.text)}{status}"
+        text = f"{loop.kind.value}: {_clip(loop.text)}{status}"
         # A test's name comes from a tool; other open items were stated by a person or the model.
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
 
 
-def _kept(ledger: Ledger) -> Iterator[Claim]:
+def _fact_claims(ledger: Ledger) -> Iterator[Claim]:
     for fact in ledger.facts.all:
         yield Claim("", ClaimKind.FACT, fact.quote, (fact.source,), fact.trust, verbatim=True)
 
@@ -186,7 +186,7 @@ def _early_words(ledger: Ledger) -> Iterator[Claim]:
     goal = ledger.goal.quote if ledger.goal else ""
     for words in ledger.user_quotes:
         if words.quote.casefold() not in quoted and words.quote not in goal:
-            yield _quoted(ClaimKind.USER, words.quote, words.source, words.trust)
+            yield _quote_claim(ClaimKind.USER, words.quote, words.source, words.trust)
 
 
 def _is_goal(loop: Loop, goal: Goal) -> bool:
@@ -197,7 +197,7 @@ def _is_goal(loop: Loop, goal: Goal) -> bool:
     return loop.text in start or (loop.text in goal.quote and loop.text.startswith(start))
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     start = _beginning(text)
     return text if start == text else f"{start}…"
 
@@ -209,7 +209,7 @@ def _changed_files(ledger: Ledger) -> Iterator[Claim]:
         done = "created" if artifact.created and artifact.exists else _change(artifact).value
         by_action.setdefault(done, []).append(artifact)
     for action, artifacts in by_action.items():
-        yield from _listed(action, artifacts)
+        yield from _file_claims(action, artifacts)
 
 
 def _change(artifact: Artifact) -> Action:
@@ -217,7 +217,7 @@ def _change(artifact: Artifact) -> Action:
     return artifact.action if artifact.action in CHANGES else Action.MODIFIED
 
 
-def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
+def _file_claims(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
     left = iter(artifacts)
     while few := list(islice(left, FILES_PER_CLAIM)):
         folder = _folder_of([artifact.name for artifact in few])
@@ -241,7 +241,7 @@ def _folder_of(names: Sequence[str]) -> str:
 
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
     read = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
-    yield from _listed(Action.READ.value, read)
+    yield from _file_claims(Action.READ.value, read)
     for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
         code = f" (exit {command.exit_code})" if command.exit_code else ""
         text = f"ran: {_first_line(command.name)}{code}"
@@ -271,9 +271,9 @@ def _refusals(ledger: Ledger) -> Iterator[Claim]:
     """Yield the calls that the host marked as refused, with the result's words as a quote."""
     for one in ledger.refusals[-MOST_REFUSALS:]:
         quote = one.words or one.result
-        words = f': "{_clipped(quote)}"' if quote else ""
+        words = f': "{_clip(quote)}"' if quote else ""
         sources = (one.asked, one.answered) if one.answered else (one.asked,)
-        text = f"{_REFUSED}{_clipped(one.what)}{words}"
+        text = f"{_REFUSED}{_clip(one.what)}{words}"
         # Labelled lower if its sources are.
         yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER, topic=Topic.REFUSAL)
 
@@ -281,12 +281,12 @@ def _refusals(ledger: Ledger) -> Iterator[Claim]:
 def _failures(ledger: Ledger) -> Iterator[Claim]:
     for failure in ledger.failures[-MOST_FAILURES:]:
         yield Claim(
-            "", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED, topic=Topic.FAILURE
+            "", ClaimKind.ERROR, _failure_text(failure), failure.sources, Trust.UNTRUSTED, topic=Topic.FAILURE
         )
 
 
-def _told(failure: Failure) -> str:
-    lines = _clipped(" / ".join(line.strip() for line in failure.lines))
+def _failure_text(failure: Failure) -> str:
+    lines = _clip(" / ".join(line.strip() for line in failure.lines))
     tries = f", {failure.count} times" if failure.count > 1 else ""
     end = _FIXED if failure.fixed_by else _NOT_FIXED
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
@@ -294,7 +294,7 @@ def _told(failure: Failure) -> str:
 
 def _decisions(ledger: Ledger) -> Iterator[Claim]:
     for decision in ledger.decisions[-MOST_DECISIONS:]:
-        yield _quoted(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
+        yield _quote_claim(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
 
 
 def is_restated(claim: Claim) -> bool:

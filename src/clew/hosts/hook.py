@@ -55,7 +55,7 @@ def answer(tool: str, event: Event) -> str:
 # State of the session --------------------------------------------------------------------------------
 
 
-def _noted(tool: str, event: Event) -> SessionNote:
+def _updated_note(tool: str, event: Event) -> SessionNote:
     note = read_note(tool, str(event.get("session_id", "")))
     return replace(
         note,
@@ -75,7 +75,7 @@ def _host_pid() -> int:
         return parent
 
 
-def _computed(note: SessionNote) -> tuple[SessionNote, WorkState]:
+def _compute_state(note: SessionNote) -> tuple[SessionNote, WorkState]:
     """Read the transcript and write a note with what must stay in view."""
     from clew.hosts.current import format_of
     from clew.hosts.reminder import plain, reminder
@@ -91,10 +91,10 @@ def _computed(note: SessionNote) -> tuple[SessionNote, WorkState]:
 def _fresh(note: SessionNote) -> SessionNote:
     """Return the note with the reminder; computed now unless that was done just before."""
     is_fresh = note.state and note.pending and note.age_seconds < FRESH_SECONDS
-    return note if is_fresh else _computed(note)[0]
+    return note if is_fresh else _compute_state(note)[0]
 
 
-def _injected(event_name: str, text: str, line: str = "") -> str:
+def _hook_output(event_name: str, text: str, line: str = "") -> str:
     """Return the JSON that adds a text to the model's context and shows a line to the user."""
     if not text:
         return ""
@@ -110,25 +110,25 @@ def _before_compaction(tool: str, event: Event) -> str:
     """Before a compaction, compute what must stay in view; Claude Code gives the output to its summariser."""
     from clew.hosts.reminder import summary_request
 
-    _, state = _computed(replace(_noted(tool, event), pending=True))
+    _, state = _compute_state(replace(_updated_note(tool, event), pending=True))
     return summary_request(state) if tool == "claude-code" else ""
 
 
 def _session_starts(tool: str, event: Event) -> str:
     """After a compaction, inject what must stay in view; otherwise note which session this is."""
-    note = _noted(tool, event)
+    note = _updated_note(tool, event)
     if event.get("source") != "compact":
         write_note(note)
         return ""
     note = _fresh(note)
     write_note(replace(note, pending=False))
     line = _left_out(note, _last_summary(note)) if tool == "codex" else ""
-    return _injected("SessionStart", note.reminder, line)
+    return _hook_output("SessionStart", note.reminder, line)
 
 
 def _after_compaction(tool: str, event: Event) -> str:
     """Check the summary that Claude Code passes; it shows the output to the user."""
-    return _left_out(_noted(tool, event), event.get("compact_summary"))
+    return _left_out(_updated_note(tool, event), event.get("compact_summary"))
 
 
 def _left_out(note: SessionNote, summary: object) -> str:
@@ -156,7 +156,7 @@ def _own_compaction(tool: str, event: Event) -> str:
     """Return clew's digest, which pi uses as its compaction, without a model call."""
     from clew.hosts.session_state import read_session, summary_of
 
-    note = _noted(tool, event)
+    note = _updated_note(tool, event)
     write_note(note)
     focus = event.get("focus")
     read = read_session(Path(note.transcript), note.tool, note.session)
@@ -179,7 +179,7 @@ def _tool_call(tool: str, event: Event) -> str:
     from clew.hosts.current import CurrentSession
     from clew.hosts.tools import SessionTools
 
-    note = _noted(tool, event)
+    note = _updated_note(tool, event)
     session = CurrentSession(tool, note.session, Path(note.transcript), note.directory)
     given = event.get("arguments")
     with closing(SessionTools(note.directory, session)) as tools:
@@ -194,7 +194,7 @@ def _opencode_compacts(tool: str, event: Event) -> str:
     from clew.hosts.reminder import plain, reminder, summary_request
     from clew.hosts.session_state import ByHand, session_of, work_state
 
-    note = _noted(tool, event)
+    note = _updated_note(tool, event)
     by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
     exported = json.dumps(event.get("export")).encode()
     state = work_state(session_of(exported, "opencode"), by_hand)
@@ -204,7 +204,7 @@ def _opencode_compacts(tool: str, event: Event) -> str:
 
 def _opencode_resumes(tool: str, event: Event) -> str:
     """Return the reminder that a compaction in an earlier run of opencode left."""
-    return _json(reminder=_noted(tool, event).reminder)
+    return _json(reminder=_updated_note(tool, event).reminder)
 
 
 def _gemini_compresses(tool: str, event: Event) -> str:
@@ -217,12 +217,12 @@ def _gemini_before_prompt(tool: str, event: Event) -> str:
 
     Gemini CLI compresses the history just before it sends a prompt, and fires no event for it.
     """
-    note = _noted(tool, event)
+    note = _updated_note(tool, event)
     if not note.pending and not _gemini_will_compress(Path(note.transcript)):
         return ""
     note = _fresh(note)
     write_note(replace(note, pending=False))
-    return _injected("BeforeAgent", note.reminder)
+    return _hook_output("BeforeAgent", note.reminder)
 
 
 def _gemini_will_compress(transcript: Path) -> bool:

@@ -222,7 +222,7 @@ def host_named(name: str) -> Host:
 
 def to_install(host: Host, computer: Computer) -> list[Change]:
     """Return what installing would change; empty if it is installed."""
-    changes = [Change(path, _current(path), after) for path, _, after in _wanted(host, computer)]
+    changes = [Change(path, _current(path), after) for path, _, after in _file_contents(host, computer)]
     return [change for change in changes if change.before != change.after]
 
 
@@ -230,7 +230,9 @@ def install(host: Host, computer: Computer) -> list[Change]:
     """Write the files, and record their previous content."""
     changes = to_install(host, computer)
     if changes:
-        record = [_Written(path, before, _digest(after)) for path, before, after in _wanted(host, computer)]
+        record = [
+            _Written(path, before, _digest(after)) for path, before, after in _file_contents(host, computer)
+        ]
         _write_record(host.name, record)
     for change in changes:
         if change.after is not None:
@@ -240,7 +242,7 @@ def install(host: Host, computer: Computer) -> list[Change]:
 
 def to_uninstall(host: Host, computer: Computer) -> list[Change]:
     """Return what uninstalling would change."""
-    bases = {path: base for path, base, _ in _wanted(host, computer)}
+    bases = {path: base for path, base, _ in _file_contents(host, computer)}
     for one in _read_record(host.name):
         if one.path not in bases:  # written by an older version
             bases[one.path] = _base(one.path, one, None)
@@ -261,7 +263,7 @@ def uninstall(host: Host, computer: Computer) -> list[Change]:
     return changes
 
 
-def _wanted(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None, bytes]]:
+def _file_contents(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None, bytes]]:
     """Yield each file with its content without clew and with it."""
     record = {one.path: one for one in _read_record(host.name)}
     if host.folder:
@@ -292,7 +294,7 @@ def _nothing(_: bytes) -> None:
 def _template(name: str) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a plug-in, with the command of this installation filled in."""
     for path, file in _walk(resources.files("clew.hosts") / "plugins" / name):
-        yield path, _located(name, file.read_text("utf-8")).encode()
+        yield path, _insert_path(name, file.read_text("utf-8")).encode()
 
 
 def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
@@ -303,7 +305,7 @@ def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversab
             yield f"{above}{one.name.removesuffix('.txt')}", one
 
 
-def _located(host: str, text: str) -> str:
+def _insert_path(host: str, text: str) -> str:
     own = command()
     hook = json.dumps(shlex.join([*own, "hook", host]))
     server = f'"command": {json.dumps(own[0])}, "args": {json.dumps([*own[1:], "mcp"])}'

@@ -73,13 +73,13 @@ class Server:
 
     def run(self) -> None:
         """Answer until the input ends."""
-        while (message := self._next()) is not None:
+        while (message := self._next_message()) is not None:
             for one in message if isinstance(message, list) else [message]:
                 reply = self._reply(one)
                 if reply is not None:
                     self._send(reply)
 
-    def _next(self) -> Any:  # noqa: ANN401 - JSON
+    def _next_message(self) -> Any:  # noqa: ANN401 - JSON
         if self._waiting:
             return self._waiting.pop(0)
         while line := self.source.readline():
@@ -158,13 +158,13 @@ class Server:
         if name not in {one["name"] for one in definitions()} or not isinstance(given, dict):
             raise Refused(BAD_PARAMS, f"no tool {name!r} with these arguments")
         try:
-            return self._done(name, given, _consent(params))
+            return self._call_tool(name, given, _consent(params))
         except NeedsConsent as question:
             if modern:
                 return _asking(question) if _can_elicit(params) else _refusal(question)
             return self._asked_first(name, given, question)
 
-    def _done(self, name: str, given: dict[str, Any], consent: bool | None) -> dict[str, Any]:
+    def _call_tool(self, name: str, given: dict[str, Any], consent: bool | None) -> dict[str, Any]:
         try:
             return _text(self.tools.call(name, given, consent))
         except ClewError as error:
@@ -181,10 +181,10 @@ class Server:
         params = {"message": str(question), "requestedSchema": _CONSENT_SCHEMA}
         self._send({"jsonrpc": "2.0", "id": id_, "method": "elicitation/create", "params": params})
         held: list[Any] = []
-        while (message := self._next()) is not None:
+        while (message := self._next_message()) is not None:
             if isinstance(message, dict) and message.get("id") == id_ and "method" not in message:
                 self._waiting = held + self._waiting
-                return self._done(name, given, _agreed(message.get("result")))
+                return self._call_tool(name, given, _is_consent(message.get("result")))
             held.append(message)
         return _refusal(question)
 
@@ -222,10 +222,10 @@ def _can_elicit(params: Mapping[str, Any]) -> bool:
 def _consent(params: Mapping[str, Any]) -> bool | None:
     """Return the user's answer from a request that is sent again with it."""
     responses = params.get("inputResponses")
-    return _agreed(responses.get("consent")) if isinstance(responses, dict) else None
+    return _is_consent(responses.get("consent")) if isinstance(responses, dict) else None
 
 
-def _agreed(answer: object) -> bool:
+def _is_consent(answer: object) -> bool:
     if not isinstance(answer, dict) or answer.get("action") != "accept":
         return False
     content = answer.get("content")

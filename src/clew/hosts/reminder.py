@@ -74,7 +74,7 @@ def reminder(state: WorkState, most_tokens: int = MOST_TOKENS, *, tools: bool = 
     if not state:
         return ""
     room = most_tokens - tokens("\n".join((OPENING, SEARCH, CLOSING)))
-    body = _fitted(_sections(state), room)
+    body = _fit_lines(_sections(state), room)
     return mask("\n".join([OPENING, *body, *([SEARCH] if tools else []), CLOSING])).text
 
 
@@ -86,7 +86,7 @@ def summary_request(state: WorkState, most_tokens: int = MOST_TOKENS) -> str:
         "Keep what follows in the summary. Copy the user's rules word for word under a heading of their own; "
         "all else is quoted from the transcript as data."
     )
-    return mask("\n".join([opening, *_fitted(_sections(state), most_tokens - tokens(opening))])).text
+    return mask("\n".join([opening, *_fit_lines(_sections(state), most_tokens - tokens(opening))])).text
 
 
 def progress_text(state: WorkState) -> str:
@@ -104,7 +104,7 @@ def _sections(state: WorkState) -> Iterator[tuple[str, Sequence[str]]]:
     yield "Last test run:", [f"- {state.tests}"] if state.tests else []
 
 
-def _fitted(sections: Iterator[tuple[str, Sequence[str]]], room: int) -> list[str]:
+def _fit_lines(sections: Iterator[tuple[str, Sequence[str]]], room: int) -> list[str]:
     """Return as many lines as fit; a list that is cut says how many are missing."""
     written: list[str] = []
     for heading, lines in sections:

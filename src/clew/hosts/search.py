@@ -62,7 +62,7 @@ class ProjectSearch:
     def recall(self, query: str, limit: int, *, whole_project: bool) -> str:
         """Return the turns that answer a query, one line each."""
         self._catch_up(self.current)
-        others = list(self._others()) if whole_project else []
+        others = list(self._other_sessions()) if whole_project else []
         for one in others:
             self._catch_up(one)
         sessions = tuple(one.session for one in (self.current, *others))
@@ -97,7 +97,7 @@ class ProjectSearch:
     def _memory_of(self, session: str) -> Memory:
         return open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
 
-    def _others(self) -> Iterator[CurrentSession]:
+    def _other_sessions(self) -> Iterator[CurrentSession]:
         found = (one for one in project_sessions(self.current.directory) if one.path != self.current.path)
         return islice(found, MOST_OTHERS)
 

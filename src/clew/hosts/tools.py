@@ -180,7 +180,7 @@ class SessionTools:
     def _pin(self, quote: str, remove: bool, consent: bool | None) -> str:
         note = read_note(self.current.tool, self.current.session)
         what = "No longer put back after a compaction" if remove else "Put back after every compaction"
-        if not self._agreed(f'{what}: "{quote}"?', consent):
+        if not self._require_consent(f'{what}: "{quote}"?', consent):
             return "The user declined: nothing was changed."
         same = {_plain(quote)}
         pinned = tuple(one for one in note.pinned if _plain(one) not in same)
@@ -193,13 +193,13 @@ class SessionTools:
         return "Removed." if remove else "Pinned."
 
     def _remember(self, text: str, consent: bool | None) -> str:
-        if not self._agreed(f'Keep for later sessions of this project: "{text}"?', consent):
+        if not self._require_consent(f'Keep for later sessions of this project: "{text}"?', consent):
             return "The user declined: nothing was kept."
         from clew.hosts.search import remember
 
         return remember(text, self.current)
 
-    def _agreed(self, question: str, consent: bool | None) -> bool:
+    def _require_consent(self, question: str, consent: bool | None) -> bool:
         if consent is None:
             raise NeedsConsent(question)
         return consent

@@ -81,10 +81,10 @@ def _outcome(outcome: Outcome) -> JsonObject:
 
 def _compact(handle: OpenSession, given: Fields) -> JsonObject:
     done = handle.session.compact(target_tokens=_target(given), focus=_focus(given))
-    return {"compaction": _told(done)}
+    return {"compaction": _compaction_json(done)}
 
 
-def _told(done: Compaction | None) -> Json:
+def _compaction_json(done: Compaction | None) -> Json:
     return (
         {"seq": done.seq, "before": done.plan.tokens_before, "after": done.plan.tokens_after}
         if done
@@ -108,7 +108,7 @@ def _redo(handle: OpenSession, given: Fields) -> JsonObject:
     items = handle.session.view()
     prompt = sum(handle.session.counter.count(item.message) for item in items[: fixed_prefix(items)])
     target = max(1, past.plan.target_tokens - prompt)
-    return {"compaction": _told(handle.session.compact(target_tokens=target, focus=past.focus))}
+    return {"compaction": _compaction_json(handle.session.compact(target_tokens=target, focus=past.focus))}
 
 
 def _switch(handle: OpenSession, given: Fields) -> JsonObject:

@@ -32,7 +32,7 @@ from clew.inspector import (
 )
 from clew.inspector.chat_stream import EventStream, PageChat, PageChats
 from clew.inspector.guard import Gate, Guard
-from clew.inspector.history import expanded, explained
+from clew.inspector.history import expansion, explanation
 from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.log.protocol import Ctx
 from clew.message import JsonObject
@@ -64,18 +64,18 @@ def inspector(pool: SessionPool, gate: Gate, chats: PageChats) -> ASGIApp:
         Route("/api/about", lambda _request: Answer({"note": pool.options.note, "auto": pool.options.auto})),
         Route("/api/follow", _follow(pool)),
         Route("/api/act", _act(pool, chats), methods=["POST"]),
-        Route("/api/say", _say(chats), methods=["POST"]),
+        Route("/api/say", _chat_route(chats), methods=["POST"]),
         *looks,
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    return Guard(Starlette(routes=routes, exception_handlers={ClewError: _refused}), gate)
+    return Guard(Starlette(routes=routes, exception_handlers={ClewError: _error_response}), gate)
 
 
 async def _front(_request: Request) -> Response:
     return FileResponse(STATIC / "index.html", media_type="text/html; charset=utf-8")
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _error_response(_request: Request, error: Exception) -> Response:
     """Return the text of an error, as the command line would print it."""
     status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, InputError) else 409
     return Answer({"error": str(error)}, status)
@@ -95,7 +95,7 @@ def number_of(request: Request, name: str, default: int) -> int:
 
 
 def _message(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    found = transcript.one(handle, number_of(request, "number", 0))
+    found = transcript.message(handle, number_of(request, "number", 0))
     if found is None:
         raise NotFound("there is no such message", f"there are {handle.places.messages}")
     return found
@@ -105,8 +105,8 @@ def _page(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObje
     return transcript.page(handle, number_of(request, "first", 1), number_of(request, "count", 40))
 
 
-def _standing(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    return transcript.standing(handle, number_of(request, "first", 1), number_of(request, "last", 1))
+def _visibility(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+    return transcript.visibility(handle, number_of(request, "first", 1), number_of(request, "last", 1))
 
 
 def _search(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
@@ -137,14 +137,16 @@ _VIEWS: dict[str, ViewFunction] = {
     "size": lambda _pool, handle, _request: session_list.size(handle),
     "page": _page,
     "message": _message,
-    "standing": _standing,
+    "standing": _visibility,
     "search": _search,
     "map": _map,
     "diff": lambda _pool, handle, request: context.diff(handle, number_of(request, "seq", 0)),
     "compactions": lambda _pool, handle, _request: history.compactions(handle),
-    "compaction": lambda _pool, handle, request: history.whole(handle, request.query_params.get("name", "")),
-    "expand": lambda _pool, handle, request: expanded(handle, request.query_params.get("ref", "")),
-    "explain": lambda _pool, handle, request: explained(handle, request.query_params.get("ref", "")),
+    "compaction": lambda _pool, handle, request: history.compaction(
+        handle, request.query_params.get("name", "")
+    ),
+    "expand": lambda _pool, handle, request: expansion(handle, request.query_params.get("ref", "")),
+    "explain": lambda _pool, handle, request: explanation(handle, request.query_params.get("ref", "")),
     "timeline": lambda _pool, handle, _request: timeline.timeline(handle),
     "ledger": lambda _pool, handle, _request: ledger_view.ledger(handle),
     "notes": lambda pool, handle, _request: ledger_view.notes(pool, handle.ctx.session),
@@ -172,7 +174,7 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
 
 
 def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
-    return lambda _request: Answer(session_list.listed(pool))
+    return lambda _request: Answer(session_list.session_list(pool))
 
 
 def _computer(pool: SessionPool) -> Callable[[Request], Response]:
@@ -184,7 +186,7 @@ def _computer(pool: SessionPool) -> Callable[[Request], Response]:
 
 def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
-        return Answer(await run_in_threadpool(act, await _sent(request)))
+        return Answer(await run_in_threadpool(act, await _json_body(request)))
 
     def act(given: dict[str, Any]) -> JsonObject:
         name = actions.text_of(given, "session")
@@ -202,11 +204,11 @@ def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
     return answer
 
 
-def _say(chats: PageChats) -> Callable[[Request], Any]:
+def _chat_route(chats: PageChats) -> Callable[[Request], Any]:
     """Send a person's message to the chat and stream the events, one JSON object per line."""
 
     async def answer(request: Request) -> Response:
-        given = await _sent(request)
+        given = await _json_body(request)
         talk = await run_in_threadpool(chats.on, actions.text_of(given, "session"))
         wish = given.get("auto")  # absent: use the setting
         auto = chats.pool.options.auto if wish is None else wish is True
@@ -230,7 +232,7 @@ async def _lines(talk: PageChat, told: EventStream) -> AsyncIterator[str]:
             threading.Thread(target=told.end, daemon=True).start()
 
 
-async def _sent(request: Request) -> dict[str, Any]:
+async def _json_body(request: Request) -> dict[str, Any]:
     """Return the JSON object of a request body."""
     body = b""
     async for piece in request.stream():

@@ -52,15 +52,15 @@ ModelFactory = Callable[[Session], StreamingModel]
 class EventStream:
     """The events of a turn as JSON; can be read from any thread."""
 
-    _told: Iterator[JsonObject]
-    _asked: threading.Lock = field(default_factory=threading.Lock)
+    _events: Iterator[JsonObject]
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def __iter__(self) -> Iterator[JsonObject]:
         return self
 
     def __next__(self) -> JsonObject:
-        with self._asked:
-            return next(self._told)
+        with self._reading:
+            return next(self._events)
 
     def end(self) -> None:
         """Consume the remaining events, so that a turn without a listener ends."""
@@ -90,11 +90,11 @@ class PageChat:
             raise InputError("a turn is running", "wait for it, or stop it")
         self._stop.clear()
         self.chat.auto = auto
-        told = self._told(self.chat.turn(text))
+        told = self._events(self.chat.turn(text))
         # Start the generator here, so that its cleanup runs even if nothing else is read from it.
         return EventStream(chain([next(told)], told))
 
-    def _told(self, turn: Turn) -> Iterator[JsonObject]:
+    def _events(self, turn: Turn) -> Iterator[JsonObject]:
         answer: Answer | None = None
         try:
             while True:
@@ -103,7 +103,7 @@ class PageChat:
                 self._wanted = event.call_id if isinstance(event, ApprovalRequested) else None
                 yield event_to_json(event)
                 if isinstance(event, ApprovalRequested):
-                    answer = self._asked()
+                    answer = self._wait_for_answer()
                 if self._stop.is_set():
                     yield event_to_json(turn.throw(KeyboardInterrupt))
         except StopIteration:
@@ -115,7 +115,7 @@ class PageChat:
             turn.close()
             self._turn.release()
 
-    def _asked(self) -> Answer:
+    def _wait_for_answer(self) -> Answer:
         try:
             return self._answers.get(timeout=ANSWER_SECONDS)
         except queue.Empty:

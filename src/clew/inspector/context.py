@@ -14,7 +14,7 @@ from clew.inspector.message_json import first_words, speaker
 from clew.inspector.session_pool import OpenSession, Shown
 from clew.log import COMPACTION, TOKEN_BUDGET, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
-from clew.providers.api import whole
+from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text, objects
 from clew.session.history import read_compaction
 
@@ -35,7 +35,7 @@ def region(name: str, message: Message) -> str:
     return DIGEST if not name.startswith("m") else region_of(message).value
 
 
-def says(item: Item) -> str:
+def first_line(item: Item) -> str:
     """Return the start of a message as one line; for a digest, the messages it replaces."""
     covers = None if item.id.startswith("m") else _COVERS.search(item.message.text)
     return f"replaces {covers[1]}" if covers else first_words(item.message)
@@ -92,7 +92,7 @@ def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:
             "role": speaker(item.message),
             "trust": lowest(part.trust for part in item.message.parts).label,
             "tokens": tokens,
-            "text": says(item),
+            "text": first_line(item),
             "smaller": item.id.startswith("m") and not handle.places.is_message(ref.seq),
         }
     return [drawn[ref] for ref in refs]
@@ -117,7 +117,7 @@ def _besides(handle: OpenSession, seq: int) -> dict[str, int]:
 def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Yield the regions of a budget that are not messages of the log."""
     for _, slice_ in objects(body.get("slices")):
-        name, given = as_text(slice_.get("region")), whole(slice_.get("given"))
+        name, given = as_text(slice_.get("region")), int_or_zero(slice_.get("given"))
         if given > 0 and name not in (*_SEEN, *_RESERVES):
             yield name, given
 
@@ -187,5 +187,5 @@ def _row(item: Item, does: str, before: int, after: int, why: str) -> JsonObject
         "before": before,
         "after": after,
         "why": why,
-        "text": says(item),
+        "text": first_line(item),
     }

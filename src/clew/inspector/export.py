@@ -132,7 +132,7 @@ def story(handle: OpenSession) -> Iterator[str]:
     )
     yield growth(timeline.timeline(handle))
     for one in past:
-        yield from _compaction(history.whole(handle, one.name))
+        yield from _compaction(history.compaction(handle, one.name))
     yield "<h2>Transcript</h2>"
     yield from _transcript(handle)
     yield "</main></body></html>\n"

@@ -104,7 +104,7 @@ def find(handle: OpenSession, name: str) -> PastCompaction:
     raise NotFound(f"there is no compaction {name!r}", "the digests page lists them")
 
 
-def whole(handle: OpenSession, name: str) -> JsonObject:
+def compaction(handle: OpenSession, name: str) -> JsonObject:
     """Return a compaction with all claims of its digest and the result of the checks."""
     past = find(handle, name)
     one = past.compaction
@@ -185,7 +185,7 @@ MOST_SOURCES = 40
 """Most source messages that are sent; a digest may have thousands."""
 
 
-def expanded(handle: OpenSession, ref: str) -> JsonObject:
+def expansion(handle: OpenSession, ref: str) -> JsonObject:
     """Return the source messages of a reference, with the quoted text marked."""
     found = handle.session.expand(ref)
     messages: list[Json] = []
@@ -208,6 +208,6 @@ def expanded(handle: OpenSession, ref: str) -> JsonObject:
     }
 
 
-def explained(handle: OpenSession, ref: str) -> JsonObject:
+def explanation(handle: OpenSession, ref: str) -> JsonObject:
     """Return why an item is shown as it is, or why it left the view."""
     return {"ref": ref, "lines": list[Json](handle.session.explain(ref).lines)}

@@ -37,8 +37,8 @@ def ledger(handle: OpenSession) -> JsonObject:
             for one in kept.facts.all
         ],
         "problems": [problem._asdict() for problem in handle.session.problems],
-        "loops": _listed(_loop(one) for one in kept.loops.open),
-        "decisions": _listed(
+        "loops": _newest(_loop(one) for one in kept.loops.open),
+        "decisions": _newest(
             {
                 "id": one.id,
                 "text": one.quote,
@@ -48,9 +48,9 @@ def ledger(handle: OpenSession) -> JsonObject:
             }
             for one in kept.decisions
         ),
-        "artifacts": _listed(_artifact(one) for one in (*files, *kept.artifacts.urls)),
-        "errors": _listed(_failure(one) for one in kept.failures),
-        "approvals": _listed(
+        "artifacts": _newest(_artifact(one) for one in (*files, *kept.artifacts.urls)),
+        "errors": _newest(_failure(one) for one in kept.failures),
+        "approvals": _newest(
             {"id": one.id, "text": one.what, "answer": one.answer.value, "source": one.asked.message}
             for one in kept.approvals
         ),
@@ -64,7 +64,7 @@ def ledger(handle: OpenSession) -> JsonObject:
     }
 
 
-def _listed(rows: Iterable[JsonObject]) -> list[Json]:
+def _newest(rows: Iterable[JsonObject]) -> list[Json]:
     return list[Json](rows)[-MOST_LISTED:]
 
 

@@ -25,7 +25,7 @@ LEVELS = {"warn": "warning", "compact": "warning", "stop": "trouble"}
 """The health of a session by the verdict of its last budget; any other verdict is good."""
 
 
-def listed(pool: SessionPool) -> JsonObject:
+def session_list(pool: SessionPool) -> JsonObject:
     """Return the sessions, the most recently used first."""
     infos = sorted(pool.store.sessions(pool.workspace), key=lambda info: info.last_time, reverse=True)
     rows: list[Json] = [_row(pool, info) for info in infos if not info.session.startswith(OWN)]

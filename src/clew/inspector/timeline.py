@@ -15,7 +15,7 @@ from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Origin
-from clew.providers.api import whole
+from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_object, as_text, objects
 from clew.session.history import PastCompaction
 from clew.tokens import ModelInfo, model_named
@@ -34,9 +34,9 @@ def timeline(handle: OpenSession) -> JsonObject:
     """Return the points, regions, thresholds, events and calls to draw."""
     counted = handle.places.messages <= MOST_MESSAGES
     summaries: list[Event] = []
-    points = _thinned(list(_counted(handle, summaries) if counted else _on_record(handle)))
+    points = _thin_out(list(_token_points(handle, summaries) if counted else _on_record(handle)))
     by_tool = (_by_tool(handle, one) for one in handle.places.of_kinds(TOOL_COMPACTION.name))
-    events = sorted((*_reshaped(handle), *by_tool, *summaries), key=lambda event: int(event["seq"]))
+    events = sorted((*_view_changes(handle), *by_tool, *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
     gauge = handle.gauge
@@ -61,7 +61,7 @@ def timeline(handle: OpenSession) -> JsonObject:
 # Message by message ----------------------------------------------------------------------------------
 
 
-def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
+def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
     """Yield the tokens that the model saw after each message and compaction; collect messages that sum up."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
@@ -96,12 +96,12 @@ def _on_record(handle: OpenSession) -> Iterator[Point]:
     for stored in handle.store.read(handle.ctx, kinds=[TOKEN_BUDGET.name]):
         body: Mapping[str, Any] = stored.event.body
         slices = [one for _, one in objects(body.get("slices"))]
-        sizes = {as_text(one.get("region")): whole(one.get("asked")) for one in slices}
+        sizes = {as_text(one.get("region")): int_or_zero(one.get("asked")) for one in slices}
         kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
         yield handle.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
 
 
-def _thinned(points: list[Point]) -> list[Point]:
+def _thin_out(points: list[Point]) -> list[Point]:
     """Reduce the points for drawing: of each stretch keep the largest and the last, so peaks survive."""
     if len(points) <= MOST_POINTS:
         return points
@@ -117,7 +117,7 @@ def _thinned(points: list[Point]) -> list[Point]:
 # Events ----------------------------------------------------------------------------------------------
 
 
-def _reshaped(handle: OpenSession) -> Iterator[Event]:
+def _view_changes(handle: OpenSession) -> Iterator[Event]:
     """Yield the events that changed the view, with their reasons."""
     past = {one.compaction.seq: one for one in compactions_of(handle)}
     for stored in handle.places.of_kinds(*RESHAPING):
@@ -130,13 +130,13 @@ def _reshaped(handle: OpenSession) -> Iterator[Event]:
             "seq": stored.seq,
             "time": stored.event.time,
             "trigger": plan.trigger if plan else None,
-            "reason": plan.reason if plan else _told(stored, past),
+            "reason": plan.reason if plan else _describe(stored, past),
             "before": plan.tokens_before if plan else None,
             "after": plan.tokens_after if plan else None,
         }
 
 
-def _told(stored: StoredEvent, past: Mapping[int, PastCompaction]) -> str:
+def _describe(stored: StoredEvent, past: Mapping[int, PastCompaction]) -> str:
     """Describe an undo or a switch, which have no reason of their own."""
     if stored.event.kind == SWITCH.name:
         off = "compaction was switched off: the whole history is shown"
@@ -185,8 +185,8 @@ def _usage(stored: StoredEvent) -> JsonObject:
     """Return the usage and cache statistics of a call, and its cost if the price is known."""
     body: Mapping[str, Any] = stored.event.body
     usage, cache = as_object(body.get("usage")), as_object(body.get("cache"))
-    used = {name: whole(usage.get(name)) for name in ("input_tokens", "output_tokens")}
-    done = {name: whole(cache.get(name)) for name in ("read", "written", "missed")}
+    used = {name: int_or_zero(usage.get(name)) for name in ("input_tokens", "output_tokens")}
+    done = {name: int_or_zero(cache.get(name)) for name in ("read", "written", "missed")}
     return {
         **used,
         **done,

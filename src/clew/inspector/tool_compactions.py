@@ -12,7 +12,7 @@ from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.log import ABOUT, COMPACTION, MESSAGE, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Message, Origin, Role
-from clew.providers.api import whole
+from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text
 from clew.transcripts import FORMATS
 
@@ -31,7 +31,7 @@ def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
     """Return the tokens before and after a compaction: as the tool recorded them, else counted."""
     sizes = []
     for field, seq in (("before", stored.seq - 1), ("after", stored.seq)):
-        recorded = whole(stored.event.body.get(field))
+        recorded = int_or_zero(stored.event.body.get(field))
         sizes.append(recorded or tokens_seen(handle, seq))
     return sizes[0], sizes[1]
 
@@ -58,7 +58,7 @@ def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
         "trigger": as_text(body.get("trigger")),
         "before": before,
         "after": after,
-        "recorded": whole(body.get("before")) > 0,
+        "recorded": int_or_zero(body.get("before")) > 0,
         "kept": len(keeps) if isinstance(keeps, list) else 0,
         "sealed": body.get("sealed") is True,
     }

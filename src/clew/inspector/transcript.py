@@ -39,7 +39,7 @@ def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) ->
     return {"first": first, "messages": places.messages, "seq": places.upto, "rows": rows}
 
 
-def one(handle: OpenSession, number: int) -> JsonObject | None:
+def message(handle: OpenSession, number: int) -> JsonObject | None:
     """Return one message, not cut; None if it does not exist."""
     if not 0 < number <= handle.places.messages:
         return None
@@ -122,7 +122,7 @@ def _marker(stored: StoredEvent) -> list[Json]:
 # Visibility ------------------------------------------------------------------------------------------
 
 
-def standing(handle: OpenSession, first: int, last: int) -> JsonObject:
+def visibility(handle: OpenSession, first: int, last: int) -> JsonObject:
     """Return for each message whether the model sees it whole, shortened, or not at all."""
     numbers = range(max(1, first), min(last, handle.places.messages, first + MOST_MESSAGES) + 1)
     places = handle.places

@@ -37,7 +37,7 @@ class _Wrapped:
         found = getattr(self._inner, name)
         path = (*self._path, name)
         if name in _METHODS and _wire(path):
-            return _fitted(found, self.fitting, path, type(self._inner).__name__.startswith("Async"))
+            return _wrap_call(found, self.fitting, path, type(self._inner).__name__.startswith("Async"))
         if name in ("with_options", "copy"):
             return lambda *args, **fields: _Wrapped(found(*args, **fields), self.fitting)
         kind = type(found).__module__.partition(".")[0]
@@ -78,7 +78,7 @@ def _body(wire: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**body, "system": system} if isinstance(system, str | list) else body
 
 
-def _fitted(
+def _wrap_call(
     call: Callable[..., Any], fitting: Fitting, path: tuple[str, ...], is_async: bool
 ) -> Callable[..., Any]:
     wire = _wire(path) or ""

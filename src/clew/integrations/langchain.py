@@ -36,8 +36,8 @@ class ClewMiddleware(AgentMiddleware):
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> Any:  # noqa: ANN401
         """Fit the messages, then call the model."""
         key = self._key(request)
-        result = self.fitting.fit(request.messages, key, model=_model(request), fixed=_fixed(request))
-        return self._kept(handler(_changed(request, result)), result)
+        result = self.fitting.fit(request.messages, key, model=_model(request), fixed=_fixed_parts(request))
+        return self._with_state(handler(_with_messages(request, result)), result)
 
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -45,8 +45,8 @@ class ClewMiddleware(AgentMiddleware):
         """Do the same in a thread."""
         key = self._key(request)
         fit = self.fitting.fit_async
-        result = await fit(request.messages, key, model=_model(request), fixed=_fixed(request))
-        return self._kept(await handler(_changed(request, result)), result)
+        result = await fit(request.messages, key, model=_model(request), fixed=_fixed_parts(request))
+        return self._with_state(await handler(_with_messages(request, result)), result)
 
     def _key(self, request: ModelRequest) -> str | None:
         """Return the thread of the graph, after restoring clew's state of it."""
@@ -58,13 +58,13 @@ class ClewMiddleware(AgentMiddleware):
         self.fitting.restore(request.state.get("clew"), key or "")
         return key
 
-    def _kept(self, response: ModelResponse, result: CompactResult | None) -> Any:  # noqa: ANN401
+    def _with_state(self, response: ModelResponse, result: CompactResult | None) -> Any:  # noqa: ANN401
         if result is None or not result.changed:
             return response
         return ExtendedModelResponse(response, Command(update={"clew": result.to_json()}))
 
 
-def _changed(request: ModelRequest, result: CompactResult | None) -> ModelRequest:
+def _with_messages(request: ModelRequest, result: CompactResult | None) -> ModelRequest:
     return request.override(messages=result.messages) if result else request
 
 
@@ -73,7 +73,7 @@ def _model(request: ModelRequest) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _fixed(request: ModelRequest) -> list[object]:
+def _fixed_parts(request: ModelRequest) -> list[object]:
     """Return what is sent in addition to the messages: the system prompt and the tool definitions."""
     system = [request.system_message.text] if request.system_message else []
     return [

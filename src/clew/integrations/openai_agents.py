@@ -30,7 +30,7 @@ def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
 
     async def fitted(data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data
-        fixed = (given.instructions or "", *(_described(tool) for tool in data.agent.tools))
+        fixed = (given.instructions or "", *(_description(tool) for tool in data.agent.tools))
         result = await fitting.fit_async(given.input, fixed=fixed, wire="responses", model=_model(data))
         return replace(given, input=result.messages) if result else given
 
@@ -38,7 +38,7 @@ def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
     return fitted
 
 
-def _described(tool: object) -> tuple[object, ...]:
+def _description(tool: object) -> tuple[object, ...]:
     return getattr(tool, "description", ""), getattr(tool, "params_json_schema", "")
 
 

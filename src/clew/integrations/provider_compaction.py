@@ -47,7 +47,7 @@ def missing_from(text: str | None, result: CompactResult) -> tuple[str, ...]:
     return tuple(one for one in must_survive(result) if _SPACE.sub(" ", one).casefold() not in said)
 
 
-def complemented(messages: Sequence[Any], result: CompactResult) -> list[Any]:
+def add_missing(messages: Sequence[Any], result: CompactResult) -> list[Any]:
     """Return a list with a provider's compaction, followed by a message with what it lacks."""
     parsed = ParsedInput.of(messages)
     for place, entry in enumerate(parsed.entries):

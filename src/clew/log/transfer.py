@@ -180,13 +180,13 @@ class _ExportLine(NamedTuple):
 
 
 def _read_first_line(inp: IO[bytes]) -> _ExportHeader:
-    with _unpacked(inp) as lines:
+    with _open_unpacked(inp) as lines:
         return _parse_header(next(iter(lines), b""))
 
 
 def _lines(inp: IO[bytes]) -> Iterator[_ExportLine]:
     """Yield the events of the file from its start, each checked against the one before."""
-    with _unpacked(inp) as lines:
+    with _open_unpacked(inp) as lines:
         promise = _parse_header(next(iter(lines), b""))
         head = root(promise.session)
         for number, line in enumerate(lines, start=2):
@@ -251,7 +251,7 @@ def _event_to_json(stored: StoredEvent) -> JsonObject:
 
 
 @contextmanager
-def _unpacked(inp: IO[bytes]) -> Iterator[IO[bytes]]:
+def _open_unpacked(inp: IO[bytes]) -> Iterator[IO[bytes]]:
     """Give the file's lines from its start, decompressed if needed."""
     inp.seek(0)
     packed = inp.read(len(_ZSTD)) == _ZSTD

@@ -152,7 +152,7 @@ class View:
     def splice(self, seq: int, splices: Iterable[Splice]) -> View:
         """Return this view after a compaction, which changes ``compacted`` even if ``off`` is set."""
         before = self.whole if self.compacted is None else self.compacted
-        left = _spliced(before, splices)
+        left = _splice(before, splices)
         return replace(self, compacted=Prefix(left), steps=(*self.steps, CompactionStep(seq, before)))
 
     def undo(self, seq: int) -> View:
@@ -167,7 +167,7 @@ class View:
         return replace(self, compacted=Prefix([*undone[0].before, *since]), steps=kept)
 
 
-def _spliced(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
+def _splice(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
     left: list[Ref] = []
     places = {ref: i for i, ref in enumerate(before)}
     done = 0

@@ -74,7 +74,7 @@ def spans(text: str, at: date) -> tuple[Span, ...]:
 
 def _iso(match: re.Match[str], _at: date) -> tuple[date, date]:
     year, month, day = (int(part) for part in re.split(r"[-/.]", match["iso"]))
-    return _one(date(year, month, day))
+    return _single_day(date(year, month, day))
 
 
 def _day_of_month(match: re.Match[str], at: date) -> tuple[date, date]:
@@ -83,7 +83,7 @@ def _day_of_month(match: re.Match[str], at: date) -> tuple[date, date]:
     month = next(MONTHS[word] for word in words if word in MONTHS)
     day = next((number for number in numbers if number <= 31), None)
     year = next((number for number in numbers if number > 31), None) or _nearest_year(month, day or 15, at)
-    return _one(date(year, month, day)) if day else _month(year, month)
+    return _single_day(date(year, month, day)) if day else _month(year, month)
 
 
 def _nearest_year(month: int, day: int, at: date) -> int:
@@ -103,9 +103,9 @@ _DAYS_AWAY = {
 }  # fmt: skip
 
 
-def _near(match: re.Match[str], at: date) -> tuple[date, date]:
+def _relative_day(match: re.Match[str], at: date) -> tuple[date, date]:
     words = re.sub(r"\s+", " ", match["near"].lower()).removeprefix("the ")
-    return _one(at + timedelta(days=_DAYS_AWAY[words]))
+    return _single_day(at + timedelta(days=_DAYS_AWAY[words]))
 
 
 def _ago(match: re.Match[str], at: date) -> tuple[date, date]:
@@ -124,7 +124,7 @@ def _number(words: str) -> int:
 def _away(at: date, count: int, unit: str) -> tuple[date, date]:
     unit = unit.lower().rstrip("s")
     if unit == "day":
-        return _one(at + timedelta(days=count))
+        return _single_day(at + timedelta(days=count))
     if unit == "week":
         middle = at + timedelta(weeks=count)
         return middle - timedelta(days=3), middle + timedelta(days=3)
@@ -143,7 +143,7 @@ def _relative(match: re.Match[str], at: date) -> tuple[date, date]:
     step = _STEPS[re.sub(r"\s+", " ", match["step"].lower())]
     unit = match["unit"].lower().rstrip(".")
     if unit in WEEKDAYS:
-        return _one(_weekday(at, WEEKDAYS[unit], step))
+        return _single_day(_weekday(at, WEEKDAYS[unit], step))
     if unit in MONTHS:
         month = MONTHS[unit]
         behind = month >= at.month if step < 0 else month < at.month
@@ -159,7 +159,7 @@ def _relative(match: re.Match[str], at: date) -> tuple[date, date]:
 
 
 def _bare_weekday(match: re.Match[str], at: date) -> tuple[date, date]:
-    return _one(_weekday(at, WEEKDAYS[match["weekday"].lower()], -1))
+    return _single_day(_weekday(at, WEEKDAYS[match["weekday"].lower()], -1))
 
 
 def _weekday(at: date, weekday: int, step: int) -> date:
@@ -188,14 +188,14 @@ def _month(year: int, month: int) -> tuple[date, date]:
     return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
 
-def _one(day: date) -> tuple[date, date]:
+def _single_day(day: date) -> tuple[date, date]:
     return day, day
 
 
 _READINGS: dict[str, Callable[[re.Match[str], date], tuple[date, date]]] = {
     "iso": _iso,
     "day_month": _day_of_month,
-    "near": _near,
+    "near": _relative_day,
     "ago": _ago,
     "ahead": _ahead,
     "relative": _relative,

@@ -188,7 +188,7 @@ def _refusal(status: int) -> type[ModelError]:
 def _vectors(answer: Any, count: int) -> list[bytes]:  # noqa: ANN401 - JSON enters here
     try:
         rows = sorted(answer["data"], key=lambda row: row["index"])
-        vectors = [_packed([float(number) for number in row["embedding"]]) for row in rows]
+        vectors = [_quantise([float(number) for number in row["embedding"]]) for row in rows]
     except (KeyError, TypeError, ValueError) as cause:
         raise ModelFailed("the server's response contains no embeddings") from cause
     if len(vectors) != count:
@@ -196,6 +196,6 @@ def _vectors(answer: Any, count: int) -> list[bytes]:  # noqa: ANN401 - JSON ent
     return vectors
 
 
-def _packed(numbers: Sequence[float]) -> bytes:
+def _quantise(numbers: Sequence[float]) -> bytes:
     length = math.sqrt(sum(number * number for number in numbers)) or 1.0
     return bytes(round(number / length * 127) & 0xFF for number in numbers)

@@ -247,10 +247,10 @@ class _Reader:
         self._mark = Mark(stored.seq, self._mark.messages + 1)
         message = self._remember_calls(stored)
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
-        at = self._at(f"m{self._mark.messages}", stored)
+        at = self._entry_at(f"m{self._mark.messages}", stored)
         said = self._without_echoes(message)
         asked = " ".join(self._asked.get(result.call_id, "") for result in said.results)
-        self._taken(stored, message_entries(at, said, sorted(files)), said, asked[:MOST_ASKED])
+        self._add_to_batch(stored, message_entries(at, said, sorted(files)), said, asked[:MOST_ASKED])
 
     def _remember_calls(self, stored: StoredEvent) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
@@ -278,7 +278,7 @@ class _Reader:
 
     def _compaction(self, stored: StoredEvent) -> None:
         for digest in own_digests(stored):
-            self._taken(stored, digest_entries(self._at(digest.id, stored), digest))
+            self._add_to_batch(stored, digest_entries(self._entry_at(digest.id, stored), digest))
 
     def _undo(self, stored: StoredEvent) -> None:
         since = undone_since(stored)
@@ -301,7 +301,7 @@ class _Reader:
         move = move_from_json(stored)
         if move.to is Tier.ARCHIVE and move.digest:
             self._forget(move.what)
-            self._taken(stored, digest_entries(self._at(move.into, stored), move.digest))
+            self._add_to_batch(stored, digest_entries(self._entry_at(move.into, stored), move.digest))
         elif move.origin is Tier.ARCHIVE and move.into:
             self._forget([move.into])
             for past in self._store.read(self._ctx, 0, stored.seq, [COMPACTION.name]):
@@ -310,10 +310,10 @@ class _Reader:
 
     # Writing ---------------------------------------------------------------------------------------------
 
-    def _at(self, ref: str, stored: StoredEvent) -> Entry:
+    def _entry_at(self, ref: str, stored: StoredEvent) -> Entry:
         return empty_entry(ref, self._ctx.session, said_at(stored), stored.seq)
 
-    def _taken(
+    def _add_to_batch(
         self, stored: StoredEvent, entries: Iterable[Entry], said: Message | None = None, context: str = ""
     ) -> None:
         """Add the entries of an event to the batch; imported text is at most semi-trusted."""

@@ -97,7 +97,7 @@ class Memory:
         self.store = store
         self.ctx = ctx
         self.index = index
-        self.embedder = _shipped(index) if embedder == "shipped" else embedder
+        self.embedder = _shipped_embedder(index) if embedder == "shipped" else embedder
         self.policy = policy
         self.notebook = notebook or Notebook(store, ctx.workspace, ctx.session, clock=clock)
         self.resolver = Resolver(store, ctx, index, numbered)
@@ -149,12 +149,12 @@ class Memory:
         if self.index is None:
             return SearchResult([], [])
         self.catch_up()
-        filters = self._within(filters, where or self.where)
+        filters = self._limit_to_scope(filters, where or self.where)
         asked = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
         imports: dict[str, ImportedEvents] = {}
 
         def accept(hit: Hit) -> Hit | None:
-            known = self._believed(hit, imports)
+            known = self._with_trust(hit, imports)
             is_note = known.entry.kind is EntryKind.NOTE
             is_seen = known.entry.trust >= filters.trust and (not is_note or self._holds(known.entry))
             return known if is_seen else None
@@ -162,7 +162,7 @@ class Memory:
         found = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
         return found._replace(hits=self._own_first(found.hits))
 
-    def _within(self, filters: Filters, where: Where) -> Filters:
+    def _limit_to_scope(self, filters: Filters, where: Where) -> Filters:
         """Return filters limited to the allowed sessions; explicitly named sessions are always allowed."""
         if filters.sessions or where is Where.EVERYWHERE:
             return filters
@@ -198,7 +198,7 @@ class Memory:
             return ""
         return f"another project: {project}" if project else "a session of no known project"
 
-    def _believed(self, hit: Hit, imports: dict[str, ImportedEvents]) -> Hit:
+    def _with_trust(self, hit: Hit, imports: dict[str, ImportedEvents]) -> Hit:
         entry = hit.entry
         trust = self.resolver.believed(entry.session, entry.trust, entry.seq, imports)
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
@@ -405,7 +405,7 @@ def _sources(note: Note) -> list[tuple[str, str]]:
     return [(note.source.session, message) for message in note.source.messages]
 
 
-def _shipped(index: Index | None) -> Embedder | None:
+def _shipped_embedder(index: Index | None) -> Embedder | None:
     return shipped_embedder() if getattr(index, "model", "") == SHIPPED_MODEL else None
 
 

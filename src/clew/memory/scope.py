@@ -95,12 +95,12 @@ class InView:
                 self._texts[item.id] = text
 
     @cached_property
-    def _whole(self) -> str:
+    def _all_text(self) -> str:
         return "\n".join((self._digests, *self._texts.values()))
 
     def holds(self, words: str) -> bool:
         """Return True if the view contains this text."""
-        return words in self._whole
+        return words in self._all_text
 
     def __call__(self, entry: Entry) -> bool:
         """Return True if the view shows an entry: the message verbatim, or a digest with the line."""

@@ -140,7 +140,7 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
 def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> SearchResult:
     """Return the best hits, and what was left out because the model already sees it."""
     scored, seen = score_candidates(index, workspace, query, embedder)
-    return SearchResult(_chosen(_ranked(scored), query.limit), seen)
+    return SearchResult(_chosen(_rank(scored), query.limit), seen)
 
 
 def score_candidates(
@@ -153,7 +153,7 @@ def score_candidates(
     question, stats = _as_spelled(index, workspace, question)
     more = 2 if query.in_view else 1  # entries in view will be dropped
     keys = dict.fromkeys(
-        key for wanted, filters, limit in _wanted(question, stats, asked, query.filters)
+        key for wanted, filters, limit in _queries(question, stats, asked, query.filters)
         for key in index.find(workspace, wanted, filters, limit * more)
     )  # fmt: skip
     rows = index.rows(workspace, list(keys))
@@ -201,7 +201,7 @@ def _without_visible(
     hidden = {one.candidate.row.key for one in scored if visible(one.candidate.row.entry)}
     best = [
         one
-        for one in _ranked(scored)[: query.limit]
+        for one in _rank(scored)[: query.limit]
         if one.candidate.row.key in hidden and (one.exact or one.candidate.said.at)
     ]
     return [one for one in scored if one.candidate.row.key not in hidden], [
@@ -263,7 +263,7 @@ def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[
     return [row.entry for row in sorted(rows, key=lambda row: row.place)]
 
 
-def _wanted(
+def _queries(
     question: Question, stats: Stats, asked: bytes, filters: Filters
 ) -> Iterator[tuple[Wanted, Filters, int]]:
     """Yield what to look for, with which filters, and how many of each."""
@@ -280,7 +280,7 @@ def _wanted(
         yield Wanted(terms=weighed, days=days), filters, BY_DATE
         yield Wanted(days=days), filters, BY_DATE
     # Separate searches, because long answers would crowd out short user messages, and vice versa.
-    for role in _meant(question) if weighed and not filters.roles else ():
+    for role in _role_terms(question) if weighed and not filters.roles else ():
         theirs = replace(filters, roles=(role,))
         yield Wanted(terms=weighed), theirs, BY_ROLE
         if days:
@@ -289,7 +289,7 @@ def _wanted(
         yield Wanted(vector=asked), filters, BY_MEANING
 
 
-def _meant(question: Question) -> Iterator[str]:
+def _role_terms(question: Question) -> Iterator[str]:
     if question.of_me:
         yield "user"
     if question.of_you:
@@ -309,7 +309,7 @@ def _passes(filters: Filters, entry: Entry) -> bool:
     )
 
 
-def _ranked(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
+def _rank(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
     return sorted(scored, key=lambda one: (one.order, one.score, one.candidate.row.key), reverse=True)
 
 

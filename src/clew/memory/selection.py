@@ -9,7 +9,7 @@ from itertools import islice
 
 from clew.memory.index.protocol import Embedder, Index
 from clew.memory.notes.note import Note
-from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, held, select
+from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, escape_entry, select
 from clew.memory.search import Hit, MatchInfo, Query, SearchResult, find
 from clew.memory.terms import stop_words, terms
 from clew.memory.tiers import Excerpt
@@ -254,8 +254,8 @@ def render_passages(passages: Sequence[Passage]) -> str:
 
 def _line(one: Passage) -> str:
     sign = "~" if one.trust <= Trust.SEMI_TRUSTED else "-"
-    origin = f", {held(one.origin)}" if one.origin else ""
-    return f"{sign} [{one.ref}, {one.trust.label}, {one.time[:10]}{origin}] {held(one.text)}"
+    origin = f", {escape_entry(one.origin)}" if one.origin else ""
+    return f"{sign} [{one.ref}, {one.trust.label}, {one.time[:10]}{origin}] {escape_entry(one.text)}"
 
 
 # From hits -------------------------------------------------------------------------------------------

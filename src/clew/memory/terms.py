@@ -45,11 +45,11 @@ def stem(word: str) -> str:
     if known is None:
         if len(_known) >= REMEMBERED:
             _known.clear()
-        known = _known[word] = _stemmed(word)
+        known = _known[word] = _stem_word(word)
     return known
 
 
-def _stemmed(word: str) -> str:
+def _stem_word(word: str) -> str:
     word = irregular().get(word, word)
     if not _PLAIN.fullmatch(word):
         return word
@@ -57,8 +57,8 @@ def _stemmed(word: str) -> str:
     word = _without_tense(word)
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _SECOND)
-    word = _replaced(word, _THIRD)
+    word = _replace_ending(word, _SECOND)
+    word = _replace_ending(word, _THIRD)
     word = _without_fourth(word)
     return _without_final_e(word)
 
@@ -85,11 +85,11 @@ def _without_tense(word: str) -> str:
     for ending in ("ed", "ing"):
         root = word.removesuffix(ending)
         if root != word and _has_vowel(root):
-            return _restored(root)
+            return _restore_root(root)
     return word
 
 
-def _restored(root: str) -> str:
+def _restore_root(root: str) -> str:
     """Return a verb's root with its final letter restored: ``hop`` for ``hopp``, ``make`` for ``mak``."""
     if root.endswith(("at", "bl", "iz")):
         return root + "e"
@@ -100,7 +100,7 @@ def _restored(root: str) -> str:
     return root
 
 
-def _replaced(word: str, endings: dict[str, str]) -> str:
+def _replace_ending(word: str, endings: dict[str, str]) -> str:
     for ending, other in endings.items():
         if word.endswith(ending):
             root = word.removesuffix(ending)

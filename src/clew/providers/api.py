@@ -84,7 +84,7 @@ def answer_object(text: str) -> JsonObject:
     return value
 
 
-def whole(value: object) -> int:
+def int_or_zero(value: object) -> int:
     """Return an integer from a response, or 0 if it is missing or not an integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
@@ -145,11 +145,11 @@ def tool_stubs(items: Json) -> list[Json]:
     Anthropic has rejected histories with calls to undefined tools (anthropic-sdk-python#494), and Bedrock
     still does.
     """
-    names = dict.fromkeys(_called(items))
+    names = dict.fromkeys(_called_tools(items))
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
-def _called(items: Json) -> Iterable[str]:
+def _called_tools(items: Json) -> Iterable[str]:
     for _, item in objects(items):
         for _, block in objects(item.get("content")):
             if block.get("type") == "tool_use":

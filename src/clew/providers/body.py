@@ -85,7 +85,7 @@ class Body:
             case dict(), SplitJson(pieces=[ObjectMember(), *_]) as taken:
                 return taken.joined(list(self._member_texts(value, taken.pieces, writer)))
             case _:
-                return _written(value, writer)
+                return _encode(value, writer)
 
     def render_bytes(self) -> bytes:
         """Return the body as the bytes to send."""
@@ -127,7 +127,7 @@ class Body:
                 if native is not None and native.text is not None and native.value is item:
                     yield native.text
                 else:
-                    yield _written(item, writer)
+                    yield _encode(item, writer)
 
     def _member_texts(
         self, value: JsonObject, members: Sequence[ObjectMember], writer: json.JSONEncoder
@@ -142,10 +142,10 @@ class Body:
             elif member.key == self.wire.list_key and member.entries is not None:
                 yield member.label + member.entries.joined(list(self._item_texts(writer)))
             else:
-                yield member.label + _written(new, writer)
+                yield member.label + _encode(new, writer)
         for key in value:
             if key not in last:
-                yield _written({key: value[key]}, writer)[1:-1]
+                yield _encode({key: value[key]}, writer)[1:-1]
 
 
 def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -> CheckReport:
@@ -208,7 +208,7 @@ def _writer(style: str) -> json.JSONEncoder:
     return json.JSONEncoder(ensure_ascii=bool(style) and style.isascii(), separators=separators)
 
 
-def _written(value: Json, writer: json.JSONEncoder) -> str:
+def _encode(value: Json, writer: json.JSONEncoder) -> str:
     text = writer.encode(value)
     try:
         text.encode()

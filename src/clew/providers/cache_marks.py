@@ -26,7 +26,7 @@ def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, o
         return True
     if type(one) is not type(other):
         return False
-    return bool(one == other) or (isinstance(one, dict) and unmarked(one) == unmarked(other))
+    return bool(one == other) or (isinstance(one, dict) and without_marks(one) == without_marks(other))
 
 
 def begins_with(entries: Sequence[Any], known: Sequence[Any], count: int | None = None) -> int:
@@ -47,7 +47,7 @@ def leading(entries: Sequence[Any], count: int) -> Sequence[Any]:
     return entries if len(entries) == count else entries[:count]
 
 
-def unmarked(entry: JsonObject) -> JsonObject:
+def without_marks(entry: JsonObject) -> JsonObject:
     """Return an entry without marks, with a single text block as a string; the same object if unchanged."""
     bare = _unmarked_block(entry)
     content = bare.get("content")
@@ -122,7 +122,7 @@ def place_marks(shown: list[Any], marks: Iterable[tuple[int, Json]]) -> list[Any
     return placed
 
 
-def chained(values: Iterable[Json]) -> str:
+def chain_hash(values: Iterable[Json]) -> str:
     """Return a hash of a list of JSON values that is the same in every process."""
     digest = b""
     for value in values:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import Json, JsonObject
 from clew.message.text import ellipsize, one_line
-from clew.providers.api import whole
+from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_number, as_object, as_text
 
 _CODES = ("context_length_exceeded", "exceed_context_size_error", "request_too_large")
@@ -61,8 +61,10 @@ def length_in_error(code: str, message: str, fields: JsonObject) -> Length | Non
     if found is None and code not in _CODES:
         return None
     numbers = found.groupdict() if found else {}
-    tokens = _number(numbers.get("tokens")) or whole(fields.get("n_prompt_tokens"))  # llama.cpp's fields
-    limit = _number(numbers.get("limit")) or whole(fields.get("n_ctx"))
+    tokens = _number(numbers.get("tokens")) or int_or_zero(
+        fields.get("n_prompt_tokens")
+    )  # llama.cpp's fields
+    limit = _number(numbers.get("limit")) or int_or_zero(fields.get("n_ctx"))
     return Length(tokens or None, limit or None)
 
 

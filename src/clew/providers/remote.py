@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from clew.errors import ModelBusy, ModelError, ModelFailed, ModelRefused
 from clew.message import Json, JsonObject
-from clew.providers.api import Api, answer_object, sendable, whole
+from clew.providers.api import Api, answer_object, int_or_zero, sendable
 from clew.providers.model import Ask, Reply, Streamed, drive, drive_async
 from clew.providers.shapes import objects
 
@@ -91,7 +91,7 @@ MOST_TOKENS = 128_000
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
-def streamed(api: Api, body: JsonObject, patience: Patience, events: Events) -> Streamed:
+def stream_reply(api: Api, body: JsonObject, patience: Patience, events: Events) -> Streamed:
     """Yield the pieces of an answer as they arrive; return the whole reply.
 
     A failed request is retried as in ``exchange``, unless a piece has already been yielded.
@@ -101,7 +101,7 @@ def streamed(api: Api, body: JsonObject, patience: Patience, events: Events) -> 
         while True:
             assembler, shown = api.assembler(), False
             try:
-                for event in _bounded(events(send), send.body):
+                for event in _limit_length(events(send), send.body):
                     for piece in assembler.add(event):
                         shown = True
                         yield piece
@@ -114,22 +114,22 @@ def streamed(api: Api, body: JsonObject, patience: Patience, events: Events) -> 
             if shown:
                 return api.reply(value)
             try:
-                send = steps.send(_written(value))
+                send = steps.send(_encode(value))
             except StopIteration as end:
                 reply: Reply = end.value
                 return reply
 
 
-def _written(value: JsonObject) -> str:
+def _encode(value: JsonObject) -> str:
     try:
         return json.dumps(value)
     except RecursionError as cause:
         raise ModelFailed("the answer is nested too deeply to be read") from cause
 
 
-def _bounded(events: Iterator[JsonObject], body: JsonObject) -> Iterator[JsonObject]:
+def _limit_length(events: Iterator[JsonObject], body: JsonObject) -> Iterator[JsonObject]:
     """Pass events on; raise ``ModelFailed`` for a stream far longer than its token limit allows."""
-    tokens = next(filter(None, (whole(body.get(name)) for name in _LIMITS)), MOST_TOKENS)
+    tokens = next(filter(None, (int_or_zero(body.get(name)) for name in _LIMITS)), MOST_TOKENS)
     most = CHARACTERS_A_TOKEN * tokens + GRACE
     taken = 0
     for event in events:
@@ -190,7 +190,7 @@ class RemoteModel:
 
     def stream(self, body: JsonObject) -> Streamed:
         """Send a whole request; yield the pieces of the answer as they arrive, return the reply."""
-        return streamed(self.api, body, self.patience, self._listen)
+        return stream_reply(self.api, body, self.patience, self._listen)
 
     def _listen(self, send: Send) -> Iterator[JsonObject]:
         if send.after_seconds:

@@ -118,10 +118,10 @@ class CheckReport:
 
 def in_order(*groups: Iterable[ApiRule]) -> tuple[ApiRule, ...]:
     """Return rules sorted by id in natural order: A2, A2b, A10."""
-    return tuple(sorted((rule for group in groups for rule in group), key=_counted))
+    return tuple(sorted((rule for group in groups for rule in group), key=_rule_order))
 
 
-def _counted(rule: ApiRule) -> tuple[str, int, str]:
+def _rule_order(rule: ApiRule) -> tuple[str, int, str]:
     digits = "".join(filter(str.isdigit, rule.id))
     letter, _, part = rule.id.partition(digits)
     return letter, int(digits), part

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from clew.errors import ModelError
 from clew.message import JsonObject, Role, text_message
 from clew.providers import ANTHROPIC, Body
-from clew.providers.api import whole
+from clew.providers.api import int_or_zero
 from clew.providers.model import Ask, Piece, Reply, Streamed
 
 Line: TypeAlias = str | Reply | ModelError | Callable[[Ask], Reply]
@@ -97,7 +97,7 @@ def ask_of_body(body: Body) -> Ask:
     messages, instruction = body.messages, ""
     if messages and messages[-1].role is Role.USER:
         messages, instruction = messages[:-1], messages[-1].text
-    limit = next(filter(None, (whole(body.rest.get(name)) for name in _LIMIT_FIELDS)), 4_096)
+    limit = next(filter(None, (int_or_zero(body.rest.get(name)) for name in _LIMIT_FIELDS)), 4_096)
     return Ask(messages=messages, instruction=instruction, system=body.system, max_output_tokens=limit)
 
 

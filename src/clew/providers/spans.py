@@ -91,18 +91,18 @@ def _split_json(
         case "{":
             members, end = _split_object(text, start, keys)
             value: Json = {member.key: member.value for member in members.pieces}
-            return value, members.within(text[:start], _rest(text, end))
+            return value, members.within(text[:start], _trailing_space(text, end))
         case "[":
             entries, end = _split_list(text, start)
             value = [entry.value for entry in entries.pieces]
-            return value, entries.within(text[:start], _rest(text, end))
+            return value, entries.within(text[:start], _trailing_space(text, end))
         case _:
             value, end = _scan(text, start)
-            _rest(text, end)
+            _trailing_space(text, end)
             return value, None
 
 
-def _rest(text: str, end: int) -> str:
+def _trailing_space(text: str, end: int) -> str:
     """Return the white space after a value; raise if there is anything else."""
     after = _skip(text, end)
     if after != len(text):

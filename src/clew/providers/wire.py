@@ -92,7 +92,7 @@ class Wire:
         return check_body(self.rules, cast(JsonObject, sent), unverified, scope)
 
 
-def own(native: Native | None, wire: str) -> JsonObject | None:
+def native_object(native: Native | None, wire: str) -> JsonObject | None:
     """Return the object a value was read from, if it was read in this wire format and is an object."""
     if native is not None and native.wire == wire and isinstance(native.value, dict):
         return native.value

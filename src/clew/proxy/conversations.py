@@ -21,7 +21,7 @@ from clew.budget import DEFAULT
 from clew.log.store import SqliteStore
 from clew.message import Json, JsonObject, Message
 from clew.providers import wire_named
-from clew.providers.cache_marks import unmarked
+from clew.providers.cache_marks import without_marks
 from clew.proxy.requests import CompactionRequest, is_earlier_digest
 from clew.session import Session
 from clew.session.parsed_input import ParsedInput
@@ -175,7 +175,7 @@ class Conversations:
 
 def entry_hash(entry: object) -> str:
     """Return a hash of an entry's content, without cache marks."""
-    value = unmarked(entry) if isinstance(entry, dict) else entry
+    value = without_marks(entry) if isinstance(entry, dict) else entry
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

@@ -12,7 +12,7 @@ from clew.compaction.plan.render import rules_text
 from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
 from clew.message.text import escape_tags
 from clew.request.assembled import Assembled, Offered
-from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, needed
+from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, require_fence
 from clew.request.pieces import DATA_SOURCE
 from clew.request.sections import (
     CONTRACT,
@@ -61,7 +61,7 @@ class Room:
         return {INSTRUCTIONS.name: self.policy.instructions, MEMORY.name: self.policy.memory}
 
 
-def admitted(
+def admit_pieces(
     pieces: Iterable[Piece], room: Room, count: Callable[[str], int]
 ) -> tuple[list[Piece], list[Contribution]]:
     """Return the pieces that get in, cut if necessary, and a contribution for every piece.
@@ -76,7 +76,7 @@ def admitted(
         asked = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
         most = room.of(piece.section)
         left = asked if most is None else max(0, most - taken.get(piece.section.name, 0))
-        given, tokens, why = _served(piece, asked, left, count)
+        given, tokens, why = _fit_piece(piece, asked, left, count)
         taken[piece.section.name] = taken.get(piece.section.name, 0) + tokens
         inside += [given] if given else []
         told.append(
@@ -85,7 +85,7 @@ def admitted(
     return inside, told
 
 
-def _served(
+def _fit_piece(
     piece: Piece, asked: int, left: int, count: Callable[[str], int]
 ) -> tuple[Piece | None, int, str]:
     if asked <= left:
@@ -118,7 +118,7 @@ PREAMBLE = "Added by the harness for this request, not said by the user."
 def system_blocks(pieces: Iterable[Piece], fence: Fence | None) -> list[Text]:
     """Return one block of the system prompt per section, in section order."""
     return [
-        Text("\n\n".join(_written(section, own, fence)), trust=lowest(piece.trust for piece in own))
+        Text("\n\n".join(_section_texts(section, own, fence)), trust=lowest(piece.trust for piece in own))
         for section, own in _by_section(pieces)
     ]
 
@@ -136,7 +136,7 @@ def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -
     if fenced and not announced:
         lines.append(ANNOUNCEMENT)
     for section, own in _by_section(pieces):
-        lines += _written(section, own, fence)
+        lines += _section_texts(section, own, fence)
     text = "\n".join([*lines, f"</{TAG}>"])
     label = min(Trust.SEMI_TRUSTED, lowest(piece.trust for piece in pieces))
     return Message(Role.USER, (Text(text, trust=label),), Origin.INJECTED)
@@ -148,12 +148,12 @@ def _by_section(pieces: Iterable[Piece]) -> Iterator[tuple[Section, list[Piece]]
         yield section, list(own)
 
 
-def _written(section: Section, pieces: Sequence[Piece], fence: Fence | None) -> Iterator[str]:
+def _section_texts(section: Section, pieces: Sequence[Piece], fence: Fence | None) -> Iterator[str]:
     if section.heading:
         yield f"# {section.heading}"
     for piece in pieces:
         if piece.fenced:
-            yield needed(fence).around(piece.text, piece.source, piece.trust)
+            yield require_fence(fence).around(piece.text, piece.source, piece.trust)
         elif piece.own:
             yield piece.text
         elif section.heading:
@@ -187,11 +187,11 @@ class Parts:
 def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
     """Return the request made of these parts. Deterministic: equal parts give an equal request."""
     prompt, rest = _split(parts.view)
-    inside, told = admitted(_wanted(parts, rest), parts.room, counter.count_text)
+    inside, told = admit_pieces(_nonempty_pieces(parts, rest), parts.room, counter.count_text)
     messages = [item.message for item in rest]
     fencing = parts.fence_results and not parts.off
     if fencing:
-        messages = fence_results(messages, needed(parts.fence))
+        messages = fence_results(messages, require_fence(parts.fence))
     stable = [piece for piece in inside if piece.place is Place.SYSTEM]
     late = [piece for piece in inside if piece.place is Place.END]
     added = system_blocks(stable, parts.fence)
@@ -200,10 +200,12 @@ def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
     last = [one for one in told if one.section.place is Place.END or one.late]
     contributions = (
         *_tools(parts.tools, counter),
-        *(_whole(POLICY, item.id, Trust.SYSTEM, counter.count(item.message)) for item in prompt),
+        *(_full_contribution(POLICY, item.id, Trust.SYSTEM, counter.count(item.message)) for item in prompt),
         *first,
         *_headings(CONTRACT, [block.text for block in added], first, counter),
-        *_said([Item(item.id, message) for item, message in zip(rest, messages, strict=True)], counter),
+        *_message_contributions(
+            [Item(item.id, message) for item, message in zip(rest, messages, strict=True)], counter
+        ),
         *last,
         *_headings(REMINDERS, [end.text] if end else [], last, counter),
     )
@@ -219,7 +221,7 @@ def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
     )
 
 
-def _wanted(parts: Parts, rest: Sequence[Item]) -> list[Piece]:
+def _nonempty_pieces(parts: Parts, rest: Sequence[Item]) -> list[Piece]:
     """Return the non-empty pieces; without any message, END pieces have nothing to follow and are dropped."""
     if parts.off:
         return []
@@ -237,10 +239,10 @@ def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
 def _tools(tools: Sequence[Offered], counter: TokenCounter) -> Iterator[Contribution]:
     for tool in tools:
         definition = json.dumps(tool.definition("anthropic"), ensure_ascii=False)
-        yield _whole(TOOLS, tool.name, Trust.DEVELOPER, counter.count_text(definition))
+        yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, counter.count_text(definition))
 
 
-def _said(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
+def _message_contributions(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
     task = last_user_message(items)
     for item in items:
         section = TASK if item is task else _section_of(item.message)
@@ -248,8 +250,8 @@ def _said(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution
         rules = rules_text(item.message)
         pinned = counter.count_text(rules) if rules else 0
         if pinned:
-            yield _whole(PINNED, f"{item.id}, rules", trust, pinned)
-        yield _whole(section, item.id, trust, counter.count(item.message) - pinned)
+            yield _full_contribution(PINNED, f"{item.id}, rules", trust, pinned)
+        yield _full_contribution(section, item.id, trust, counter.count(item.message) - pinned)
 
 
 def _headings(
@@ -258,10 +260,10 @@ def _headings(
     """Yield the tokens of headings and tags around pieces: everything written minus the pieces."""
     around = sum(map(counter.count_text, texts)) - sum(one.given for one in inside)
     if around > 0:
-        yield _whole(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
+        yield _full_contribution(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
 
 
-def _whole(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
+def _full_contribution(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
     return Contribution(section, source, trust, tokens, tokens)
 
 

@@ -16,7 +16,7 @@ from clew.providers.gemini import GEMINI
 from clew.providers.openai_chat import OPENAI
 from clew.providers.openai_responses import RESPONSES
 from clew.providers.wire import Wire
-from clew.request.cache_marks import Marks, in_blocks, marked
+from clew.request.cache_marks import Marks, add_cache_marks, in_blocks
 from clew.request.sections import PINNED, POLICY, TOOLS, Contribution, Place
 from clew.tokens import Tally, TokenCounter
 from clew.tokens.families import total
@@ -102,7 +102,7 @@ class Assembled:
         if format_ is not ANTHROPIC or self.plain:
             return body
         marks = marks or self.marks
-        return marked(body, marks, self.end_blocks) if marks else in_blocks(body)
+        return add_cache_marks(body, marks, self.end_blocks) if marks else in_blocks(body)
 
 
 def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:

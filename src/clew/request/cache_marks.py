@@ -48,7 +48,7 @@ class Spot(NamedTuple):
     block: int
 
 
-def marked(body: JsonObject, marks: Marks, end_blocks: int = 0) -> JsonObject:
+def add_cache_marks(body: JsonObject, marks: Marks, end_blocks: int = 0) -> JsonObject:
     """Return a request in Anthropic's format with cache marks; the last ``end_blocks`` are never cached.
 
     All content is written as blocks, so that moving a mark changes no other byte. A request that already has

@@ -86,14 +86,14 @@ def _lineage(made: Made, digest: Digest) -> Iterator[str]:
     yield f"  {len(digest.claims)} claims and {len(digest.pins)} rules, from {_sources(digest)} turns"
     if digest.folds:
         yield f"  absorbed {', '.join(digest.folds)}"
-    yield f"  {_checked(made)}; checksum {digest.checksum[:23]}"
+    yield f"  {_check_line(made)}; checksum {digest.checksum[:23]}"
 
 
 def _sources(digest: Digest) -> int:
     return len({cite.message for claim in digest.claims for cite in claim.sources})
 
 
-def _checked(made: Made) -> str:
+def _check_line(made: Made) -> str:
     gone = sum(kept.gone for kept in made.report.kept)
     verdict = "checked and accepted" if made.report.accepted else "checked, with findings"
     return f"{verdict}; {gone:,} items dropped (recoverable by search)"
@@ -132,14 +132,14 @@ MOST_CONTRIBUTORS = 200
 def context_budget(scene: Scene) -> Diagnosis:
     """Return the split of the window in one line, then everything that was cut and why."""
     split = scene.allotment
-    spoken = [f"{_name(region)}: {tokens} tokens" for region, tokens in _spoken(split)]
+    spoken = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
     reserve = sum(split.of(region).given for region in _RESERVES)
     total = split.window_tokens - split.free_tokens
     lines = [f"{', '.join([*spoken, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
     lines += [
         f"Overflow: {one.region} asked for {one.asked:,}, got {one.given:,}: {one.why}" for one in _cut(split)
     ]
-    lines += [f"Cut: {_told(one)}" for one in scene.contributions if one.cut]
+    lines += [f"Cut: {_contribution_line(one)}" for one in scene.contributions if one.cut]
     lines += _until_compaction(scene)
     value: JsonObject = {
         "regions": {slice_.region.value: slice_.given for slice_ in split.slices},
@@ -153,7 +153,7 @@ def context_budget(scene: Scene) -> Diagnosis:
     return Diagnosis("\n".join(lines), value)
 
 
-def _spoken(split: Allotment) -> Iterator[tuple[Region, int]]:
+def _shown_regions(split: Allotment) -> Iterator[tuple[Region, int]]:
     for region in _SPOKEN:
         given = split.of(region).given
         if given or region in _ALWAYS:
@@ -178,12 +178,12 @@ def _cut(split: Allotment) -> list[Slice]:
 
 def _until_compaction(scene: Scene) -> Iterator[str]:
     if scene.compact_at_tokens is not None:
-        used = _used(scene.allotment)
+        used = _used_tokens(scene.allotment)
         left = max(0, scene.compact_at_tokens - used)
         yield f"Compaction starts at {scene.compact_at_tokens:,} tokens: {left:,} from now."
 
 
-def _used(split: Allotment) -> int:
+def _used_tokens(split: Allotment) -> int:
     return sum(slice_.given for slice_ in split.slices if slice_.region not in _RESERVES)
 
 
@@ -193,7 +193,7 @@ def _used(split: Allotment) -> int:
 def context_snapshot(scene: Scene) -> Diagnosis:
     """Return the current tokens of every region and section, with the reason for each size."""
     split = scene.allotment
-    used = _used(split)
+    used = _used_tokens(split)
     lines = [f"{used:,} of {split.window_tokens:,} tokens are in use, {split.free_tokens:,} are free."]
     for slice_ in split.slices:
         lines.append(f"{slice_.region.value:>12}  {slice_.given:>9,}  {slice_.why}")
@@ -245,15 +245,15 @@ def list_contributors(scene: Scene, section: str | None = None) -> Diagnosis:
     chosen = [one for one in scene.contributions if section is None or one.section.name == section]
     inside, out = [one for one in chosen if one.given], [one for one in chosen if not one.given]
     lines = [f"{len(inside):,} contributors, {sum(one.given for one in inside):,} tokens."]
-    lines += map(_told, inside[-MOST_CONTRIBUTORS:])
+    lines += map(_contribution_line, inside[-MOST_CONTRIBUTORS:])
     if len(inside) > MOST_CONTRIBUTORS:
         lines.insert(1, f"The last {MOST_CONTRIBUTORS} of them:")
-    lines += [f"left out: {_told(one)}" for one in out]
+    lines += [f"left out: {_contribution_line(one)}" for one in out]
     listed: list[Json] = [one.to_json() for one in chosen]
     return Diagnosis("\n".join(lines), {"contributors": listed})
 
 
-def _told(one: Contribution) -> str:
+def _contribution_line(one: Contribution) -> str:
     why = f"; {one.why}" if one.why else ""
     return f"{one.section.name} {one.source} ({one.trust.label}): {one.given:,} of {one.asked:,} tokens{why}"
 

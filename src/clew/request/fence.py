@@ -53,7 +53,7 @@ class Fence:
         return f"{TAG}-{code[:_NAME_CHARACTERS]}"
 
 
-def needed(fence: Fence | None) -> Fence:
+def require_fence(fence: Fence | None) -> Fence:
     """Return the fence, or raise InputError if there is none: data is never sent unfenced."""
     if fence is None:
         raise InputError("the request contains data but no fence key", "pass Parts(fence=Fence(key))")

@@ -70,7 +70,7 @@ def _rule_line(rule: Rule) -> str:
     return f"- [{rule.id}] {held}"
 
 
-def remembered(injection: Injection) -> list[Piece]:
+def memory_pieces(injection: Injection) -> list[Piece]:
     """Return notes and recalled passages as pieces; each one of low trust gets its own fence."""
     return [*_notes(injection), *_passages(injection)]
 

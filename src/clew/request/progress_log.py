@@ -181,10 +181,14 @@ def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: st
         since=since,
         upto=len(ledger),
         goal=_point(ledger.goal.quote, ledger.goal.source, ledger.goal.trust) if ledger.goal else None,
-        changed=(*_last(_decided(ledger, since)), *_files(ledger, since), *_last(_settled(ledger, since))),
-        evidence=_last(_evidence(ledger, since)),
-        open=_last(_open(ledger)),
-        next=_next(ledger),
+        changed=(
+            *_newest(_decision_points(ledger, since)),
+            *_files(ledger, since),
+            *_newest(_closed_points(ledger, since)),
+        ),
+        evidence=_newest(_evidence(ledger, since)),
+        open=_newest(_open(ledger)),
+        next=_next_step(ledger),
     )
 
 
@@ -208,7 +212,7 @@ def checkpoints(events: Iterable[StoredEvent]) -> list[Checkpoint]:
 # Points from the ledger ------------------------------------------------------------------------------
 
 
-def _decided(ledger: Ledger, since: int) -> Iterator[Point]:
+def _decision_points(ledger: Ledger, since: int) -> Iterator[Point]:
     for goal in ledger.goals[:-1]:  # the last one is the checkpoint's goal
         if _is_new(goal.source, since):
             yield _point(f"went on from: {goal.quote}", goal.source, goal.trust)
@@ -233,7 +237,7 @@ def _action(file: Artifact) -> Action:
     return file.action if file.action in CHANGES else Action.MODIFIED
 
 
-def _settled(ledger: Ledger, since: int) -> Iterator[Point]:
+def _closed_points(ledger: Ledger, since: int) -> Iterator[Point]:
     for loop in ledger.loops.closed:
         how = _SETTLED.get(loop.closed) if loop.closed else None
         if how and loop.closed_by and _is_new(loop.closed_by, since):
@@ -273,7 +277,7 @@ def _open(ledger: Ledger) -> Iterator[Point]:
             yield _point(f"fails: {subject}: {told}", failure.attempts[-1], Trust.UNTRUSTED)
 
 
-def _next(ledger: Ledger) -> Point | None:
+def _next_step(ledger: Ledger) -> Point | None:
     """Return the next step: what is in progress, announced or requested; deferred items come last."""
     loops = ledger.loops.open
     under_way = (loop for loop in loops if loop.status == "in_progress")
@@ -309,5 +313,5 @@ def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> Point:
     return Point(flat if len(flat) <= LONGEST else f"{flat[:LONGEST]}…", source.message, trust)
 
 
-def _last(points: Iterator[Point]) -> tuple[Point, ...]:
+def _newest(points: Iterator[Point]) -> tuple[Point, ...]:
     return tuple(dict.fromkeys(points))[-MOST:]

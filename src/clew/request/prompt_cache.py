@@ -178,7 +178,7 @@ def cause_of_miss(before: Layout | None, after: Layout, life: Life = ALIVE) -> C
         return Cause(Miss.MODEL, f"the model changed from {before.model or '?'} to {after.model or '?'}", 1)
     shared = before.shared(after)
     if shared < before.kept:
-        return _changed(before, after, shared)
+        return _change_cause(before, after, shared)
     if before.settings != after.settings:
         return Cause(Miss.SETTINGS, "the choice of tools, or the settings for thinking, changed")
     if life.seconds_since >= life.life_seconds:
@@ -194,7 +194,7 @@ def cause_of_miss(before: Layout | None, after: Layout, life: Life = ALIVE) -> C
     return Cause(Miss.NONE, "all that was sent before was sent again")
 
 
-def _changed(before: Layout, after: Layout, shared: int) -> Cause:
+def _change_cause(before: Layout, after: Layout, shared: int) -> Cause:
     block = shared + 1
     # If one of the two requests ends here, the other's block was added or removed.
     places = {layout.places[shared] for layout in (before, after) if shared < len(layout.places)}

@@ -47,21 +47,21 @@ class SecretRule:
 
     def span(self, text: str, at: int) -> tuple[int, int] | None:
         """Return the span of the secret whose keyword is at a position of the text; None if there is none."""
-        pattern = _compiled(self.regex)
+        pattern = _compile(self.regex)
         match = pattern.match(text, at - self.back) if at >= self.back else None
         if match is None:
             return None
         start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
         value = text[start:end]
         if entropy(value[:ENTROPY_SAMPLE]) < self.entropy or any(
-            _compiled(one).fullmatch(value) for one in self.allow
+            _compile(one).fullmatch(value) for one in self.allow
         ):
             return None
         return start, end
 
 
 @cache
-def _compiled(regex: str) -> re.Pattern[str]:
+def _compile(regex: str) -> re.Pattern[str]:
     """Compile a pattern at first use: compiling all of them takes 0.1 s."""
     return re.compile(regex)
 

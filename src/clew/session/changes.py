@@ -124,7 +124,7 @@ def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None)
         case {"does": "confirm"}:
             return ""
         case {"does": str(), "pin": str(name)}:
-            pin = _meant(pins, body, name, rule)
+            pin = _target_rule(pins, body, name, rule)
             if pin and (pin.made_by is MadeBy.PERSON or (pin.made_by is MadeBy.IMPORTED and pin.is_active)):
                 raise InputError(f"an imported event changes {pin.id}, which was set or confirmed here")
             if body["does"] == "edit" and isinstance(body.get("quote"), str):
@@ -145,19 +145,19 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
         case {"does": "confirm"}:
             return ",".join(pin.id for pin in pins.confirm())
         case {"does": "edit", "pin": str(name), "quote": str(quote)}:
-            old = _meant(pins, body, name, rule)
+            old = _target_rule(pins, body, name, rule)
             return (
                 pins.edit(old.id, quote) if old else pins.pin(quote)
             ).id  # the new wording applies in any case
         case {"does": "revoke" | "expire" as does, "pin": str(name), "why": str(why)}:
-            pin = _meant(pins, body, name, rule)
+            pin = _target_rule(pins, body, name, rule)
             if pin is None:
                 raise NotFound(_unknown(body, name, rule))
             return (pins.revoke if does == "revoke" else pins.expire)(pin.id, why).id
     raise StoreDamaged(f"unknown change of a rule: {body.get('does')!r}")
 
 
-def _meant(pins: Pins, body: dict[str, Any], name: str, rule: RuleRef | None) -> Pin | None:
+def _target_rule(pins: Pins, body: dict[str, Any], name: str, rule: RuleRef | None) -> Pin | None:
     """Return the rule that an event changes."""
     rule = ref_from_json(body["rule"]) if "rule" in body else rule
     return pins.match(rule, name) if rule else None

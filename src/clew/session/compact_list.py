@@ -26,14 +26,14 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import Carry, advance, start
 from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput, carried_by, restore
-from clew.session.result import CompactResult, Options, restored
+from clew.session.result import CompactResult, Options, restore_carry
 from clew.session.summariser import (
     AsyncSummariser,
     Summariser,
-    answered,
     answered_async,
     as_async_model,
     as_model,
+    run_steps,
 )
 from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
@@ -126,7 +126,7 @@ def compact(  # noqa: PLR0913  # the front door: all but the list and the window
     _warn_without_window(options, messages)
     _check(previous, summariser, summarizer)
     writer = as_model(summariser or summarizer)
-    return answered(_compacting(messages, options, previous, writer), writer)
+    return run_steps(_compacting(messages, options, previous, writer), writer)
 
 
 async def compact_async(  # noqa: PLR0913  # as above
@@ -195,15 +195,15 @@ def _compacting(
     found = advance(parsed, carry, counter) if carry else None
     if found is None:
         parsed = ParsedInput.of(messages, wire)
-        found = _started(parsed, previous, counter)
+        found = _start(parsed, previous, counter)
     carry = found
-    now = _measured(parsed, carry, gauge, options)
+    now = _unchanged_result(parsed, carry, gauge, options)
     goal = _goal(now, carry, gauge, options)
     if goal is None:
         return now
     if carry.record.changed_at(carry.entries, whole=True) < carry.entries:
         carry = advance(parsed, carry, counter, thorough=True) or start(parsed, counter)
-        now = _measured(parsed, carry, gauge, options)
+        now = _unchanged_result(parsed, carry, gauge, options)
     if previous is None and goal.trigger is not Trigger.MANUAL:
         warn_if_forgotten(carry)
     from clew.compaction.decide import Writer, decide
@@ -212,22 +212,22 @@ def _compacting(
     task = _task(carry, counter, gauge, options, goal)
     outcome = yield from decide(task, writer)
     if options.mask_secrets and _shows_secrets(outcome.plan):
-        outcome = yield from decide(_masked(task, carry), writer)
-    return _changed(now, carry, outcome, counter) if outcome.plan.operations else now
+        outcome = yield from decide(_mask_task(task, carry), writer)
+    return _compacted_result(now, carry, outcome, counter) if outcome.plan.operations else now
 
 
 # Measure ---------------------------------------------------------------------------------------------
 
 
-def _started(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> Carry:
+def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> Carry:
     """Parse a list from its beginning; with a saved result, as compacted as that one was."""
     carry = start(parsed, counter)
     if previous is not None and previous.saved is not None:
-        return restored(previous.saved, carry.record, counter) or carry
+        return restore_carry(previous.saved, carry.record, counter) or carry
     return carry
 
 
-def _measured(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options) -> CompactResult:
+def _unchanged_result(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options) -> CompactResult:
     view = carry.view
     tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
     full = view.tokens + options.fixed_tokens >= gauge.policy.warn_at.of(gauge.window.usable_tokens)
@@ -324,7 +324,7 @@ def _shows_secrets(plan: Plan) -> bool:
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
-def _masked(task: CompactionTask, carry: Carry) -> CompactionTask:
+def _mask_task(task: CompactionTask, carry: Carry) -> CompactionTask:
     """Return the same task with all secrets masked."""
     from clew.secrets import mask_message
 
@@ -341,7 +341,9 @@ def _masked(task: CompactionTask, carry: Carry) -> CompactionTask:
     return replace(task, view=items, sizes=sizes, originals=said.get, ledger=ledger)
 
 
-def _changed(now: CompactResult, carry: Carry, outcome: Outcome, counter: TokenCounter) -> CompactResult:
+def _compacted_result(
+    now: CompactResult, carry: Carry, outcome: Outcome, counter: TokenCounter
+) -> CompactResult:
     from clew.compaction.plan.plan import apply
 
     plan, record = outcome.plan, carry.record

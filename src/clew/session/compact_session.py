@@ -105,7 +105,7 @@ def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller 
     )
 
 
-def previewed(task: CompactionTask | None) -> Outcome | None:
+def preview_task(task: CompactionTask | None) -> Outcome | None:
     """Return what a compaction would do; no model is called and nothing is logged."""
     if task is None:
         return None

@@ -116,7 +116,7 @@ class Compactor:
 
     def restore(self, state: Mapping[str, Any], key: str = "") -> None:
         """Continue a conversation from what ``state`` returned in another process."""
-        slot = self._keyed(key)
+        slot = self._slot_of_key(key)
         with slot.lock:
             slot.result = CompactResult.from_json({**state, "messages": []})
 
@@ -141,9 +141,9 @@ class Compactor:
         )
 
     def _slot(self, key: str | None, messages: MessageList) -> _Slot:
-        return self._keyed(key) if key is not None else self._begun(known_entries(messages))
+        return self._slot_of_key(key) if key is not None else self._slot_of_list(known_entries(messages))
 
-    def _keyed(self, key: str | int) -> _Slot:
+    def _slot_of_key(self, key: str | int) -> _Slot:
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
             self._slots.move_to_end(key)
@@ -151,12 +151,12 @@ class Compactor:
                 self._slots.popitem(last=False)
             return slot
 
-    def _begun(self, entries: list[Any]) -> _Slot:
+    def _slot_of_list(self, entries: list[Any]) -> _Slot:
         """Return the conversation that a list continues; a new one if none begins like it."""
         with self._lock:
             best, longest = None, 0
             for key, slot in reversed(self._slots.items()):
-                shared = _shared(slot.result, entries)
+                shared = _shared_entries(slot.result, entries)
                 if shared > longest:
                     best, longest = key, shared
             if best is None and "" in self._slots and self._slots[""].result is not None:
@@ -165,10 +165,10 @@ class Compactor:
             if best is None:
                 self._made += 1
                 best = self._made
-            return self._keyed(best)
+            return self._slot_of_key(best)
 
 
-def _shared(result: CompactResult | None, entries: list[Any]) -> int:
+def _shared_entries(result: CompactResult | None, entries: list[Any]) -> int:
     """Return how many entries of a list are in a result; 0 if it is another conversation.
 
     Different conversations may share the system prompt and the first request, so a list continues a result

@@ -20,9 +20,9 @@ from clew.compaction.plan import Digest
 from clew.compaction.plan.render import as_told
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Role
-from clew.providers.cache_marks import begins_with, leading, marks_in, place_marks, unmarked
+from clew.providers.cache_marks import begins_with, leading, marks_in, place_marks, without_marks
 from clew.providers.frameworks.codec import Codec
-from clew.session.parsed_input import ParsedInput, codec_of, numbered, restore
+from clew.session.parsed_input import ParsedInput, assign_ids, codec_of, restore
 from clew.tokens import Family, TokenCounter
 
 RECENT = 16
@@ -80,7 +80,7 @@ class Record:
         if self.originals:
             named = [Item(f"m{self.last + n}", as_told(one)) for n, one in enumerate(flat, start=1)]
         else:
-            named, self.digest = numbered(flat)
+            named, self.digest = assign_ids(flat)
         self.last = max([self.last, *(int(item.id[1:]) for item in named if item.id[0] == "m")])
         if self.digest:
             self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
@@ -286,7 +286,7 @@ class View:
         else:
             first, last = self._range(new, slot, following)
             for written in codec.write([one.message for one in group]):
-                entry = unmarked(written) if isinstance(written, dict) and marks_in(written) else written
+                entry = without_marks(written) if isinstance(written, dict) and marks_in(written) else written
                 new.slots.append(Own(entry, first, last, len(new.slots) > start))
                 new.shown.append(entry)
         new.slot_of.extend(start if len(new.slots) > start else UNSENT for _ in group)

@@ -120,7 +120,7 @@ def sections_of(
     turns = _turns(items, ledger)
     for limits in (_USUAL, _TIGHT):
         found = Sections(
-            now=list(_now(ledger, turns, limits)),
+            now=list(_state_lines(ledger, turns, limits)),
             files=list(_files(ledger, folder, limits.files)),
             rules=list(_rules(ledger)),
             next_step=list(_next_step(ledger, turns)),
@@ -131,7 +131,7 @@ def sections_of(
     found.story = _latest(list(_story(turns)), int(spare * STORY_SHARE), count)
     shown = " ".join(line.text for line in (*found.now, *found.story))
     findings = (line for line in _findings(ledger, Quotes(items)) if line.text not in shown)
-    found.findings = _first(findings, spare - _size(found.story, count), count)
+    found.findings = _fitting_lines(findings, spare - _size(found.story, count), count)
     return found
 
 
@@ -166,7 +166,7 @@ def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
         for one in ledger.turns.all
     ]
     spoken = [item for item in items if item.message.role is Role.ASSISTANT]
-    for name, task in () if turns else _given(items).items():
+    for name, task in () if turns else _harness_task(items).items():
         turns.append(_Turn(task, name, by_user=False))
         for item in spoken:
             if said := item.message.text.strip():
@@ -189,7 +189,7 @@ class Quotes:
         return words(message.parts[cite.part])[cite.start : cite.end].strip() if message and known else ""
 
 
-def _given(items: Sequence[Item]) -> dict[str, str]:
+def _harness_task(items: Sequence[Item]) -> dict[str, str]:
     """Return the task given by the harness, for a session without user messages."""
     for item in items:
         text = item.message.text
@@ -223,7 +223,7 @@ def _gist(report: str, most: int) -> str:
 # Sections --------------------------------------------------------------------------------------------
 
 
-def _now(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Line]:
+def _state_lines(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Line]:
     last = turns[-1] if turns else None
     goal = ledger.goal
     if goal and not (last and goal.source.message == last.ask):
@@ -279,7 +279,7 @@ def _last_change(artifact: Artifact) -> str:
 
 def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
     """Yield findings, failures and decisions, the latest first."""
-    yield from _found(ledger, quotes, rank=0)
+    yield from _finding_lines(ledger, quotes, rank=0)
     failures = [one for one in ledger.failures if BY_NAME.get(one.tool.lower()) not in _REFUSED_CHANGES]
     failures = failures[-MOST_FAILURES:]
     for failure in sorted(failures, key=lambda one: one.is_fixed):
@@ -297,10 +297,10 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
         yield Line(
             f"“{_flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
         )
-    yield from _found(ledger, quotes, rank=1)
+    yield from _finding_lines(ledger, quotes, rank=1)
 
 
-def _found(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Line]:
+def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Line]:
     """Yield the latest sentences with a conclusion (rank 0) or a reason (rank 1), without duplicates."""
     found = (one for one in reversed(ledger.turns.findings) if one.rank == rank)
     lines = {_flat(quotes.text(one.source), LONGEST_FINDING): one.source.message for one in found}
@@ -357,11 +357,11 @@ def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
     return Handoff(
         current_objective=said(last) or tuple(goal),
         user_constraints_and_preferences=said(sections.rules),
-        authoritative_instructions_loaded=said(_named(loaded)),
+        authoritative_instructions_loaded=said(_file_lines(loaded)),
         active_plan=said(plan),
         active_goal_and_done_condition=tuple(goal),
         approval_state=said(approvals),
-        resources_inspected=said(_named(read[-MOST_LISTED:])),
+        resources_inspected=said(_file_lines(read[-MOST_LISTED:])),
         key_facts_and_decisions=said(line for line in sections.findings if line not in failed),
         actions_already_taken=said([*sections.story, *sections.files]),
         errors_blockers_and_attempted_fixes=said(failed),
@@ -371,7 +371,7 @@ def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
     )
 
 
-def _named(artifacts: Iterable[Artifact]) -> Iterator[Line]:
+def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[Line]:
     for one in artifacts:
         yield Line(
             f"{one.action.value}: {_flat(one.name, LONGEST_LINE)}", (one.last.message,), quotes_tool=True
@@ -387,7 +387,7 @@ def _flat(text: str, most: int) -> str:
     return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
 
 
-def _first(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> list[Line]:
+def _fitting_lines(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> list[Line]:
     """Return the first lines that fit the token budget."""
     kept: list[Line] = []
     for line in lines:
@@ -400,9 +400,9 @@ def _first(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> lis
 
 def _latest(lines: Sequence[Line], room: int, count: Callable[[str], int]) -> list[Line]:
     """Return the first line (how the session began) and as many of the latest as fit, in order."""
-    first = _first(lines[:1], room, count)
+    first = _fitting_lines(lines[:1], room, count)
     room -= _size(first, count)
-    latest = _first(reversed(lines[1:]), room, count)
+    latest = _fitting_lines(reversed(lines[1:]), room, count)
     left = len(lines) - len(first) - len(latest)
     turns = f"{left} turns" if left > 1 else "1 turn"
     gap = [Line(f"({turns} left out)", (lines[1].sources[0],))] if left and latest else []

@@ -89,11 +89,11 @@ def wire_codec(wire: Wire) -> Codec:
     return Codec(wire.name, read, wire.render, wire)
 
 
-def _own(message: Any, _place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a Message
+def _parse_own(message: Any, _place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a Message
     return parted(message)
 
 
-OWN = Codec("clew", _own, list)
+OWN = Codec("clew", _parse_own, list)
 """For a list of clew's own messages."""
 
 
@@ -281,7 +281,7 @@ _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR,
 """Claims that a ledger without the covered messages cannot rebuild, so the next digest carries them over."""
 
 
-def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
+def assign_ids(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
     """Give messages their ids by position; a digest keeps its own id, and the ids it covers stay reserved."""
     found = next(filter(None, map(recovered, messages)), None)
     covered = frozenset(found.covers) if found else frozenset()

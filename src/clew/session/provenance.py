@@ -91,7 +91,7 @@ def _of_number(replay: Replay, ref: str) -> Expansion:
     if digest is None:
         if line:
             raise NotFound(f"{name} made no digest, and so has no lines", f"`expand {name}` says what it did")
-        return Expansion(ref, "compaction", "\n".join(_did(compaction)), _touched(compaction))
+        return Expansion(ref, "compaction", "\n".join(_did(compaction)), _touched_ids(compaction))
     if not line:
         return Expansion(ref, "digest", "", digest.covers)
     claim = _claim(digest, ref)
@@ -117,7 +117,7 @@ def _did(compaction: Compaction) -> Iterator[str]:
             yield f"{spans(operation.ids)} left the view: {operation.reason}"
 
 
-def _touched(compaction: Compaction) -> tuple[str, ...]:
+def _touched_ids(compaction: Compaction) -> tuple[str, ...]:
     ids = [
         (operation.id,) if isinstance(operation, Shrink) else operation.ids
         for operation in compaction.plan.operations
@@ -176,12 +176,12 @@ def _of_message(replay: Replay, ref: str) -> Iterator[str]:
                 yield f"{ref} left the view with {_when(compaction)}: {operation.reason}."
                 return
             if isinstance(operation, Condense) and ref in operation.digest.covers:
-                yield from _condensed(ref, operation.digest, compaction)
+                yield from _digest_history(ref, operation.digest, compaction)
                 return
     yield f"{ref} is shown as it was said; no compaction in force touches it."
 
 
-def _condensed(ref: str, digest: Digest, compaction: Compaction) -> Iterator[str]:
+def _digest_history(ref: str, digest: Digest, compaction: Compaction) -> Iterator[str]:
     """Yield what became of a message; an earlier digest that covered it was folded into this one."""
     yield f"{ref} is condensed into {digest.id} since {_when(compaction)}."
     lines = [claim for claim in digest.claims if any(cite.message == ref for cite in claim.sources)]
@@ -201,7 +201,7 @@ def _of_digest(replay: Replay, ref: str) -> Iterator[str]:
         covered = _messages_of(digest.covers)
         yield f"{ref} covers {covered}, written by {digest.author} on {_when(compaction)}."
     else:
-        touched = _messages_of(_touched(compaction))
+        touched = _messages_of(_touched_ids(compaction))
         yield f"{ref} is {_when(compaction)}; it made no digest, and touched {touched}."
     yield f"The view went from {plan.tokens_before:,} to {plan.tokens_after:,} tokens."
     if digest and digest.folds:
@@ -225,10 +225,10 @@ def _of_claim(replay: Replay, ref: str) -> Iterator[str]:
     yield f"Written by {digest.author}; every claim was checked against its sources before it took effect."
     named = filter(None, (replay.ledger.values.get(word) for word in dict.fromkeys(WORD.findall(claim.text))))
     for value in sorted(named, key=lambda value: -value.mentions)[:MOST_VALUES]:
-        yield f"It names {_told(value)}."
+        yield f"It names {_value_line(value)}."
 
 
-def _told(value: Value) -> str:
+def _value_line(value: Value) -> str:
     times = "once" if value.mentions == 1 else f"{value.mentions} times"
     by_user = ", by the user too" if value.in_user_text else ""
     return f"{value.text} ({value.kind.value}, named {times}, last in {value.last.message}{by_user})"

@@ -31,9 +31,9 @@ from clew.request.instructions import (
     changes,
     load,
     pieces_of,
-    settled,
+    settled_ids,
 )
-from clew.request.pieces import clauses_for, remembered, rules_by_hand
+from clew.request.pieces import clauses_for, memory_pieces, rules_by_hand
 from clew.request.rehydration import Now, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
 from clew.secrets.mask import own_key
@@ -90,10 +90,10 @@ class RequestAssembler:
         yield from given
         rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)
         yield from [rules] if rules else []
-        state = rehydrate(self._session.ledger, view, self._now(given, parts, view))
+        state = rehydrate(self._session.ledger, view, self._current_state(given, parts, view))
         yield from [state] if state else []
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)
-        yield from remembered(recalled) if recalled else ()
+        yield from memory_pieces(recalled) if recalled else ()
 
     def _instructions(self, root: Path | None) -> list[Piece]:
         """Return the instruction files of a project, read again after a compaction."""
@@ -109,7 +109,7 @@ class RequestAssembler:
         self._compactions = made
         return self._files.pieces()
 
-    def _now(self, given: Iterable[Piece], parts: RequestParts, view: Sequence[Item]) -> Now:
+    def _current_state(self, given: Iterable[Piece], parts: RequestParts, view: Sequence[Item]) -> Now:
         return Now(
             used_tokens=self._session.tokens,
             usable_tokens=self._session.gauge.window.usable_tokens,
@@ -184,12 +184,12 @@ class InstructionFiles:
         self.loaded = Loaded()
         self._settled: frozenset[str] = frozenset()
         if self._roots:
-            self._take(self._found())
-            self._settled = settled(session.events())
+            self._take(self._load())
+            self._settled = settled_ids(session.events())
 
     def refresh(self) -> None:
         """Add the files of folders that were touched since; those in force stay as they were read."""
-        found = self._found()
+        found = self._load()
         new = [
             one
             for one in found.instructions
@@ -199,7 +199,7 @@ class InstructionFiles:
 
     def settle(self) -> None:
         """Read all files again, for the stable part: a compaction has rewritten the prefix anyway."""
-        self._take(self._found())
+        self._take(self._load())
         self._settled = frozenset(one.id for one in self.loaded.instructions)
 
     def pieces(self) -> list[Piece]:
@@ -211,16 +211,16 @@ class InstructionFiles:
             self._session.record(INSTRUCTION.name, body)
         self.loaded = found
 
-    def _found(self) -> Loaded:
+    def _load(self) -> Loaded:
         """Return the files as they are now; those that the session wrote, as they were before."""
         if self._roots is None:
             return Loaded()
-        found = load(Disk(), self._roots, self._touched())
-        own = {folded(file) for file in self._written()}
+        found = load(Disk(), self._roots, self._touched_files())
+        own = {fold_path(file) for file in self._changed_files()}
         kept: list[Instruction] = []
         refused = list(found.refused)
         for one in found.instructions:
-            if all(folded(file) not in own or self._is_trusted(file, sha) for file, sha in files_of(one)):
+            if all(fold_path(file) not in own or self._is_trusted(file, sha) for file, sha in files_of(one)):
                 kept.append(one)
                 continue
             refused.append(Refused(one.path, OWN))
@@ -228,10 +228,10 @@ class InstructionFiles:
             kept += [before] if before else []
         return Loaded(tuple(kept), tuple(refused))
 
-    def _touched(self) -> list[str]:
+    def _touched_files(self) -> list[str]:
         return [file.name for file in self._session.ledger.artifacts.files]
 
-    def _written(self) -> Iterator[str]:
+    def _changed_files(self) -> Iterator[str]:
         """Yield the files below the root that the session changed."""
         if self.root is None:
             return
@@ -258,6 +258,6 @@ def files_of(one: Instruction) -> Iterator[tuple[str, str]]:
     yield from one.includes
 
 
-def folded(path: str) -> str:
+def fold_path(path: str) -> str:
     """Return a path in a form in which two names of one file are equal on any file system."""
     return normalize("NFC", path).casefold()

@@ -13,7 +13,7 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
 from clew.message.codec import message_from_json, message_to_json
 from clew.providers import Wire
-from clew.providers.cache_marks import chained
+from clew.providers.cache_marks import chain_hash
 from clew.providers.shapes import plain
 from clew.rules.rule import Pin
 from clew.session.conversation import Carry, Own, Record, View
@@ -50,7 +50,7 @@ def saved_state(carry: Carry) -> JsonObject:
 def _hash(record: Record, count: int) -> str:
     """Return a hash of the content of the first entries, independent of object types and cache marks."""
     said = (item.message for items in record.items[:count] for item in items)
-    return chained(message_to_json(without_natives(message)) for message in said)
+    return chain_hash(message_to_json(without_natives(message)) for message in said)
 
 
 def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
@@ -62,7 +62,7 @@ def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
     return {**body, "continues": True} if slot.continues else body
 
 
-def restored(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry | None:
+def restore_carry(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry | None:
     """Return the restored conversation; None if the list is a different one."""
     from clew.compaction.plan.codec import digest_from_json  # as above
 
@@ -93,7 +93,7 @@ def _restore_slot(view: View, slot: Any, record: Record, counter: TokenCounter) 
         view.extend(record.entries[slot : slot + 1], record.items[slot : slot + 1], slot, counter)
         return
     items = [Item(one["id"], message_from_json(one)) for one in slot["messages"]]
-    items = [Item(one.id, _grafted(one.message, record.originals.get(one.id))) for one in items]
+    items = [Item(one.id, _graft_natives(one.message, record.originals.get(one.id))) for one in items]
     for item in items:
         view.add(item, place, counter)
     entry = slot["entry"]
@@ -114,7 +114,7 @@ def _bare_part(part: Part) -> Part:
     return replace(part, native=None)
 
 
-def _grafted(message: Message, original: Message | None) -> Message:
+def _graft_natives(message: Message, original: Message | None) -> Message:
     """Return a shortened message with the native objects of its original."""
     if original is None:
         return message

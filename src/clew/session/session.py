@@ -24,14 +24,14 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
-from clew.session.compact_session import Request, compacting, fitting, previewed, requested_task, undo
+from clew.session.compact_session import Request, compacting, fitting, preview_task, requested_task, undo
 from clew.session.fit import Fitted, Gauge
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
 from clew.session.replay import CALIBRATION, Replay
-from clew.session.summariser import AsyncSummariser, answered, answered_async, session_model
+from clew.session.summariser import AsyncSummariser, answered_async, run_steps, session_model
 from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
@@ -358,15 +358,15 @@ class Session:
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: from the next request on the model reads it, and every digest repeats it."""
-        return on_pin(self._replay, {"does": "pin", "quote": self._masked(quote)})
+        return on_pin(self._replay, {"does": "pin", "quote": self._mask(quote)})
 
     def edit_pin(self, pin: str, quote: str) -> Pin:
         """Replace the wording of a rule."""
-        return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._masked(quote)})
+        return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._mask(quote)})
 
     def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
         """Revoke a rule."""
-        return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._masked(why)})
+        return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._mask(why)})
 
     def confirm_rules(self) -> tuple[Pin, ...]:
         """Activate the rules that were set by hand in an imported file; return them."""
@@ -396,7 +396,7 @@ class Session:
 
     def close_loop(self, loop: str, why: str = "closed by hand") -> None:
         """Close an open item, done or abandoned; it stays in the log with the reason."""
-        on_loop(self._replay, {"does": "close", "loop": loop, "why": self._masked(why)})
+        on_loop(self._replay, {"does": "close", "loop": loop, "why": self._mask(why)})
 
     def reopen_loop(self, loop: str) -> None:
         """Open a closed item again."""
@@ -432,7 +432,7 @@ class Session:
         """Return the events that no longer apply and were skipped, or whose meaning was guessed."""
         return self._replay.problems
 
-    def _masked(self, text: str) -> str:
+    def _mask(self, text: str) -> str:
         return mask(text).text if self._masks else text
 
     # Compaction ------------------------------------------------------------------------------------------
@@ -459,7 +459,7 @@ class Session:
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
         """Return what a compaction would do and lose, without doing it; no model is called."""
         self._replay.catch_up()
-        return previewed(requested_task(self._replay, self.gauge, target_tokens, focus))
+        return preview_task(requested_task(self._replay, self.gauge, target_tokens, focus))
 
     def signal(self, *signals: Signal) -> None:
         """Report events that are good moments to compact: they count at the next ``fit`` with ``auto``.
@@ -490,12 +490,12 @@ class Session:
         self._replay.catch_up()
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
-        said = self._masked(focus) if focus else focus
+        said = self._mask(focus) if focus else focus
         task = requested_task(self._replay, self.gauge, target_tokens, said)
         if task and forced:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         done = yield from compacting(self._replay, task, self._writer)
-        self._moved()
+        self._record_moves()
         return done
 
     def _fitting(self, request: Request | Assembled, auto: bool) -> Steps[Fitted]:
@@ -507,7 +507,7 @@ class Session:
             self._signals = []
         fitted = yield from fitting(self._replay, self.gauge, request, self._writer, auto)
         if fitted.compaction:
-            self._moved()
+            self._record_moves()
         return fitted
 
     @property
@@ -526,7 +526,7 @@ class Session:
         model = self.summariser
         if model and iscoroutinefunction(model.ask):
             raise InputError("this summariser is asynchronous", "use compact_async and fit_async")
-        return answered(steps, cast(Model | None, model))
+        return run_steps(steps, cast(Model | None, model))
 
     async def _drive_async(self, steps: Steps[Result]) -> Result:
         return await answered_async(steps, cast(AsyncModel | None, self.summariser))
@@ -539,10 +539,10 @@ class Session:
         they may have seen an older state than this session object.
         """
         undone = undo(self._replay, compactions, newest)
-        self._moved()
+        self._record_moves()
         return undone
 
-    def _moved(self) -> None:
+    def _record_moves(self) -> None:
         """Record what moved between the memory tiers, if memory is in use."""
         if self._memory is not None:
             self._memory.moves()

@@ -90,7 +90,7 @@ def _reply(name: str, answer: object) -> Reply:
 def as_model(given: Summariser | None) -> Model | None:
     """Return a summariser as a model; None for None."""
     if given is None or isinstance(given, str):
-        return _named(given) if given else None
+        return _open_named(given) if given else None
     if _is_async(given):
         raise InputError("this summariser is asynchronous", "use compact_async, or pass a synchronous one")
     if hasattr(given, "ask"):
@@ -119,7 +119,7 @@ def session_model(given: AsyncSummariser | None) -> Model | AsyncModel | None:
     return as_async_model(given)
 
 
-def _named(name: str) -> Model:
+def _open_named(name: str) -> Model:
     from clew.providers.clients import open_model  # imported only if a model is named
 
     return open_model(name)
@@ -141,7 +141,7 @@ def _type(given: object) -> str:
     return f"an object of type {type(given).__name__}"
 
 
-def answered(steps: Steps[Result], model: Model | None) -> Result:
+def run_steps(steps: Steps[Result], model: Model | None) -> Result:
     """Run steps to their result, answering their questions with a model; without one, each fails."""
     return drive(steps, partial(_ask, model) if model else no_model)
 

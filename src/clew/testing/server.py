@@ -163,9 +163,9 @@ class ScriptedServer:
             if line is None:
                 self._exhausted = ScriptExhausted(f"request {number} has no line in the script")
                 return _error(request.fake, Status(500, str(self._exhausted)))
-        return self._spoken(line, request, number)
+        return self._response(line, request, number)
 
-    def _spoken(self, line: ServerLine, request: ReceivedRequest, number: int) -> _Response | None:
+    def _response(self, line: ServerLine, request: ReceivedRequest, number: int) -> _Response | None:
         if isinstance(line, HangUp):
             return None
         if isinstance(line, Status):
@@ -180,11 +180,11 @@ class ScriptedServer:
         body = request.body
         answer = request.fake.response(reply, body, number)
         if body.get("stream"):
-            return _streamed(list(request.fake.stream(answer, body)), line)
+            return _streamed_response(list(request.fake.stream(answer, body)), line)
         return _Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
 
 
-def _streamed(events: list[str], line: ServerLine) -> _Response:
+def _streamed_response(events: list[str], line: ServerLine) -> _Response:
     """Return a streamed response, cut off after some events if the line is ``Broken``."""
     headers = {"content-type": "text/event-stream"}
     if not isinstance(line, Broken):

@@ -154,7 +154,7 @@ def estimate(text: str) -> Tally:
     if not text:
         return EMPTY_TALLY
     views, weights = _ASCII if text.isascii() else _ANY
-    padded = _padded(text)
+    padded = _pad(text)
     counts: list[int] = []
     for view, patterns in views:
         counts += map(padded.translate(view).count, patterns)
@@ -163,10 +163,10 @@ def estimate(text: str) -> Tally:
 
 def occurrences(text: str, features: Iterable[Feature]) -> list[int]:
     """Return the number of occurrences of each feature's pattern."""
-    padded = _padded(text)
+    padded = _pad(text)
     return [padded.translate(feature.view).count(feature.pattern) for feature in features]
 
 
-def _padded(text: str) -> bytes:
+def _pad(text: str) -> bytes:
     """Return a text as bytes with a leading space, so that its first word is counted like the others."""
     return b" " + text.encode("utf-8", "surrogatepass")

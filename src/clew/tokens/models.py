@@ -94,14 +94,14 @@ def model_named(name: str, extra: Path | None = None) -> ModelInfo:
     if len(name) > _LONGEST_NAME:
         return replace(UNKNOWN, id=name)
     named = os.environ.get("CLEW_MODELS")
-    return _found(name, Path(named) if named else None, extra)
+    return _nearest(name, Path(named) if named else None, extra)
 
 
 @lru_cache(maxsize=1_000)
-def _found(name: str, *overlays: Path | None) -> ModelInfo:
+def _nearest(name: str, *overlays: Path | None) -> ModelInfo:
     table = {_spelling(model.id): model for model in _load(*overlays).values()}
     plain = _spelling(_REVISION.sub("", _ROUTE.sub("", name.strip().lower())))
-    for written in (_spelling(name), plain, _undated(plain)):
+    for written in (_spelling(name), plain, _without_date(plain)):
         if written in table:
             return table[written]
     relatives = [key for key in table if plain.startswith(key + "-")]
@@ -113,7 +113,7 @@ def _spelling(name: str) -> str:
     return name.strip().lower().replace(".", "-")
 
 
-def _undated(name: str) -> str:
+def _without_date(name: str) -> str:
     while (shorter := _DATE.sub("", name)) != name:
         name = shorter
     return name

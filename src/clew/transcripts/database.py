@@ -34,7 +34,7 @@ def open_database(source: Source) -> Iterator[sqlite3.Connection]:
     import sqlite3
 
     source.keep()
-    with source.on_disk() as path, closing(_connected(path)) as connection:
+    with source.on_disk() as path, closing(_connect(path)) as connection:
         connection.text_factory = _lenient_text
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         connection.execute("PRAGMA trusted_schema = OFF")  # a schema must not run functions on our behalf
@@ -51,7 +51,7 @@ def _without_views(
     return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     import sqlite3
 
     address = path.resolve().as_uri()

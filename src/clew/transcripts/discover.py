@@ -260,8 +260,8 @@ def _in_database(file: FoundSession) -> Iterator[FoundSession]:
             yield replace(
                 file,
                 session_id=str(row.get("id")),
-                title=_first(row, _TITLES),
-                project=_first(row, _DIRECTORIES),
+                title=_first_string(row, _TITLES),
+                project=_first_string(row, _DIRECTORIES),
                 modified=_moment(next((row[key] for key in _CHANGES if row.get(key)), None), file.modified),
             )
 
@@ -298,7 +298,7 @@ def _glimpse(path: Path, tail_bytes: int) -> Source:
     return Source(str(path), pieces)
 
 
-def _first(row: JsonObject, keys: tuple[str, ...]) -> str | None:
+def _first_string(row: JsonObject, keys: tuple[str, ...]) -> str | None:
     return next((text for key in keys if (text := string(row, key))), None)
 
 

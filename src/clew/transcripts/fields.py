@@ -48,13 +48,13 @@ def is_too_deep(value: Json, text: str, start: int = 0, end: int | None = None) 
 def _is_deep(value: Json) -> bool:
     level: list[Json] = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for holder in level for inner in _inside(holder) if isinstance(inner, dict | list)]
+        level = [inner for holder in level for inner in _list_items(holder) if isinstance(inner, dict | list)]
         if not level:
             return False
     return True
 
 
-def _inside(holder: Json) -> list[Json]:
+def _list_items(holder: Json) -> list[Json]:
     if isinstance(holder, dict):
         return list(holder.values())
     return holder if isinstance(holder, list) else []

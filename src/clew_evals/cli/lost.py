@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import opened
+from clew.cli.inputs import open_arguments
 from clew.cli.sessions import Row, age_of, list_sessions
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
@@ -34,7 +34,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         print_table(args.limit, args.json, term)
         return 0
     args.file = args.file or _newest()
-    session = opened(args).single_session(term)
+    session = open_arguments(args).single_session(term)
     found = forgotten(session, last=None if args.full else args.last)
     if args.json:
         rows = [asdict(one) for one in found]

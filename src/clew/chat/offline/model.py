@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from clew.chat.offline.lookup import Passage, best, forbidding, of_result, passages
-from clew.memory.tools.recall import fenced
+from clew.memory.tools.recall import fence_verbatim
 from clew.message import (
     Item,
     JsonObject,
@@ -138,7 +138,7 @@ class OfflineModel:
 def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = ()) -> Message:
     """Return the offline model's reply to a view; it is deterministic."""
     if not view:
-        return _says("There are no messages yet.")
+        return _assistant_message("There are no messages yet.")
     last = view[-1]
     if any(last.message.results):
         return _after_tools(view)
@@ -149,24 +149,26 @@ def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = (
     asks = _ASKS.search(request) and not deed and not changes
     rule = None if asks else forbidding(request, pins, last.id)
     if rule:
-        return _says(f"I won't: {_cited(rule)} forbids it. /unpin {rule.id} removes the rule.")
+        return _assistant_message(
+            f"I won't: {_rule_line(rule)} forbids it. /unpin {rule.id} removes the rule."
+        )
     if deed:
         return _calls(deed, last.id)
     if asks:
         return _from_view(view, request, tools)
     if changes:
-        return _says(
+        return _assistant_message(
             "I have no tool that does this: I read, list, search and write files, and quote messages."
         )
-    return _says(_noted(last.id, pins))
+    return _assistant_message(_acknowledgement(last.id, pins))
 
 
-def _cited(rule: Pin) -> str:
+def _rule_line(rule: Pin) -> str:
     where = f" [{rule.source.message}]" if rule.source else ""
     return f'[{rule.id}]{where} "{rule.quote}"'
 
 
-def _noted(id_: str, pins: Sequence[Pin]) -> str:
+def _acknowledgement(id_: str, pins: Sequence[Pin]) -> str:
     rules = [pin for pin in pins if pin.source and pin.source.message == id_]
     told = "; ".join(f'rule [{pin.id}] is in force: "{pin.quote}"' for pin in rules)
     return f"Noted [{id_}]; {told}" if told else f"Noted [{id_}]."
@@ -178,10 +180,10 @@ def _noted(id_: str, pins: Sequence[Pin]) -> str:
 def _from_view(view: Sequence[Item], question: str, tools: Collection[str]) -> Message:
     found = best(question, list(passages(view[:-1])))
     if found:
-        return _says(_quote(found))
+        return _assistant_message(_quote(found))
     if "recall_search" in tools:
         return _calls(Deed("recall_search", {"query": question, "limit": 6, "where": None}), view[-1].id)
-    return _says(NOT_KNOWN.format(and_memory=""))
+    return _assistant_message(NOT_KNOWN.format(and_memory=""))
 
 
 def _quote(found: Passage) -> str:
@@ -195,8 +197,8 @@ def _after_tools(view: Sequence[Item]) -> Message:
     """Answer from the tool results."""
     last = view[-1]
     request = _request(view)
-    told = "\n\n".join(_told(last.id, result, request) for result in last.message.results)
-    return _says(told)
+    told = "\n\n".join(_tool_report(last.id, result, request) for result in last.message.results)
+    return _assistant_message(told)
 
 
 def _request(view: Sequence[Item]) -> str:
@@ -207,7 +209,7 @@ def _request(view: Sequence[Item]) -> str:
     return ""
 
 
-def _told(id_: str, result: ToolResult, request: str) -> str:
+def _tool_report(id_: str, result: ToolResult, request: str) -> str:
     name = result.name or "a tool"
     if result.is_error:
         return f"It was not done [{id_}]: {result.text}"
@@ -222,7 +224,7 @@ def _told(id_: str, result: ToolResult, request: str) -> str:
     if name in ("write_file", "remember", "forget", "pin"):
         return f"Done [{id_}]: {result.text}"
     lines = result.text.splitlines()
-    shown = fenced("\n".join(line[:LONGEST_LINE] for line in lines[:MOST_LINES]))
+    shown = fence_verbatim("\n".join(line[:LONGEST_LINE] for line in lines[:MOST_LINES]))
     more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "\n".join([f"[{id_}] {name} answered:", "", shown, *more])
 
@@ -230,7 +232,7 @@ def _told(id_: str, result: ToolResult, request: str) -> str:
 # Replies and calls -----------------------------------------------------------------------------------
 
 
-def _says(text: str) -> Message:
+def _assistant_message(text: str) -> Message:
     return text_message(Role.ASSISTANT, text)
 
 

@@ -45,7 +45,7 @@ def handoff_of(digest: Digest) -> Handoff:
     """Return the content of a digest under the handoff's headings; fields only the host knows stay empty."""
 
     def said(*kinds: ClaimKind) -> tuple[str, ...]:
-        return tuple(_cited(claim) for claim in digest.claims if claim.kind in kinds)
+        return tuple(_with_sources(claim) for claim in digest.claims if claim.kind in kinds)
 
     return Handoff(
         current_objective=said(ClaimKind.GOAL),
@@ -60,7 +60,7 @@ def handoff_of(digest: Digest) -> Handoff:
     )
 
 
-def _cited(claim: Claim) -> str:
+def _with_sources(claim: Claim) -> str:
     turns = ", ".join(dict.fromkeys(cite.message for cite in claim.sources))
     return f"{claim.text} [{turns}]"
 

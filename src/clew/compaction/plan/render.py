@@ -108,7 +108,7 @@ def _pin_lines(pins: Sequence[RuleQuote]) -> Iterator[str]:
     """Render rules under their turn and speaker; neighbours from one turn share a heading."""
     for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
         yield f"[{source[0]}, {source[1].label}]"
-        yield from (f'- "{_held(pin.quote)}"{" …" if pin.is_cut else ""}' for pin in group)
+        yield from (f'- "{_escape(pin.quote)}"{" …" if pin.is_cut else ""}' for pin in group)
 
 
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
         yield f"[{turns}]"
         for claim in group:
             sign = "~" if claim.trust <= Trust.SEMI_TRUSTED else "-"
-            yield f"{sign} {SPEAKERS.get(claim.kind, '')}{_held(claim.text)}"
+            yield f"{sign} {SPEAKERS.get(claim.kind, '')}{_escape(claim.text)}"
 
 
 def _turns(claim: Claim) -> str:
@@ -126,14 +126,14 @@ def _turns(claim: Claim) -> str:
     return ",".join(dict.fromkeys(cite.message for cite in claim.sources))
 
 
-def _held(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape text so that it cannot break out of its line or close the fence."""
     if _TO_HOLD.search(text) is None:
         return text
     return _BREAK.sub(r"\g<0>  ", _ANY_TAG.sub(r"<\1\\", text))
 
 
-def _freed(text: str) -> str:
+def _unescape(text: str) -> str:
     if _TO_HOLD.search(text) is None:
         return text
     return _HELD_TAG.sub(r"<\1", _HELD_BREAK.sub(r"\1", text))
@@ -203,8 +203,8 @@ def _read_body(lines: Iterable[str]) -> tuple[list[RuleQuote], list[ParsedClaim]
 def _shown_claim(kind: ClaimKind, text: str, turns: tuple[str, ...], untrusted: bool) -> ParsedClaim:
     for speaker, name in SPEAKERS.items() if kind in SPEAKERS else ():
         if text.startswith(name):
-            return ParsedClaim(speaker, _freed(text[len(name) :]), turns, untrusted)
-    return ParsedClaim(kind, _freed(text), turns, untrusted)
+            return ParsedClaim(speaker, _unescape(text[len(name) :]), turns, untrusted)
+    return ParsedClaim(kind, _unescape(text), turns, untrusted)
 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
@@ -224,7 +224,7 @@ def _joined(lines: Iterable[str]) -> Iterator[str]:
 def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> RuleQuote:
     trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
     end = LONGEST_RULE + 1 if rule[2] else None  # a cut quote: only known to be longer
-    return RuleQuote(f"shown-{number}", _freed(rule[1]), Cite(speaker[1], end=end), trust)
+    return RuleQuote(f"shown-{number}", _unescape(rule[1]), Cite(speaker[1], end=end), trust)
 
 
 _ID = re.compile(r"m[1-9][0-9]{0,9}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from posixpath import commonprefix
 
-from clew.compaction.ledger_claims import MandatoryContent, is_restated, shortened
+from clew.compaction.ledger_claims import MandatoryContent, is_restated, shorten_claim
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.scene import Scene
@@ -126,7 +126,7 @@ class DigestInput:
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
         open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
-            open_work = [shortened(claim, self.terms.longest) for claim in open_work]
+            open_work = [shorten_claim(claim, self.terms.longest) for claim in open_work]
         return [*open_work, *self._early_words, *(changes if few else ())]
 
     @cached_property

@@ -233,10 +233,10 @@ def unmentioned_action(text: str, plain_source: str) -> str:
 
 def share(stems: Collection[str], plain_source: str) -> float:
     """Return the share of these stems that occurs in a source."""
-    return sum(stands(stem, plain_source) for stem in stems) / len(stems) if stems else 1.0
+    return sum(occurs(stem, plain_source) for stem in stems) / len(stems) if stems else 1.0
 
 
-def stands(stem: str, plain_source: str) -> bool:
+def occurs(stem: str, plain_source: str) -> bool:
     """Whether a word with this stem occurs in a source."""
     # Short stems also occur inside other words: "rm" in "form".
     return stem in plain_source if _is_longer(stem) else begins_word(stem, plain_source)
@@ -298,7 +298,7 @@ _OPPOSITES = (
 _TURNS = tuple(turn for pair in _OPPOSITES for turn in (pair, pair[::-1]))
 
 
-def turned(text: str, plain_source: str) -> tuple[str, str] | None:
+def negated_word(text: str, plain_source: str) -> tuple[str, str] | None:
     """Return a word whose opposite occurs in the source while the word itself does not."""
     words = plain(text)
     for said, opposite in _TURNS:

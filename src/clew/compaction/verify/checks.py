@@ -93,7 +93,7 @@ def _report_lines(report: Report) -> Iterator[str]:
         found = [finding for finding in report.findings if finding.check == check.name]
         sign = "✗" if any(finding.level is not Level.NOTE for finding in found) else "✓"
         yield f"{sign} {check.name:<11} {check.what}"
-        yield from (f"    {line}" for line in _listed(map(_finding, found), len(found)))
+        yield from (f"    {line}" for line in _first_lines(map(_finding, found), len(found)))
     yield from _kept_lines(report.kept)
     yield from _lost_lines(report, "not in the new view")
 
@@ -132,7 +132,7 @@ def _preview_lines(report: Report) -> Iterator[str]:
     against = [finding for finding in report.findings if finding.level is not Level.NOTE]
     if against:
         yield "This plan would be refused:"
-        yield from (f"  {line}" for line in _listed(map(_finding, against), len(against)))
+        yield from (f"  {line}" for line in _first_lines(map(_finding, against), len(against)))
 
 
 def _lost_lines(report: Report, how: str) -> Iterator[str]:
@@ -142,16 +142,16 @@ def _lost_lines(report: Report, how: str) -> Iterator[str]:
         total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
         if lost:
             yield f"{_PLURAL[matter].capitalize()} {how}:"
-            yield from (f"  {line}" for line in _listed(map(_lost, lost), total))
+            yield from (f"  {line}" for line in _first_lines(map(_loss_line, lost), total))
 
 
-def _lost(lost: Lost) -> str:
+def _loss_line(lost: Lost) -> str:
     where = "" if lost.id == lost.source else f" [{lost.source}]"
     reach = ", cited by a line that stays" if lost.reachable else ""
     return f"{lost.id:<6} {_line(lost.text)}{where}{reach}"
 
 
-def _listed(lines: Iterable[str], total: int) -> Iterator[str]:
+def _first_lines(lines: Iterable[str], total: int) -> Iterator[str]:
     """Yield the first lines, and how many more there are."""
     shown = 0
     for line in lines:

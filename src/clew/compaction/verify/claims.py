@@ -26,13 +26,13 @@ def check_citations(case: VerificationContext) -> Iterator[Finding]:
     for digest in case.plan.digests:
         covered = frozenset(digest.covers)
         for look in case.looks[digest.id]:
-            what = _uncited(case, look, covered)
+            what = _citation_problem(case, look, covered)
             if what is not None:
                 yield Finding("citations", Level.DROP, look.claim.id, what)
         yield from _too_few(case, digest)
 
 
-def _uncited(case: VerificationContext, look: ClaimCheck, covered: frozenset[str]) -> str | None:
+def _citation_problem(case: VerificationContext, look: ClaimCheck, covered: frozenset[str]) -> str | None:
     claim = look.claim
     if not claim.text.strip():
         return "the claim is empty"
@@ -103,7 +103,7 @@ def _may_not_steer(look: ClaimCheck) -> bool:
     return look.claim.kind in STEERING and look.lowest < Trust.ASSISTANT and not look.vouched
 
 
-def lowered(look: ClaimCheck) -> Claim:
+def lower_trust(look: ClaimCheck) -> Claim:
     """Return a claim with the highest label that its sources allow."""
     claim = look.claim
     return claim._replace(trust=look.ceiling) if claim.trust > look.ceiling else claim

@@ -42,7 +42,7 @@ class Source:
         if cite.start == 0 and cite.end is None:
             return self.wording
         said = self.text[cite.start : cite.end]
-        return Wording(f"{said}\n{_unescaped(said)}" if isinstance(self.part, ToolCall) else said)
+        return Wording(f"{said}\n{_unescape(said)}" if isinstance(self.part, ToolCall) else said)
 
 
 class Spoken(NamedTuple):
@@ -339,7 +339,7 @@ def _is_within(cite: Cite, speech: Utterance) -> bool:
     return cite.end is not None and speech.start <= cite.start and cite.end <= speech.start + len(speech.text)
 
 
-def _unescaped(said: str) -> str:
+def _unescape(said: str) -> str:
     """Decode a piece of a JSON string; return "" if it is not one."""
     try:
         return str(json.loads(f'"{said}"'))

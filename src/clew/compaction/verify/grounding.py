@@ -14,10 +14,10 @@ from clew.compaction.verify.assertions import (
     assertions,
     content,
     is_found,
+    negated_word,
+    occurs,
     share,
-    stands,
     support,
-    turned,
     unmentioned_action,
 )
 from clew.compaction.verify.claims import LONGEST_CLAIM
@@ -85,7 +85,7 @@ def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | Non
     for_user = _speaks_for_user(look)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # refused as a copy by the size check; not looked up word by word
-    disguised = _disguised(look)
+    disguised = _disguise(look)
     if disguised is not None:
         return disguised
     if for_user:
@@ -93,10 +93,10 @@ def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | Non
     if _gives_permission(look, case.required.pins):
         said = f'"{short(claim.text)}" gives permission, or ends a rule'
         return said, f"that is not a whole sentence of the user in {look.turns}"
-    return _torn(look) if look.quoted else _ungrounded(look)
+    return _torn(look) if look.quoted else _grounding_problem(look)
 
 
-def _disguised(look: ClaimCheck) -> tuple[str, str] | None:
+def _disguise(look: ClaimCheck) -> tuple[str, str] | None:
     """Find invisible characters and imitated tags; a quote may contain what its source contains."""
     text = look.claim.text
     if is_plain(text):
@@ -184,26 +184,26 @@ def _torn(look: ClaimCheck) -> tuple[str, str] | None:
     return f'"{short(text)}" is half of what {who} said', f"in {look.turns} it is denied, asked or supposed"
 
 
-def _ungrounded(look: ClaimCheck) -> tuple[str, str] | None:
+def _grounding_problem(look: ClaimCheck) -> tuple[str, str] | None:
     claim, turns = look.claim, look.turns
     text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
-    invented = _invented(look, assertions(text))
+    invented = _invented_assertion(look, assertions(text))
     if invented is not None:
         return invented
     whole = " ".join(place.plain for place in look.said)
     for word in agreement_words(text):
-        if not stands(plain(word)[:_AGREED_STEM], whole):
+        if not occurs(plain(word)[:_AGREED_STEM], whole):
             return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
-    opposite = turned(text, whole)
+    opposite = negated_word(text, whole)
     if opposite is not None:
         return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
     clause = reversed_clause(text, _speaking(look), strictly=claim.kind in STEERING)
     if clause:
         return f'"{short(clause)}" is reversed', f"{turns} says the opposite of the same"
-    return _unsupported(claim, text, whole, turns)
+    return _unsupported_claim(claim, text, whole, turns)
 
 
-def _invented(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
+def _invented_assertion(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
     """Find an assertion that does not occur in the sources."""
     for one in asserted:
         if not any(is_found(one, place) for place in look.said):
@@ -211,7 +211,7 @@ def _invented(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str
     return None
 
 
-def _unsupported(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
+def _unsupported_claim(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
     """Find a claim too few of whose words occur in its sources."""
     if claim.kind in STEERING or _ORDERS.search(text):
         words = content(text, OF_THE_RECORD)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import Condense, Digest, Freed, Operation, Plan, RuleQuote, Shrink
 from clew.compaction.task import CompactionTask
-from clew.compaction.verify.claims import lowered
+from clew.compaction.verify.claims import lower_trust
 from clew.compaction.verify.context import ClaimCheck, VerificationContext, open_claim
 from clew.compaction.verify.report import Level, Report
 from clew.compaction.verify.survival import ledger_pins, missing_loops, missing_pins
@@ -34,8 +34,8 @@ def repair(plan: Plan, report: Report, task: CompactionTask, *, allow_sparse: bo
     dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
     if not allow_sparse and any(_is_sparse(looks, dropped) for looks in case.looks.values()):
         return None
-    mended = replace(plan, operations=tuple(_mended(case, one, dropped) for one in plan.operations))
-    settled = _counted(replace(plan, operations=tuple(_restored(mended, task))), task)
+    mended = replace(plan, operations=tuple(_repair_operation(case, one, dropped) for one in plan.operations))
+    settled = _recount(replace(plan, operations=tuple(_restore_missing(mended, task))), task)
     return settled if settled.operations != plan.operations else None
 
 
@@ -45,15 +45,15 @@ def _is_sparse(looks: Sequence[ClaimCheck], dropped: Collection[str]) -> bool:
     return not looks or (bool(own) and sum(own) > min(len(own) - 1, len(own) * MOST_DROPPED))
 
 
-def _mended(case: VerificationContext, operation: Operation, dropped: Collection[str]) -> Operation:
+def _repair_operation(case: VerificationContext, operation: Operation, dropped: Collection[str]) -> Operation:
     if not isinstance(operation, Condense):
         return operation
     digest = operation.digest
-    claims = tuple(lowered(look) for look in case.looks[digest.id] if look.claim.id not in dropped)
+    claims = tuple(lower_trust(look) for look in case.looks[digest.id] if look.claim.id not in dropped)
     return replace(operation, digest=replace(digest, claims=claims, pins=ledger_pins(case, digest)))
 
 
-def _restored(plan: Plan, task: CompactionTask) -> list[Operation]:
+def _restore_missing(plan: Plan, task: CompactionTask) -> list[Operation]:
     """Put missing rules and items into the last digest, or else show their messages whole again."""
     case = VerificationContext(plan, task)
     pins, loops = missing_pins(case), missing_loops(case)
@@ -64,11 +64,11 @@ def _restored(plan: Plan, task: CompactionTask) -> list[Operation]:
         return [op for op in operations if not (isinstance(op, Shrink) and op.id in lost)]
     condense = operations[last]
     if isinstance(condense, Condense):
-        operations[last] = replace(condense, digest=_with(case, condense.digest, pins, loops))
+        operations[last] = replace(condense, digest=_with_entries(case, condense.digest, pins, loops))
     return operations
 
 
-def _with(
+def _with_entries(
     case: VerificationContext, digest: Digest, pins: Iterable[RuleQuote], loops: Iterable[LedgerEntry]
 ) -> Digest:
     numbers = (look.claim.id.rpartition(".")[2] for look in case.every_look())
@@ -80,14 +80,14 @@ def _with(
     return replace(digest, claims=(*digest.claims, *claims), pins=ledger_pins(case, digest, pins))
 
 
-def _counted(plan: Plan, task: CompactionTask) -> Plan:
+def _recount(plan: Plan, task: CompactionTask) -> Plan:
     """Return the plan with its tokens counted again."""
     after = VerificationContext(plan, task).tokens_after
     saved = plan.tokens_after - after
     rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]
-    freed = tuple(_freed(one, saved if one.rung in rungs[-1:] else 0) for one in plan.freed)
+    freed = tuple(_add_freed(one, saved if one.rung in rungs[-1:] else 0) for one in plan.freed)
     return replace(plan, tokens_after=after, freed=freed)
 
 
-def _freed(freed: Freed, more: int) -> Freed:
+def _add_freed(freed: Freed, more: int) -> Freed:
     return replace(freed, tokens=freed.tokens + more)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import islice
 
 from clew.compaction.plan import RuleQuote
-from clew.compaction.verify.assertions import FEWEST, content, stands, things
-from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain, straight
+from clew.compaction.verify.assertions import FEWEST, content, occurs, things
+from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain, plain_punctuation
 from clew.ledger.phrases import is_foreign
 from clew.message import Role, Trust, text_message
 from clew.rules import Rule, find_candidates, retire
@@ -112,7 +112,7 @@ def _is_torn_at(source: str, start: int, end: int) -> bool:
         asked = ends is not None and ends[0] in "?？"
         if asked or NEGATION.search(_CLAUSE.split(rest)[0]):
             return True
-    begun = _begun(source, start, _STATEMENT)
+    begun = _beginning(source, start, _STATEMENT)
     return bool(NEGATION.search(begun) or _CONDITION.search(begun) or _is_banned(_lead_in(source, start)))
 
 
@@ -122,11 +122,11 @@ def _is_banned(lead_in: str) -> bool:
 
 
 def _follows_negation(quote: str, sources: Iterable[Wording], ends: re.Pattern[str]) -> bool:
-    begun = [_begun(source.text, start, ends) for source in sources for start, _ in _spans(quote, source)]
+    begun = [_beginning(source.text, start, ends) for source in sources for start, _ in _spans(quote, source)]
     return bool(begun) and all(map(NEGATION.search, begun))
 
 
-def _begun(source: str, at: int, ends: re.Pattern[str]) -> str:
+def _beginning(source: str, at: int, ends: re.Pattern[str]) -> str:
     """Return the beginning of the sentence or clause around a position, within its line."""
     line = source[max(source.rfind("\n", 0, at) + 1, at - _LOOKED_BACK) : at]
     return ends.split(line)[-1]
@@ -139,7 +139,7 @@ def _spans(quote: str, source: Wording) -> Iterator[tuple[int, int]]:
         exact = True
         yield at, at + len(quote)
     if not exact:
-        words = r"\s+".join(map(re.escape, straight(quote).split()))
+        words = r"\s+".join(map(re.escape, plain_punctuation(quote).split()))
         yield from (match.span() for match in re.finditer(words, source.straight, re.IGNORECASE))
 
 
@@ -185,7 +185,7 @@ def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) ->
 
     If ``strictly``, a negation earlier in the same statement counts too.
     """
-    clauses = [*islice(filter(_says_enough, _ONE_THING.split(straight(text))), _MOST_CLAUSES)]
+    clauses = [*islice(filter(_says_enough, _ONE_THING.split(plain_punctuation(text))), _MOST_CLAUSES)]
     ends = _STATEMENT if strictly else _CLAUSE
     told = [
         said
@@ -209,8 +209,8 @@ def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) ->
 def _speaks_of(said: str, words: Sequence[str], *, strictly: bool) -> bool:
     """Whether a statement is about these words: contains all of them, or if ``strictly`` three in four."""
     if not strictly or len(words) <= _FEWEST:
-        return all(stands(word, said) for word in words)
-    return sum(stands(word, said) for word in words) >= len(words) * 0.75
+        return all(occurs(word, said) for word in words)
+    return sum(occurs(word, said) for word in words) >= len(words) * 0.75
 
 
 def _says_enough(clause: str) -> bool:
@@ -340,9 +340,9 @@ def _undoes_any(text: str, pins: Iterable[RuleQuote]) -> bool:
 
 
 def _undoes(text: str, banned: Sequence[str]) -> bool:
-    if not stands(banned[0], text):
+    if not occurs(banned[0], text):
         return False
-    if all(stands(word, text) for word in banned):
+    if all(occurs(word, text) for word in banned):
         return _NOT_BARRED.search(text) is not None or not (_RESTRAINT.search(text) or _forbids(text, banned))
     # "OK to push": the rule's words about place and time may be missing.
     if not _MAY.search(text) or len(content(text)) > FEWEST:

@@ -90,9 +90,9 @@ def _spans(case: VerificationContext) -> Iterator[Finding]:
     A thinking block ties the steps of its loop together as long as it is shown.
     """
     messages = [item.message for item in case.task.view]
-    found = list(_parted(case, messages))
+    found = list(_split_atoms(case, messages))
     if found and not any(map(_is_thought, _kept_parts(case))):
-        found = list(_parted(case, [_without_thoughts(message) for message in messages]))
+        found = list(_split_atoms(case, [_without_thoughts(message) for message in messages]))
     yield from found
 
 
@@ -104,7 +104,7 @@ def _kept_parts(case: VerificationContext) -> Iterator[Part]:
             yield from item.message.parts
 
 
-def _parted(case: VerificationContext, messages: Sequence[Message]) -> Iterator[Finding]:
+def _split_atoms(case: VerificationContext, messages: Sequence[Message]) -> Iterator[Finding]:
     view = case.task.view
     points = cut_points(messages)
     tail = max(0, len(view) - 1)
@@ -142,10 +142,10 @@ def _drop(case: VerificationContext, drop: Drop) -> Iterator[Finding]:
         shown = case.shown_digests.get(name)
         if not (name in case.covered or (shown and shown.id in case.folded)):
             yield _refuse(name, "the message would be dropped", "no digest in the view covers it")
-        yield from _unpersisted(case, name)
+        yield from _missing_in_log(case, name)
 
 
-def _unpersisted(case: VerificationContext, name: str) -> Iterator[Finding]:
+def _missing_in_log(case: VerificationContext, name: str) -> Iterator[Finding]:
     find = case.task.originals
     if find is not None and find(name) is None and name not in case.shown_digests:
         yield _refuse(name, "the message would no longer be shown whole", "the log does not have it")
@@ -153,7 +153,7 @@ def _unpersisted(case: VerificationContext, name: str) -> Iterator[Finding]:
 
 def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
     """Find smaller forms that are not smaller, add text, or change role, calls or results."""
-    before, said, after = case.before[shrink.id], _said(case, shrink.id), shrink.message
+    before, said, after = case.before[shrink.id], _original(case, shrink.id), shrink.message
     if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
         before, said = _without_thoughts(before), _without_thoughts(said)
     if _frame(before) != _frame(after):
@@ -164,14 +164,18 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
     for old, whole, new in zip(before.parts, said.parts, after.parts, strict=True):
         if new.trust > old.trust:
             yield _refuse(shrink.id, "the smaller form is labelled above the original")
-        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(whole), words(new))):
+        if (
+            new != old
+            and isinstance(new, Text | ToolResult)
+            and (line := _added_line(words(whole), words(new)))
+        ):
             yield _refuse(
                 shrink.id, f'the smaller form adds "{short(line)}"', "the original does not say that"
             )
-    yield from _unpersisted(case, shrink.id)
+    yield from _missing_in_log(case, shrink.id)
 
 
-def _said(case: VerificationContext, name: str) -> Message:
+def _original(case: VerificationContext, name: str) -> Message:
     """Return the original message: the view may already show a smaller form with other lines."""
     original = case.task.originals(name) if case.task.originals else None
     shown = case.before[name]
@@ -210,7 +214,7 @@ def _part_frame(part: Part) -> tuple[object, ...]:
 _NOTE = re.compile(r"\[.{0,200}\]")
 
 
-def _added(old: str, new: str) -> str:
+def _added_line(old: str, new: str) -> str:
     """Return a line that a smaller form adds to the original; notes in square brackets do not count."""
     lines = [line for line in new.split("\n") if line.strip() and not _NOTE.fullmatch(line)]
     known = frozenset(old.split("\n")) if lines else ()

@@ -136,7 +136,7 @@ def _is_shown(case: VerificationContext, loop: LedgerEntry) -> bool:
     if is_visible(case.shrinks[name].message, loop.source, loop.text[:ENOUGH_OF_A_LOOP]):
         return True
     # If it is shown smaller because a later message repeats it, that message states it.
-    return any(_says(message, loop.text) for _, message in case.after)
+    return any(_contains(message, loop.text) for _, message in case.after)
 
 
 # Both ------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def is_visible(message: Message | None, cite: Cite, quote: str) -> bool:
     return _in(quote, words(message.parts[cite.part]))
 
 
-def _says(message: Message, quote: str) -> bool:
+def _contains(message: Message, quote: str) -> bool:
     return any(_in(quote, words(part)) for part in message.parts)
 
 
@@ -205,8 +205,8 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
 
 def _values(case: VerificationContext) -> Loss:
     """Follow every value in the view, by its first and last mention."""
-    named_before = _named(_digest_texts(case.shown_digests.values()))
-    named_after = _named([*_digest_texts(case.standing), *_shrunk_texts(case)])
+    named_before = _values_in(_digest_texts(case.shown_digests.values()))
+    named_after = _values_in([*_digest_texts(case.standing), *_shrunk_texts(case)])
     shown, cited = case.before, case.cited
     whole = shown.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
@@ -250,7 +250,7 @@ def _shrunk_texts(case: VerificationContext) -> Iterator[str]:
         yield from map(words, shrink.message.parts)
 
 
-def _named(texts: Iterable[str]) -> frozenset[str]:
+def _values_in(texts: Iterable[str]) -> frozenset[str]:
     """Return the values that texts name."""
     # Joined by a separator that no value spans: one search is faster than thousands.
     whole = "\n|\n".join(texts)

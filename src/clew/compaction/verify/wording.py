@@ -61,7 +61,7 @@ class Wording:
     @once
     def straight(self) -> str:
         """The text with plain punctuation; same length."""
-        return straight(self.text)
+        return plain_punctuation(self.text)
 
     @once
     def plain(self) -> str:
@@ -76,10 +76,10 @@ class Wording:
 
 def plain(text: str) -> str:
     """Normalise a text so that only words and their order count."""
-    return " ".join(straight(text).casefold().split())
+    return " ".join(plain_punctuation(text).casefold().split())
 
 
-def straight(text: str) -> str:
+def plain_punctuation(text: str) -> str:
     """Return a text with plain quotation marks, dashes and spaces; same length."""
     if not text.isascii():
         for straight, signs in _SIGNS.items():
@@ -99,10 +99,10 @@ def places(words: str, text: str) -> Iterator[int]:
     for _ in range(_MOST_PIECES):
         if at < 0:
             return
-        if _glued(text, at):
+        if _inside_word(text, at):
             at = text.find(words, word_end(text, at))
             continue
-        if not _glued(text, at + len(words)):
+        if not _inside_word(text, at + len(words)):
             yield at
         at = text.find(words, at + 1)
 
@@ -122,7 +122,7 @@ def word_end(text: str, at: int) -> int:
     return max(at + 1, run.end() if run else 0)
 
 
-def _glued(text: str, at: int) -> bool:
+def _inside_word(text: str, at: int) -> bool:
     """Whether the characters on both sides of a position belong to one word."""
     return 0 < at < len(text) and bool(_WORDLY.match(text, at - 1) and _WORDLY.match(text, at))
 

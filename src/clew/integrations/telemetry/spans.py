@@ -95,7 +95,7 @@ def size(message: Message) -> dict[str, Value]:
     }
 
 
-def asked(whom: str, model: str) -> dict[str, Value]:
+def request_attributes(whom: str, model: str) -> dict[str, Value]:
     """Return the attributes of a request: operation, provider and model."""
     return {
         "gen_ai.operation.name": "chat",
@@ -214,14 +214,14 @@ class SpanBuilder:
         error = "tool_error" if result.is_error else ""
         start = waited.start if waited else stored.event.time
         made = self._record(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
-        return _renamed(made, f"{made.id}.{nth}")
+        return _with_id(made, f"{made.id}.{nth}")
 
     def _call(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
         by = str(body.get("by") or "")
         model = str(body.get("model") or model_of(by))
         attributes = {
-            **asked(provider(by, str(body.get("wire", ""))), model),
+            **request_attributes(provider(by, str(body.get("wire", ""))), model),
             **usage(body.get("usage") or {}),
         }
         if self._in_force and not self._off:
@@ -258,7 +258,7 @@ class SpanBuilder:
     def _summary_call(self, stored: StoredEvent, author: str) -> TraceRecord:
         model = model_of(author)
         attributes = {
-            **asked(provider(author, ""), model),
+            **request_attributes(provider(author, ""), model),
             **usage(stored.event.body["usage"]),
             "clew.purpose": "summarise",
         }
@@ -365,7 +365,7 @@ _HANDLERS: Mapping[str, Callable[[SpanBuilder, StoredEvent], Iterator[TraceRecor
 }
 
 
-def _renamed(record: TraceRecord, name: str) -> TraceRecord:
+def _with_id(record: TraceRecord, name: str) -> TraceRecord:
     return replace(record, id=name)
 
 

@@ -237,8 +237,8 @@ class _Audit:
             statements()["all_sessions"]
         ):
             try:
-                ctx = Ctx(workspace=_typed(workspace, str), session=_typed(name, str))
-                head = Head(_typed(seq, int), _typed(head_hash, str))
+                ctx = Ctx(workspace=_require_type(workspace, str), session=_require_type(name, str))
+                head = Head(_require_type(seq, int), _require_type(head_hash, str))
             except ClewError as error:
                 yield Flaw(f"session row {key}", "a workspace, a name and a head", error.detail)
                 continue
@@ -260,7 +260,7 @@ class _Audit:
             _, workspace, name, checksum, content = row
             self.blobs.add((workspace, name))
             try:
-                unpack(name, _typed(checksum, int), _typed(content, bytes))
+                unpack(name, _require_type(checksum, int), _require_type(content, bytes))
             except StoreDamaged as error:
                 yield Flaw(f"blob {name}", "the content of that hash", error.detail, str(workspace))
 
@@ -293,9 +293,9 @@ class _Audit:
                 raise StoreDamaged(f"blob {name} cannot be read ({error})") from error
             if row is None:
                 raise StoreDamaged(f"blob {name} is missing")
-            return unpack(name, _typed(row[0], int), _typed(row[1], bytes))
+            return unpack(name, _require_type(row[0], int), _require_type(row[1], bytes))
 
-        return attach(_typed(laid_out, bytes), fetch)
+        return attach(_require_type(laid_out, bytes), fetch)
 
     def _fold(self, session: _SessionCheck, fields: tuple[Any, ...], body: bytes) -> Iterator[Flaw]:
         seq, name, kind, version, time, body_digest, event_hash = fields
@@ -341,7 +341,7 @@ def _schema(database: sqlite3.Connection) -> dict[str, str]:
     return {f"{kind} {name}": f"on {table}: {sql}" for kind, name, table, sql in rows}
 
 
-def _typed(value: object, kind: type[T]) -> T:
+def _require_type(value: object, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise StoreDamaged(f"{value!r} is not of type {kind.__name__}")
     return value

@@ -53,7 +53,7 @@ def _stored_after(head: Head, events: Sequence[Event]) -> list[StoredEvent]:
 
 
 @contextmanager
-def _refused(error: type[ClewError]) -> Iterator[None]:
+def _raises(error: type[ClewError]) -> Iterator[None]:
     try:
         yield
     except error:
@@ -146,7 +146,7 @@ def an_append_that_expects_another_head_writes_nothing(open_store: Opener) -> No
     store = open_store()
     head = store.append(CTX, _events("one"), None)
     for wrong in (root("main"), Head(head.seq, root("main").hash), Head(head.seq + 1, head.hash)):
-        with _refused(HeadMoved):
+        with _raises(HeadMoved):
             store.append(CTX, _events("two"), wrong)
     assert store.head(CTX) == head
     assert len(list(store.read(CTX))) == 1
@@ -157,7 +157,7 @@ def of_two_writers_with_the_same_head_one_wins(open_store: Opener) -> None:
     first, second = open_store(), open_store()
     head = first.head(CTX)
     first.append(CTX, _events("first"), head)
-    with _refused(HeadMoved):
+    with _raises(HeadMoved):
         second.append(CTX, _events("second"), head)
     assert [stored.event.body for stored in second.read(CTX)] == [{"text": "first"}]
 
@@ -167,7 +167,7 @@ def an_empty_append_checks_the_head_and_makes_nothing(open_store: Opener) -> Non
     store = open_store()
     assert store.append(CTX, [], root("main")) == root("main")
     assert list(store.sessions("north")) == []
-    with _refused(HeadMoved):
+    with _raises(HeadMoved):
         store.append(CTX, [], Head(1, "sha256:0"))
 
 
@@ -177,7 +177,7 @@ def a_batch_with_a_known_id_is_refused_whole(open_store: Opener) -> None:
     old, new = _events("old", "new")
     head = store.append(CTX, [old], None)
     for batch in ([new, old], [new, new]):
-        with _refused(DuplicateEvent):
+        with _raises(DuplicateEvent):
             store.append(CTX, batch, None)
     assert store.head(CTX) == head
     assert [stored.event for stored in store.read(CTX)] == [old]
@@ -187,7 +187,7 @@ def a_batch_with_a_known_id_is_refused_whole(open_store: Opener) -> None:
 def a_body_that_is_not_json_is_refused_whole(open_store: Opener) -> None:
     store = open_store()
     bad = new_event("message", {"text": b"bytes"})  # type: ignore[dict-item]  # what a caller may get wrong
-    with _refused(InputError):
+    with _raises(InputError):
         store.append(CTX, [*_events("fine"), bad], None)
     assert store.head(CTX) == root("main")
 
@@ -266,7 +266,7 @@ def an_event_is_found_by_its_id(open_store: Opener) -> None:
     events = _events("one", LONG)
     store.append(CTX, events, None)
     assert store.find(CTX, events[1].id) == _stored_after(root("main"), events)[1]
-    with _refused(NotFound):
+    with _raises(NotFound):
         store.find(CTX, "nothing has this id")
 
 
@@ -282,7 +282,7 @@ def workspaces_do_not_see_each_other(open_store: Opener) -> None:
     assert store.head(south) == root("main")
     assert list(store.read(south)) == []
     assert list(store.sessions("south")) == []
-    with _refused(NotFound):
+    with _raises(NotFound):
         store.find(south, event[0].id)
     store.append(south, event, root("main"))
     assert list(store.read(south)) == list(store.read(CTX))
@@ -313,7 +313,7 @@ def sessions_are_listed_oldest_first(open_store: Opener) -> None:
 
 @_case
 def a_nameless_workspace_is_refused(open_store: Opener) -> None:
-    with _refused(InputError):
+    with _raises(InputError):
         list(open_store().sessions(""))
 
 

@@ -95,10 +95,12 @@ def _pending(database: sqlite3.Connection, known: Sequence[Migration]) -> Sequen
         return known
     if "migration" not in names:
         raise StoreError("this SQLite file belongs to another program")
-    return unapplied(database.execute(statements()["migrations"]).fetchall(), known)
+    return pending_migrations(database.execute(statements()["migrations"]).fetchall(), known)
 
 
-def unapplied(seen: Sequence[tuple[int, str, str]], known: Sequence[Migration]) -> Sequence[Migration]:
+def pending_migrations(
+    seen: Sequence[tuple[int, str, str]], known: Sequence[Migration]
+) -> Sequence[Migration]:
     """Return the migrations that a store with the rows ``seen`` still needs."""
     if len(seen) > len(known):
         raise StoreTooNew(f"the store has schema {seen[-1][0]}, this clew knows {known[-1].version}")

@@ -65,10 +65,10 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
         tuple(path for path in names if path in manifest.documents),
         tuple(gone),
     )
-    return done if done.is_nothing and known == there else _written(index, workspace, done, manifest, fresh)
+    return done if done.is_nothing and known == there else _write(index, workspace, done, manifest, fresh)
 
 
-def _written(
+def _write(
     index: Index, workspace: str, done: IndexUpdate, old: Manifest, fresh: list[tuple[Document, list[Entry]]]
 ) -> IndexUpdate:
     now = replace(done.manifest, generation=max(0, old.generation) + 1)

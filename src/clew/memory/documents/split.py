@@ -102,7 +102,7 @@ def _markdown(lines: Sequence[str]) -> Iterator[_Heading]:
             yield _Heading(n, len(heading[1]), heading[2])
 
 
-def _underlined(lines: Sequence[str]) -> Iterator[_Heading]:
+def _underlined_headings(lines: Sequence[str]) -> Iterator[_Heading]:
     """Yield the headings of reStructuredText: the first underline character used is the outermost level."""
     levels: dict[str, int] = {}
     for n, (above, line) in enumerate(pairwise(lines)):
@@ -126,7 +126,7 @@ _READERS: dict[str, Callable[[Sequence[str]], Iterator[_Heading]]] = {
     ".md": _markdown,
     ".mdx": _markdown,
     ".markdown": _markdown,
-    ".rst": _underlined,
+    ".rst": _underlined_headings,
     ".toml": _matching(_TABLE),
     ".yaml": _matching(_YAML_KEY),
     ".yml": _matching(_YAML_KEY),

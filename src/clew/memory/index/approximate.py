@@ -108,7 +108,7 @@ class Signs:
         if not len(bits):
             return []
         differing = np.zeros(len(bits), dtype=np.uint16)
-        for column, word in enumerate(_packed([vector])[0]):
+        for column, word in enumerate(_pack_signs([vector])[0]):
             differing += np.bitwise_count(bits[:, column] ^ word)
         # Few distinct values, each many times: counting them is faster than sorting.
         enough = int(np.searchsorted(np.cumsum(np.bincount(differing)), limit))
@@ -120,7 +120,7 @@ class Signs:
     def _extend(self, page: list[tuple[int, bytes]]) -> None:
         import numpy as np
 
-        bits = _packed([vector for _, vector in page])
+        bits = _pack_signs([vector for _, vector in page])
         keys = np.fromiter((key for key, _ in page), dtype=np.int64, count=len(page))
         used = self._used + len(page)
         if self._keys is None or self._bits is None:
@@ -138,7 +138,7 @@ class Signs:
         self.last = page[-1][0]
 
 
-def _packed(vectors: list[bytes]) -> NDArray[numpy.uint64]:
+def _pack_signs(vectors: list[bytes]) -> NDArray[numpy.uint64]:
     """Return the signs of vectors, packed 64 to an integer."""
     import numpy as np
 

@@ -55,7 +55,7 @@ class _Keys:
 KEYS = _Keys()
 
 
-def quoted(words: str) -> str:
+def fts_quote(words: str) -> str:
     """Return a text as one quoted string of an FTS5 expression."""
     return '"' + words.replace('"', '""') + '"'
 
@@ -111,14 +111,14 @@ def _kind(kind: str) -> str:
 
 
 def _role(role: str) -> str:
-    return _hashed("r", role)
+    return _hashed_term("r", role)
 
 
 def _file(name: str) -> str:
-    return _hashed("f", name)
+    return _hashed_term("f", name)
 
 
-def _hashed(family: str, name: str) -> str:
+def _hashed_term(family: str, name: str) -> str:
     """Return a name as one term, whatever its characters."""
     return family + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -27,7 +27,7 @@ from clew.memory.index.protocol import (
     VectorIndex,
     Wanted,
 )
-from clew.memory.index.rows import KEYS, entry_row, quoted, row_of, scope_words
+from clew.memory.index.rows import KEYS, entry_row, fts_quote, row_of, scope_words
 
 POSTINGS = 5_000
 """How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in
@@ -82,7 +82,7 @@ class SqliteIndex(Index, VectorIndex):
     ) -> None:
         """Add entries, all or none; an existing one is replaced."""
         with self._database.writing() as connection:
-            home = _workspace(connection, workspace) or _added(connection, "add_workspace", name=workspace)
+            home = _workspace(connection, workspace) or _insert(connection, "add_workspace", name=workspace)
             sessions = {one.entry.session for one in entries} | set(marks or ())
             keys = {name: _session(connection, home, name) for name in sorted(sessions)}
             writer = _Writer(connection, home)
@@ -141,7 +141,7 @@ class SqliteIndex(Index, VectorIndex):
             if filters.sessions and not sessions:
                 return []
             if wanted.refs:
-                return _called(connection, sessions, wanted.refs, limit)
+                return _keys_of_refs(connection, sessions, wanted.refs, limit)
             scope = _scope(filters, sessions)
             looking = _Looking(connection, home, scope, filters)
             if wanted.terms:
@@ -150,9 +150,9 @@ class SqliteIndex(Index, VectorIndex):
                 return looking.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
             if wanted.phrase:
                 rest = " *" if wanted.beginning else ""
-                return looking.latest(f"terms : {quoted(' '.join(wanted.phrase))}{rest}", limit)
+                return looking.latest(f"terms : {fts_quote(' '.join(wanted.phrase))}{rest}", limit)
             if wanted.days:
-                return looking.latest(f"scope : ({' OR '.join(map(quoted, wanted.days))})", limit)
+                return looking.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
             self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
             allowed = looking.latest("", POSTINGS) if scope or not looking.timeless else None
             return self._signs.nearest(wanted.vector, KEYS.of(home), allowed, limit)
@@ -173,7 +173,7 @@ class SqliteIndex(Index, VectorIndex):
     ) -> int:
         count, then = self._counts.get((workspace, term), (0, 0))
         if not then or not then <= entries <= then * GROWN:
-            query = {"match": f"terms : {quoted(term)}", "bound": COUNTED, **KEYS.bounds(home)}
+            query = {"match": f"terms : {fts_quote(term)}", "bound": COUNTED, **KEYS.bounds(home)}
             count, last = connection.execute(_sql("count_matching"), query).fetchone()
             if count == COUNTED:
                 count = min(entries, round(count * max(1.0, entries / KEYS.number(last))))
@@ -277,7 +277,7 @@ class _Looking:
     def only_on(self, days: Sequence[str]) -> None:
         """Restrict the search to entries of these days."""
         if days:
-            on = f"scope : ({' OR '.join(map(quoted, days))})"
+            on = f"scope : ({' OR '.join(map(fts_quote, days))})"
             self._scope = f"{self._scope} AND {on}" if self._scope else on
 
     def latest(self, match: str, limit: int) -> list[int]:
@@ -295,7 +295,7 @@ class _Looking:
         for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
             if left <= 0:
                 break
-            keys = self.latest(f"terms : {quoted(term)}", left)
+            keys = self.latest(f"terms : {fts_quote(term)}", left)
             left -= len(keys)
             fresh = dict.fromkeys(keys, weight)
             for key in worth.keys() & fresh:
@@ -322,7 +322,7 @@ def _words_like(connection: sqlite3.Connection, wanted: Mapping[str, Any]) -> li
     return list(chain.from_iterable(connection.execute(_sql("words_like"), wanted)))
 
 
-def _called(
+def _keys_of_refs(
     connection: sqlite3.Connection, sessions: Sequence[int], refs: Sequence[str], limit: int
 ) -> list[int]:
     """Return the keys of entries with these references in these sessions, in order."""
@@ -334,7 +334,7 @@ def _called(
 def _scope(filters: Filters, sessions: Sequence[int]) -> str:
     """Return the filters as an FTS5 condition."""
     groups = scope_words(filters, sessions)
-    return " AND ".join(f"scope : ({' OR '.join(map(quoted, group))})" for group in groups)
+    return " AND ".join(f"scope : ({' OR '.join(map(fts_quote, group))})" for group in groups)
 
 
 def _workspace(connection: sqlite3.Connection, name: str) -> int | None:
@@ -345,8 +345,8 @@ def _workspace(connection: sqlite3.Connection, name: str) -> int | None:
 def _session(connection: sqlite3.Connection, home: int, name: str) -> int:
     query = {"workspace": home, "id": name}
     row = connection.execute(_sql("index_session"), query).fetchone()
-    return row[0] if row else _added(connection, "add_index_session", **query)
+    return row[0] if row else _insert(connection, "add_index_session", **query)
 
 
-def _added(connection: sqlite3.Connection, statement: str, **row: object) -> int:
+def _insert(connection: sqlite3.Connection, statement: str, **row: object) -> int:
     return connection.execute(_sql(statement), row).lastrowid or 0

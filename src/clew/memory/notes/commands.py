@@ -22,12 +22,12 @@ from clew.memory.notes.memory_files import (
     ROOT,
     Files,
     Version,
-    around,
+    context_lines,
     delete_body,
     file_of,
     fold_files,
     listing,
-    numbered,
+    number_lines,
     refusal,
     rename_body,
     require_directory,
@@ -69,7 +69,7 @@ class MemoryFiles:
         if view_range is not None and len(view_range) == 2:
             first = max(1, view_range[0])
             shown = lines[first - 1 : len(lines) if view_range[1] == -1 else view_range[1]]
-        return f"Here's the content of {path} with line numbers:\n{numbered(shown, first)}"
+        return f"Here's the content of {path} with line numbers:\n{number_lines(shown, first)}"
 
     def create(self, path: str, file_text: str) -> str:
         """Create a file; fails if the path exists."""
@@ -96,7 +96,7 @@ class MemoryFiles:
         files, _ = self._journal.append(decide)
         before = files.versions[place][-2].text or ""
         head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-        return f"{head}\n{around(before, old_str, new_str)}"
+        return f"{head}\n{context_lines(before, old_str, new_str)}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Insert lines after a line; 0 is the top."""

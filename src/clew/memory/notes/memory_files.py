@@ -248,15 +248,15 @@ def _lines_of(text: str, wanted: str) -> Iterator[int]:
         at = text.find(wanted, at + 1)
 
 
-def around(text: str, old: str, new: str) -> str:
+def context_lines(text: str, old: str, new: str) -> str:
     """Return the lines around a replacement: two before it and two after."""
     at = text.count("\n", 0, text.find(old))
     lines = text.replace(old, new).split("\n")
     first = max(0, at - 2)
-    return numbered(lines[first : at + 3], first + 1)
+    return number_lines(lines[first : at + 3], first + 1)
 
 
-def numbered(lines: Sequence[str], first: int) -> str:
+def number_lines(lines: Sequence[str], first: int) -> str:
     """Return lines with line numbers, in the format that models know."""
     return "\n".join(f"{i:>{LINE_NUMBER_WIDTH}}\t{line}" for i, line in enumerate(lines, start=first))
 

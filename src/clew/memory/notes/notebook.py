@@ -152,7 +152,7 @@ class Notebook:
         for scope, journal in self._journals.items():
             own = {note.id: selection.reasons[note.id] for note in selection.notes if note.scope is scope}
             if own:
-                _tell(journal, shown(own))
+                _append(journal, shown(own))
 
     def _change(self, does: str, id_: str, by: str, trust: Trust, why: str) -> Note:
         journal = self._journal(self.get(id_).scope)
@@ -181,5 +181,5 @@ def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:
     return [one for one in held.conflicts if any(other.id == note.id for other in one.notes)]
 
 
-def _tell(journal: Journal[Notes], body: JsonObject) -> None:
+def _append(journal: Journal[Notes], body: JsonObject) -> None:
     journal.append(lambda _: body)

@@ -42,10 +42,12 @@ def matches(notes: Sequence[Note], text: str, tags: Iterable[str] = ()) -> list[
     own = {note.id: _terms(f"{note.key} {note.text} {' '.join(note.tags)}") for note in notes}
     having = Counter(term for found in own.values() for term in found)
     known = {tag.casefold() for tag in tags} | set(said.values())
-    return [_match(note, _shared(own[note.id], said, having, len(notes)), known, text) for note in notes]
+    return [
+        _match(note, _shared_words(own[note.id], said, having, len(notes)), known, text) for note in notes
+    ]
 
 
-def _shared(
+def _shared_words(
     own: Mapping[str, str], said: Mapping[str, str], having: Mapping[str, int], notes: int
 ) -> list[tuple[float, str]]:
     """Return the words that a note and the text share, rarest first."""
@@ -179,7 +181,7 @@ def _lines(notes: Sequence[Note], conflicts: Iterable[Conflict]) -> Iterator[str
     ids = {note.id for note in notes}
     for conflict in conflicts:
         if conflict.winner is None and ids.issuperset(note.id for note in conflict.notes):
-            yield f"Ask the user: {held(str(conflict))}."
+            yield f"Ask the user: {escape_entry(str(conflict))}."
     yield f"</{TAG}>"
 
 
@@ -187,10 +189,10 @@ def note_line(note: Note) -> str:
     """Return a note as one list entry; further lines are indented."""
     sign = "~" if note.trust <= Trust.SEMI_TRUSTED else "-"
     said = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
-    return f"{sign} [{note.id}, {note.trust.label}] {held(said)}"
+    return f"{sign} [{note.id}, {note.trust.label}] {escape_entry(said)}"
 
 
-def held(text: str) -> str:
+def escape_entry(text: str) -> str:
     """Return text that cannot leave its list entry or close the block."""
     return escape_tags(text).replace("\n", "\n  ")
 
@@ -278,7 +280,7 @@ def select(
     left = list(hold.out)
     tokens = 0
     for one in found:
-        why = [*_standing(one.note), *one.reasons]
+        why = [*_constant_reasons(one.note), *one.reasons]
         if not why:
             left.append((one.note, "not relevant now"))
             continue
@@ -292,7 +294,7 @@ def select(
     return Selection(tuple(chosen), reasons, tuple(left), hold.conflicts, tokens)
 
 
-def _standing(note: Note) -> list[str]:
+def _constant_reasons(note: Note) -> list[str]:
     """Return the reasons to show a note in any situation."""
     reasons = [f"{note.category.label} always applies"] if note.category in _STANDING else []
     return [*reasons, "high priority"] if note.priority is Priority.HIGH else reasons

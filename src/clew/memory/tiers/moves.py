@@ -214,16 +214,16 @@ def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
     for span in tiers.spans.values():
         if span.tier is Tier.WORKING:
             left = Eviction(span.seq, span.time, span.covers)
-            yield _evicted([span.digest], f"{span.covers} left the window", left, now)
+            yield _eviction([span.digest], f"{span.covers} left the window", left, now)
     cut: dict[tuple[Eviction, str], list[str]] = {}
     for stub in tiers.stubs.values():
         if stub.tier is Tier.WORKING:
             cut.setdefault((Eviction(stub.seq, stub.time), stub.why), []).append(stub.ref)
     for (left, why), refs in cut.items():
-        yield _evicted(refs, why, left, now)
+        yield _eviction(refs, why, left, now)
 
 
-def _evicted(what: Sequence[str], why: str, left: Eviction, now: Moment) -> Move:
+def _eviction(what: Sequence[str], why: str, left: Eviction, now: Moment) -> Move:
     return Move(what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=left)
 
 
@@ -234,7 +234,7 @@ def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
     """Yield the oldest spans of recall in groups: those beyond its size, and those beyond its age."""
     recall = [span for span in tiers.spans.values() if span.tier is Tier.RECALL and not span.undone]
     many = policy.archive_spans
-    old = _before(now.time, policy.recall_days)
+    old = _days_before(now.time, policy.recall_days)
     for number, first in enumerate(range(0, len(recall) - many + 1, many), tiers.archives + 1):
         group = recall[first : first + many]
         if len(recall) - first - many >= policy.recall_spans:
@@ -251,7 +251,7 @@ def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
         )  # fmt: skip
 
 
-def _before(time: str, days: float) -> str:
+def _days_before(time: str, days: float) -> str:
     moment = datetime.fromisoformat(time.replace("Z", "+00:00")) - timedelta(days=days)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -25,7 +25,7 @@ from clew.memory.tools.tool import (
     ToolAnswer,
     ToolContext,
     WriteRequest,
-    between,
+    bounded_number,
     integer,
     object_schema,
     string,
@@ -42,8 +42,8 @@ _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 
 
 def _remember(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    cited = _cited(context, tuple(given["sources"] or ()))
-    days = between(given, "expires_in_days", 1, MOST_DAYS, 0)
+    cited = _cited_items(context, tuple(given["sources"] or ()))
+    days = bounded_number(given, "expires_in_days", 1, MOST_DAYS, 0)
     draft = Draft(
         key=given["key"] or key_of(given["text"]),
         text=given["text"],
@@ -59,14 +59,14 @@ def _remember(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     if note.status is Status.QUARANTINED:
         why = f"{note.id} is in quarantine until a person reviews it: {note.why}."
         return ToolAnswer(why, Trust.UNTRUSTED)
-    return _decided(context, note)
+    return _ask_approval(context, note)
 
 
 def _labels(items: list[Item]) -> list[Trust]:
     return [passage.trust for item in items for passage in passages_of(item)]
 
 
-def _cited(context: ToolContext, ids: tuple[str, ...]) -> list[Item]:
+def _cited_items(context: ToolContext, ids: tuple[str, ...]) -> list[Item]:
     items = list(context.session.originals(ids))
     known = {item.id for item in items}
     if missing := [id_ for id_ in ids if id_ not in known]:
@@ -74,7 +74,7 @@ def _cited(context: ToolContext, ids: tuple[str, ...]) -> list[Item]:
     return items
 
 
-def _decided(context: ToolContext, note: Note) -> ToolAnswer:
+def _ask_approval(context: ToolContext, note: Note) -> ToolAnswer:
     """Ask for approval of a proposal; without an answer it stays pending."""
     summary = f"save a note for the {note.scope}, {note.category.label}, {note.key}: {note.text}"
     match context.approve(WriteRequest("remember", summary, note.trust)):
@@ -177,7 +177,7 @@ def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     found = matches(approved, query)
     if query:
         found = sorted((one for one in found if one.reasons), key=lambda one: (-one.worth, one.note.id))
-    limit = between(given, "limit", 1, MOST_NOTES, 10)
+    limit = bounded_number(given, "limit", 1, MOST_NOTES, 10)
     shown = [one.note for one in found[:limit]]
     waiting = sum(note.status in WAITING for note in every)
     heading = f"{len(shown)} of {len(approved)} notes" + (f"; {waiting} pending" if waiting else "")

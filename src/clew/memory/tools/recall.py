@@ -19,7 +19,7 @@ from clew.memory.tools.tool import (
     Tool,
     ToolAnswer,
     ToolContext,
-    between,
+    bounded_number,
     integer,
     object_schema,
     string,
@@ -29,7 +29,9 @@ from clew.message import Role, Trust
 _BACKTICKS = re.compile("`+")
 
 
-def quoted(quotations: Iterable[Quotation], heading: str = "", most: int = MOST_CHARACTERS) -> ToolAnswer:
+def quotations_answer(
+    quotations: Iterable[Quotation], heading: str = "", most: int = MOST_CHARACTERS
+) -> ToolAnswer:
     """Return quotations as one answer of about ``most`` characters, with the lowest trust among them."""
     listed = list(quotations)
     blocks = [*([heading] if heading else []), *_blocks(listed, most)]
@@ -42,13 +44,13 @@ def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
         room -= len(shown)
         about = (one.ref, one.role, one.trust.label, one.time, one.about)
         yield f"[{', '.join(dict.fromkeys(filter(None, about)))}]"
-        yield fenced(shown)
+        yield fence_verbatim(shown)
         if len(shown) < len(one.text):
             missing = len(one.text) - len(shown)
             yield f"({missing:,} more characters: artifact_open {one.ref} from {len(shown)})"
 
 
-def fenced(text: str) -> str:
+def fence_verbatim(text: str) -> str:
     """Return a text verbatim, in a fence that it cannot close."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -118,7 +120,7 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 
 def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    limit = between(given, "limit", 1, MOST_HITS, 5)
+    limit = bounded_number(given, "limit", 1, MOST_HITS, 5)
     filters = _filters(given)
     where = Where(given["where"]) if given["where"] else None
     view = InView(context.session.name, context.session.view())
@@ -127,12 +129,12 @@ def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     if found.hits:
         also = f"{len(found.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
-        answer = quoted(_found(context, found.hits), also, context.answer_characters)
+        answer = quotations_answer(_hit_quotations(context, found.hits), also, context.answer_characters)
         return replace(answer, text="\n".join([answer.text, *_other_names(context, found.hits, view)]))
     if seen:  # everything found is in view: show the best of it, rather than only a list of ids
         hits = _asking_last(context, context.memory.search(given["query"], filters, limit + 1, where))[:limit]
         heading = f"{len(hits)} found, all in view already:"
-        return quoted(_found(context, hits), heading, context.answer_characters)
+        return quotations_answer(_hit_quotations(context, hits), heading, context.answer_characters)
     return ToolAnswer(f"nothing found for {given['query']!r}")
 
 
@@ -145,7 +147,7 @@ def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView) -> Ite
     lines = [f"{context.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
     if lines:
         yield "Other names in these messages that are not in view:"
-        yield fenced("\n".join(lines))
+        yield fence_verbatim("\n".join(lines))
 
 
 def _asking_last(context: ToolContext, hits: list[Hit]) -> list[Hit]:
@@ -168,7 +170,7 @@ def _filters(given: dict[str, Any]) -> Filters:
     )
 
 
-def _found(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quotation]:
+def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quotation]:
     memory, outdated = context.memory, context.memory.outdated()
     for hit in hits:
         entry = hit.entry
@@ -210,9 +212,9 @@ def _open(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     ref = given["ref"].strip()
     if _is_rule(ref):
         return _rule(context, ref)
-    opened = context.memory.open(ref, between(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
+    opened = context.memory.open(ref, bounded_number(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
     quotations = [*opened.quotations, *_messages(context, opened.holds)]
-    return quoted(quotations, _heading(opened), context.answer_characters)
+    return quotations_answer(quotations, _heading(opened), context.answer_characters)
 
 
 def _messages(context: ToolContext, refs: Sequence[str]) -> list[Quotation]:
@@ -237,8 +239,8 @@ def _is_rule(ref: str) -> bool:
 
 def _rule(context: ToolContext, ref: str) -> ToolAnswer:
     behind = context.session.expand(ref)
-    heading = f"{ref} is a {behind.what}\n{fenced(behind.text)}\nand comes from these:"
-    return quoted(_messages(context, behind.ids), heading, context.answer_characters)
+    heading = f"{ref} is a {behind.what}\n{fence_verbatim(behind.text)}\nand comes from these:"
+    return quotations_answer(_messages(context, behind.ids), heading, context.answer_characters)
 
 
 RECALL_OPEN = Tool(
@@ -268,14 +270,14 @@ def _range(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     found = context.memory.resolver.message(place)
     unit, first, glue = ("lines", 1, "\n") if given["unit"] == "lines" else ("characters", 0, "")
     said: Sequence[str] = found.text.split("\n") if glue else found.text
-    start = between(given, "start", first, max(first, len(said) - 1 + first), first)
-    end = between(given, "end", start, MOST_END, len(said))
+    start = bounded_number(given, "start", first, max(first, len(said) - 1 + first), first)
+    end = bounded_number(given, "end", start, MOST_END, len(said))
     shown = glue.join(said[start - first : end])
     about = f"{unit} {start}-{min(end, len(said))} of {len(said)}"
     most = context.answer_characters
     if len(shown) > most:
         about = f"{about}, cut after {most} characters"
-    return quoted([found._replace(text=shown[:most], about=about)], most=most)
+    return quotations_answer([found._replace(text=shown[:most], about=about)], most=most)
 
 
 ARTIFACT_OPEN = Tool(

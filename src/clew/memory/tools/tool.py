@@ -68,7 +68,7 @@ def read_arguments(schema: JsonObject, given: Mapping[str, Any] | str) -> dict[s
     return {name: values.get(name) for name in properties}
 
 
-def between(given: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
+def bounded_number(given: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
     """Return the given number, or a default; raise ``InputError`` if it is out of bounds."""
     number: int | None = given[name]
     if number is None:

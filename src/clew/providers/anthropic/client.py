@@ -12,10 +12,10 @@ from clew.providers.anthropic import ANTHROPIC
 from clew.providers.anthropic.rules_models import FAMILIES, Sampling, family_of
 from clew.providers.api import (
     THINKING_TOKENS,
+    int_or_zero,
     question,
     shared_fields,
     tool_stubs,
-    whole,
     with_room_to_think,
     without_refused,
 )
@@ -64,7 +64,7 @@ class AnthropicMessages:
     def _thinking_tokens(self, thinking: JsonObject) -> int:
         """Return the tokens to add for thinking: the session's budget, or a default for models that think."""
         if thinking.get("type") == "enabled":
-            return whole(thinking.get("budget_tokens"))
+            return int_or_zero(thinking.get("budget_tokens"))
         quiet = self._is_classic() and thinking.get("type") != "adaptive"
         return 0 if quiet else THINKING_TOKENS
 
@@ -115,10 +115,10 @@ def _output(ask: Ask, given: JsonObject) -> JsonObject:
 
 def _usage(usage: JsonObject) -> Usage:
     """Read the usage; Anthropic does not include cached input in ``input_tokens``."""
-    read = whole(usage.get("cache_read_input_tokens"))
-    written = whole(usage.get("cache_creation_input_tokens"))
-    fresh = whole(usage.get("input_tokens"))
-    return Usage(fresh + read + written, whole(usage.get("output_tokens")), read, written)
+    read = int_or_zero(usage.get("cache_read_input_tokens"))
+    written = int_or_zero(usage.get("cache_creation_input_tokens"))
+    fresh = int_or_zero(usage.get("input_tokens"))
+    return Usage(fresh + read + written, int_or_zero(usage.get("output_tokens")), read, written)
 
 
 # Streaming ------------------------------------------------------------------------------------------
@@ -147,11 +147,11 @@ class AnthropicAssembler:
             case "message_start":
                 self._message = dict(as_object(event.get("message")))
             case "content_block_start":
-                index = whole(event.get("index"))
+                index = int_or_zero(event.get("index"))
                 self._blocks[index] = as_object(event.get("content_block"))
                 self._grown.pop(index, None)
             case "content_block_delta":
-                yield from self._grow(whole(event.get("index")), as_object(event.get("delta")))
+                yield from self._grow(int_or_zero(event.get("index")), as_object(event.get("delta")))
             case "message_delta":
                 usage = {**as_object(self._message.get("usage")), **as_object(event.get("usage"))}
                 self._message |= {**as_object(event.get("delta")), "usage": usage}
@@ -173,9 +173,9 @@ class AnthropicAssembler:
         """Return the whole message; raise ``ModelFailed`` if the stream has not ended."""
         if not self._ended:
             raise ModelFailed("the answer broke off before its end")
-        return {**self._message, "content": [self._closed(index) for index in sorted(self._blocks)]}
+        return {**self._message, "content": [self._finish_block(index) for index in sorted(self._blocks)]}
 
-    def _closed(self, index: int) -> JsonObject:
+    def _finish_block(self, index: int) -> JsonObject:
         """Return a block with its collected deltas, and its input as an object."""
         block = self._blocks[index]
         grown = {

@@ -27,9 +27,9 @@ from clew.providers.wire import (
     differs,
     given_system,
     kind_of,
+    native_object,
     only_texts,
     overlay,
-    own,
     read_content,
     speaker,
     text_at,
@@ -179,7 +179,7 @@ def render_items(message: Message) -> list[Json]:
 
 
 def _render_message(message: Message) -> JsonObject:
-    base = own(message.native, NAME)
+    base = native_object(message.native, NAME)
     if base is None:
         return {"role": _role_name(message.role), "content": render_content(message.parts) or []}
     fields: JsonObject = {"content": render_content(message.parts, base.get("content"))}
@@ -209,7 +209,7 @@ def render_content(parts: Sequence[Part], given: Json = None) -> Json:
 def _blocks(parts: Sequence[Part]) -> Iterator[Json]:
     for part in parts:
         if not isinstance(part, Unknown | ApprovalRequest | ApprovalAnswer):
-            yield overlay(own(part.native, NAME), _fields(part))
+            yield overlay(native_object(part.native, NAME), _fields(part))
         elif part.native is not None and part.native.wire == NAME:
             yield part.native.value
 
@@ -233,7 +233,7 @@ def _fields(part: Text | Thinking | ToolCall | ToolResult | Media | Compacted) -
 
 
 def _call_fields(part: ToolCall) -> JsonObject:
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     kind: Json = "server_tool_use" if part.server_side else "tool_use"
     given: Json = None
     if base is not None:
@@ -243,7 +243,7 @@ def _call_fields(part: ToolCall) -> JsonObject:
 
 
 def _result_fields(part: ToolResult) -> JsonObject:
-    base = own(part.native, NAME) or {"type": "tool_result"}
+    base = native_object(part.native, NAME) or {"type": "tool_result"}
     fields: JsonObject = {"type": base["type"], "tool_use_id": part.call_id}
     given = base.get("content")
     if part.parts or given is not None:
@@ -254,7 +254,7 @@ def _result_fields(part: ToolResult) -> JsonObject:
 
 
 def _media_fields(part: Media) -> JsonObject:
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     if base is not None and part.native and _parse_media(base, part.trust, part.native) == part:
         return {}
     source: JsonObject = {

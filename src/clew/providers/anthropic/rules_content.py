@@ -54,7 +54,7 @@ _CALLED_NAME = re.compile(
 )  # a call may name a tool with a name that a definition could not have
 
 
-def malformed(body: JsonObject) -> Iterator[RuleFinding]:
+def malformed_messages(body: JsonObject) -> Iterator[RuleFinding]:
     """A0: messages that do not have the documented shape."""
     given = body.get("messages")
     if not isinstance(given, list):
@@ -212,7 +212,7 @@ CONTENT_RULES = (
         "The types of Anthropic's SDK (0.121, August 2026); error text '`tool_use` blocks can only be in "
         "`assistant` messages' and similar ones.",
         "build messages of role and content, with the fields each block needs",
-        malformed,
+        malformed_messages,
     ),
     ApiRule(
         "A7",

@@ -54,7 +54,7 @@ from clew.providers.conversion.targets import (
 )
 from clew.providers.formats import wire_named
 from clew.providers.rules import CheckScope
-from clew.providers.wire import Wire, as_entry, own
+from clew.providers.wire import Wire, as_entry, native_object
 
 _INSTRUCTING = (Role.SYSTEM, Role.DEVELOPER)
 
@@ -84,10 +84,10 @@ def convert(
     """Write messages in another wire format; they may begin with system messages, as in ``Body.system``."""
     target = TARGETS[wire_named(to).name if isinstance(to, str) else to.name]
     messages = [as_entry(message) for message in messages]
-    return _unchanged(messages, target) or _converted(messages, target, choices)
+    return _if_unchanged(messages, target) or _convert(messages, target, choices)
 
 
-def _unchanged(messages: Sequence[Message], target: Target) -> Converted | None:
+def _if_unchanged(messages: Sequence[Message], target: Target) -> Converted | None:
     """Return the history unchanged if it is already in the target's format and passes its check."""
     if not all(target.native(message.native) for message in messages):
         return None
@@ -110,11 +110,11 @@ def _system_apart(messages: Sequence[Message], target: Target) -> int:
         return leading
     # A single plain text can be the field; anything else keeps its structure in the list.
     plain = leading == 1 and messages[0].role is Role.SYSTEM and len(messages[0].parts) == 1
-    listed = plain and "role" in (own(messages[0].native, target.wire.name) or {})
+    listed = plain and "role" in (native_object(messages[0].native, target.wire.name) or {})
     return int(plain and not listed and isinstance(messages[0].parts[0], Text))
 
 
-def _converted(messages: Sequence[Message], target: Target, choices: ConversionOptions) -> Converted:
+def _convert(messages: Sequence[Message], target: Target, choices: ConversionOptions) -> Converted:
     messages = [_with_some_content(message, target) for message in messages]
     pairing = pair([_without_server_tools(message) for message in messages])
     names = name_calls(messages, pairing, target)
@@ -135,7 +135,7 @@ def _converted(messages: Sequence[Message], target: Target, choices: ConversionO
 
 def _with_some_content(message: Message, target: Target) -> Message:
     """Replace an empty list of parts by an empty string, because OpenAI's APIs refuse the list."""
-    entry = own(message.native, target.wire.name)
+    entry = native_object(message.native, target.wire.name)
     if entry is None or entry.get("content") != [] or not target.blank_text:
         return message
     return replace(message, native=Native(target.wire.name, {**entry, "content": ""}))
@@ -204,11 +204,11 @@ def _assign_roles(
                 ConversionLossKind.ROLE,
                 f"the {draft.role} message became a user message, between tags",
             )
-            out.append(DraftMessage(Role.USER, tuple(map(_tagged, draft.pieces))))
+            out.append(DraftMessage(Role.USER, tuple(map(_tag_system, draft.pieces))))
     return out
 
 
-def _tagged(piece: PlacedPart) -> PlacedPart:
+def _tag_system(piece: PlacedPart) -> PlacedPart:
     if not isinstance(piece.part, Text):
         return piece
     return PlacedPart(piece.place, Text(f"<system>\n{piece.part.text}\n</system>", trust=piece.part.trust))

@@ -205,7 +205,7 @@ def _convert_result(conversion: Conversion, place: Place, part: ToolResult, role
 
 def _convert_inner(conversion: Conversion, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
     if isinstance(inner, Media) and not conversion.to.native(inner.native):
-        inside = _typed(inner)
+        inside = _with_media_type(inner)
         beside = role is not Role.ASSISTANT and conversion.to.takes_media(inside, Role.USER)
         if beside or conversion.to.takes_media(inside, Role.TOOL):
             return (inside,)
@@ -263,7 +263,7 @@ def is_freeform(part: ToolCall) -> bool:
 
 
 def _convert_media(conversion: Conversion, place: Place, part: Media, role: Role) -> Part:
-    media = _typed(part)
+    media = _with_media_type(part)
     if conversion.to.takes_media(media, role):
         return media
     spoken = _transcript(media)
@@ -287,7 +287,7 @@ def _transcript(media: Media) -> str | None:
             return None
 
 
-def _typed(part: Media) -> Media:
+def _with_media_type(part: Media) -> Media:
     """Return a medium with its media type, detected from its first bytes if the format does not have it."""
     if part.media_type or not part.data:
         return part

@@ -63,11 +63,11 @@ def regroup(drafts: Sequence[DraftMessage], conversion: Conversion) -> list[Draf
             run.append(draft)
             continue
         if run:
-            out += _closed(run, answers, dangling, conversion, ends[i])
+            out += _with_results(run, answers, dangling, conversion, ends[i])
             run = []
         out.append(_without_paired(draft, conversion))
     if run:
-        out += _closed(run, answers, dangling, conversion, len(drafts))
+        out += _with_results(run, answers, dangling, conversion, len(drafts))
     return out
 
 
@@ -92,7 +92,7 @@ def _ends_of_answers(drafts: Sequence[DraftMessage]) -> list[int]:
     return ends
 
 
-def _closed(
+def _with_results(
     run: Sequence[DraftMessage],
     answers: dict[int, list[PlacedPart]],
     dangling: frozenset[Place],
@@ -188,7 +188,7 @@ def merge_neighbours(
             groups[-1].append(draft)
         else:
             groups.append([draft])
-    return [group[0] if len(group) == 1 else _one(group) for group in groups]
+    return [group[0] if len(group) == 1 else _joined_message(group) for group in groups]
 
 
 def _one_speaker(a: DraftMessage, b: DraftMessage) -> bool:
@@ -203,7 +203,7 @@ def _joins(a: DraftMessage, b: DraftMessage, messages: Sequence[Message], conver
     return foreign or bool(a.sources & b.sources)
 
 
-def _one(group: Sequence[DraftMessage]) -> DraftMessage:
+def _joined_message(group: Sequence[DraftMessage]) -> DraftMessage:
     pieces = [piece for draft in group for piece in draft.pieces]
     if group[0].role is Role.ASSISTANT:
         return DraftMessage(Role.ASSISTANT, tuple(pieces))

@@ -248,16 +248,16 @@ class Namer:
         known = self._given.get((wanted, use))
         if known is not None:
             return known
-        name = wanted if use == 0 and self.accepted.fullmatch(wanted) else self._made(wanted, use, 0)
+        name = wanted if use == 0 and self.accepted.fullmatch(wanted) else self._candidate(wanted, use, 0)
         tries = 0
         while name in self._taken:
             tries += 1
-            name = self._made(wanted, use, tries)
+            name = self._candidate(wanted, use, tries)
         self._given[wanted, use] = name
         self._taken.add(name)
         return name
 
-    def _made(self, wanted: str, use: int, tries: int) -> str:
+    def _candidate(self, wanted: str, use: int, tries: int) -> str:
         seed = f"{use}.{tries}:{wanted}".encode("utf-8", "surrogatepass")
         mark = hashlib.sha256(seed).hexdigest()[: _MARK_LENGTH - 1]
         stem = re.sub(r"[^a-zA-Z0-9_-]", "_", wanted)[: self.longest - _MARK_LENGTH]

@@ -27,7 +27,7 @@ from clew.message import (
     trust_of,
 )
 from clew.providers.frameworks.codec import Codec
-from clew.providers.wire import arguments_object, overlay, own, text_at
+from clew.providers.wire import arguments_object, native_object, overlay, text_at
 
 NAME = "converse"
 _MEDIA: dict[str, Literal["image", "document", "audio", "video"]] = {
@@ -119,7 +119,7 @@ def write(messages: Sequence[Message]) -> list[Any]:
 
 
 def _entry(message: Message) -> JsonObject:
-    base = own(message.native, NAME)
+    base = native_object(message.native, NAME)
     role = "assistant" if message.role is Role.ASSISTANT else "user"
     content = list(_blocks(message.parts))
     return overlay(base, cast(JsonObject, {"role": role, "content": content}))
@@ -127,7 +127,7 @@ def _entry(message: Message) -> JsonObject:
 
 def _blocks(parts: Sequence[Part]) -> Iterator[Any]:
     for part in parts:
-        base = own(part.native, NAME)
+        base = native_object(part.native, NAME)
         if base is not None and _part(base, part.trust) == part:
             yield base
         elif isinstance(part, Text):

@@ -164,10 +164,10 @@ def _entry(message: Message) -> object:
         classes = importlib.import_module("langchain_core.messages")
         name = {Role.ASSISTANT: "AIMessage", Role.SYSTEM: "SystemMessage"}.get(message.role, "HumanMessage")
         return getattr(classes, name)(content=message.text)
-    return _copied(base, message)
+    return _copy(base, message)
 
 
-def _copied(base: Any, message: Message) -> object:  # noqa: ANN401  # an object of LangChain's
+def _copy(base: Any, message: Message) -> object:  # noqa: ANN401  # an object of LangChain's
     parts = message.parts
     if message.role is Role.TOOL and len(parts) == 1 and isinstance(parts[0], ToolResult):
         return base.model_copy(update={"content": _content(parts[0].parts, base.content, ())})

@@ -210,12 +210,12 @@ def _rewritten(base: Any, parts: Sequence[Part]) -> Iterator[Any]:  # noqa: ANN4
     elif isinstance(first, ToolCall):
         yield replace(base, args=first.arguments)
     elif base.part_kind == "user-prompt" and not isinstance(base.content, str):
-        yield replace(base, content=_kept(base.content, parts))
+        yield replace(base, content=_current_content(base.content, parts))
     elif isinstance(first, Text):
         yield replace(base, content="\n".join(part.text for part in parts if isinstance(part, Text)))
 
 
-def _kept(content: Sequence[Any], parts: Sequence[Part]) -> list[Any]:
+def _current_content(content: Sequence[Any], parts: Sequence[Part]) -> list[Any]:
     """Return user content with the current texts and the objects that are still there."""
     waiting = [one for one in content if not isinstance(one, str) and not _is_mark(one)]
     kept: list[Any] = []

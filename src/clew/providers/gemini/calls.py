@@ -28,7 +28,7 @@ SNAKE = {
 }
 
 
-def spelled(name: str, holder: JsonObject | None) -> str:
+def field_name(name: str, holder: JsonObject | None) -> str:
     """Return a field's name in the spelling that an object uses; camel case if it does not have it."""
     snake = SNAKE[name]
     return snake if holder is not None and snake in holder and name not in holder else name
@@ -36,7 +36,7 @@ def spelled(name: str, holder: JsonObject | None) -> str:
 
 def field(holder: JsonObject, name: str) -> Json:
     """Return a field's value in either spelling."""
-    return holder.get(spelled(name, holder))
+    return holder.get(field_name(name, holder))
 
 
 RUN_CODE = "code_execution"
@@ -139,7 +139,7 @@ def response_fields(
     """Write ``functionResponse``."""
     unnamed = "" if given and given.get("name") == "" else "tool"  # an empty name is kept
     name = part.name or unnamed
-    fields: JsonObject = {"name": name, "response": _returned(part, given)}
+    fields: JsonObject = {"name": name, "response": _response(part, given)}
     if part.call_id != derived_id(NAME, name):
         fields = {"id": part.call_id, **fields}
     extra = [p for p in part.parts if not _is_returned(p, given)]
@@ -148,7 +148,7 @@ def response_fields(
     return overlay(given, fields)
 
 
-def _returned(part: ToolResult, given: JsonObject | None) -> Json:
+def _response(part: ToolResult, given: JsonObject | None) -> Json:
     """Return the original response if its text and error flag are unchanged, else a new one."""
     returned = [p for p in part.parts if _is_returned(p, given)]
     match returned:

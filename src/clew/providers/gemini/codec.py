@@ -26,16 +26,16 @@ from clew.providers.gemini.calls import (
     call_fields,
     code_fields,
     field,
+    field_name,
     outcome_fields,
     parse_call,
     parse_code,
     parse_outcome,
     parse_response,
     response_fields,
-    spelled,
 )
 from clew.providers.media import kind_of_type
-from clew.providers.wire import given_system, only_texts, overlay, own, speaker, text_at
+from clew.providers.wire import given_system, native_object, only_texts, overlay, speaker, text_at
 
 ROLES = frozenset({"user", "model", "function", "tool", "system"})
 
@@ -121,7 +121,7 @@ def _parse_function_response(value: JsonObject, _trust: Trust, native: Native) -
 
 
 def _parse_media(value: JsonObject, trust: Trust, native: Native) -> Part | None:
-    media_type, uri, name = (spelled(key, value) for key in ("mimeType", "fileUri", "displayName"))
+    media_type, uri, name = (field_name(key, value) for key in ("mimeType", "fileUri", "displayName"))
     if not only_texts(value, "data", media_type, uri, name) or not (value.get("data") or value.get(uri)):
         return None
     return Media(
@@ -157,7 +157,7 @@ def render_items(message: Message) -> list[Json]:
 
 
 def _render_content(message: Message) -> JsonObject:
-    base = own(message.native, NAME)
+    base = native_object(message.native, NAME)
     role = "model" if message.role is Role.ASSISTANT else "user"
     if base is None:
         return {"role": role, "parts": list(_write_parts(message.parts))}
@@ -194,12 +194,12 @@ def _render_parts(parts: Sequence[Part], given: Json) -> Json:
 
 def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
     for part in parts:
-        base = own(part.native, NAME)
+        base = native_object(part.native, NAME)
         match part:
             case Text():
                 yield overlay(base, {"text": part.text})
             case Thinking():
-                signature = {spelled("thoughtSignature", base): part.signature}
+                signature = {field_name("thoughtSignature", base): part.signature}
                 yield overlay(base, {"text": part.text, "thought": True, **signature})
             case ToolCall() | ToolResult() | Media():
                 yield _render_nested(part, base)
@@ -209,7 +209,7 @@ def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
 
 def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None) -> JsonObject:
     """Write a part with one nested object: ``{"functionCall": {…}}``."""
-    key = spelled(_name(part), base)
+    key = field_name(_name(part), base)
     held = base.get(key) if base else None
     given = held if isinstance(held, dict) else None
     match part:
@@ -243,12 +243,12 @@ def _runs_code(part: ToolCall | ToolResult) -> bool:
 
 
 def _media_fields(part: Media, given: JsonObject | None) -> JsonObject:
-    fields: JsonObject = {spelled("mimeType", given): part.media_type}
-    name = spelled("displayName", given)
+    fields: JsonObject = {field_name("mimeType", given): part.media_type}
+    name = field_name("displayName", given)
     if given is not None and name in given:  # only Vertex accepts it, so it is not added
         fields[name] = part.title
     if part.data is not None:
         fields["data"] = part.data
     if part.url is not None:
-        fields[spelled("fileUri", given)] = part.url
+        fields[field_name("fileUri", given)] = part.url
     return overlay(given, fields)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import Json, JsonObject, Usage
 from clew.providers.api import (
+    int_or_zero,
     question,
     shared_fields,
     thinking_tokens,
-    whole,
     with_room_to_think,
     without_refused,
 )
@@ -92,10 +92,10 @@ class OpenaiChat:
 def _usage(usage: JsonObject) -> Usage:
     details = as_object(usage.get("prompt_tokens_details"))
     return Usage(
-        whole(usage.get("prompt_tokens")),
-        whole(usage.get("completion_tokens")),
-        whole(details.get("cached_tokens")),
-        whole(details.get("cache_write_tokens")),
+        int_or_zero(usage.get("prompt_tokens")),
+        int_or_zero(usage.get("completion_tokens")),
+        int_or_zero(details.get("cached_tokens")),
+        int_or_zero(details.get("cache_write_tokens")),
     )
 
 
@@ -147,7 +147,7 @@ class ChatAssembler:
     def _grow(self, part: JsonObject, nth: int) -> None:
         """Add a delta to a call: the id and name come once, the arguments in pieces."""
         index = part.get("index")
-        call = self._calls.setdefault(whole(index) if index is not None else nth, _Call())
+        call = self._calls.setdefault(int_or_zero(index) if index is not None else nth, _Call())
         more = as_object(part.get("function"))
         call.id = call.id or as_text(part.get("id"))
         call.name = call.name or as_text(more.get("name"))

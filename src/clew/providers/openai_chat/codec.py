@@ -33,9 +33,9 @@ from clew.providers.wire import (
     differs,
     given_system,
     kind_of,
+    native_object,
     only_texts,
     overlay,
-    own,
     read_content,
     same_wire,
     speaker,
@@ -92,7 +92,7 @@ def render_call(part: Part) -> Iterator[Json]:
         if part.native is not None and same_wire(part.native, NAME):
             yield part.native.value
         return
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     if base is None:
         inner: JsonObject = {"name": part.name, "arguments": part.input_text}
         yield overlay(None, {"id": _written_id(part), "type": "function", "function": inner})
@@ -139,7 +139,7 @@ def render_answer(
     part: ToolResult, render_content: Callable[[Sequence[Part], JsonObject | None, Json], Json]
 ) -> JsonObject:
     """Write a tool result as a message of its own."""
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     content = render_content(part.parts, base, "")
     if base is None:
         return {"role": "tool", "tool_call_id": part.call_id, "content": content}
@@ -281,7 +281,7 @@ def render_items(message: Message) -> list[Json]:
 
 
 def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
-    base = own(message.native, NAME)
+    base = native_object(message.native, NAME)
     role = Role.USER if message.role is Role.TOOL else message.role
     fields: JsonObject = {}
     if base is None or _role(base.get("role")) is not role:
@@ -319,7 +319,7 @@ def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
 
 def _slot(part: Part) -> str:
     """Return the field of a reply that a part belongs to."""
-    field = own(part.native, NAME) or {}
+    field = native_object(part.native, NAME) or {}
     match part:
         case ToolCall():
             return "function_call" if "function_call" in field else "tool_calls"
@@ -338,11 +338,13 @@ def _slot(part: Part) -> str:
 def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
     held: JsonObject = dict.fromkeys(_reasoning_fields(base))
     thoughts = [
-        part for part in parts if isinstance(part, Thinking) and (part.text or own(part.native, NAME))
+        part
+        for part in parts
+        if isinstance(part, Thinking) and (part.text or native_object(part.native, NAME))
     ]
     if not thoughts:
         return held
-    fields = own(thoughts[0].native, NAME)
+    fields = native_object(thoughts[0].native, NAME)
     if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
         return held | fields
     # Edited reasoning must not keep the signature of the original text.
@@ -358,7 +360,7 @@ def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
     if slot == "tool_calls":
         return [entry for part in parts for entry in render_call(part)]
     first = parts[0]
-    field = own(first.native, NAME) or {}
+    field = native_object(first.native, NAME) or {}
     match first:
         case Text(text=text):
             return text
@@ -378,7 +380,7 @@ def render_content(parts: Sequence[Part], base: JsonObject | None, nothing: Json
 
 def _blocks(parts: Sequence[Part]) -> Iterator[Json]:
     for part in parts:
-        base = own(part.native, NAME)
+        base = native_object(part.native, NAME)
         if isinstance(part, Text):
             field = "refusal" if base and base.get("type") == "refusal" else "text"
             yield overlay(base, {"type": field, field: part.text})

@@ -229,13 +229,13 @@ def unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
         if role == "tool":
             waiting.pop(as_text(message.get("tool_call_id")), None)
             continue
-        yield from _unanswered(waiting)
+        yield from _unanswered_findings(waiting)
         calls = objects(message.get("tool_calls")) if role == "assistant" else ()
         waiting = {as_text(call.get("id")): f"messages.{i}.tool_calls.{j}" for j, call in calls}
-    yield from _unanswered(waiting)
+    yield from _unanswered_findings(waiting)
 
 
-def _unanswered(waiting: dict[str, str]) -> Iterator[RuleFinding]:
+def _unanswered_findings(waiting: dict[str, str]) -> Iterator[RuleFinding]:
     for call_id, where in waiting.items():
         yield RuleFinding(where, f"tool call {call_id} is not answered by a tool message right after it")
 

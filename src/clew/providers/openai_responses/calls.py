@@ -11,7 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from clew.message import Json, JsonObject, Media, Native, Part, Text, ToolCall, ToolResult, Trust, Unknown
-from clew.providers.wire import arguments_object, derived_id, differs, kind_of, overlay, own, text_at
+from clew.providers.wire import (
+    arguments_object,
+    derived_id,
+    differs,
+    kind_of,
+    native_object,
+    overlay,
+    text_at,
+)
 
 NAME = "responses"
 
@@ -105,7 +113,7 @@ def _call_id(item: JsonObject) -> str | None:
 
 def render_call(part: ToolCall, answer: ToolResult | None, render_content: RenderContent) -> JsonObject:
     """Write a call as an item; for a server-side tool, with its result."""
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     if base is None:
         return {
             "type": "function_call",
@@ -155,7 +163,7 @@ def _outcome_fields(answer: ToolResult, base: JsonObject, render_content: Render
 
 def render_output(part: ToolResult, render_content: RenderContent) -> JsonObject:
     """Write a result as an item."""
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     if base is None:
         output = render_content(part.parts, None) or ""
         return {"type": "function_call_output", "call_id": part.call_id, "output": output}

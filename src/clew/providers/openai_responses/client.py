@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import JsonObject, Message, Role, Usage
 from clew.providers.api import (
+    int_or_zero,
     question,
     shared_fields,
     thinking_tokens,
-    whole,
     with_room_to_think,
     without_refused,
 )
@@ -89,10 +89,10 @@ def _stop(value: JsonObject, message: Message) -> Stop:
 def _usage(usage: JsonObject) -> Usage:
     details = as_object(usage.get("input_tokens_details"))
     return Usage(
-        whole(usage.get("input_tokens")),
-        whole(usage.get("output_tokens")),
-        whole(details.get("cached_tokens")),
-        whole(details.get("cache_write_tokens")),
+        int_or_zero(usage.get("input_tokens")),
+        int_or_zero(usage.get("output_tokens")),
+        int_or_zero(details.get("cached_tokens")),
+        int_or_zero(details.get("cache_write_tokens")),
     )
 
 

@@ -43,9 +43,9 @@ from clew.providers.wire import (
     differs,
     given_system,
     kind_of,
+    native_object,
     only_texts,
     overlay,
-    own,
     read_content,
     same_wire,
     speaker,
@@ -63,10 +63,10 @@ def parse_reasoning(item: JsonObject, native: Native) -> Part:
 
 
 def _reasoning_text(item: JsonObject) -> str:
-    return _joined(item.get("content")) or _joined(item.get("summary"))
+    return _join_texts(item.get("content")) or _join_texts(item.get("summary"))
 
 
-def _joined(entries: Json) -> str:
+def _join_texts(entries: Json) -> str:
     entries = entries if isinstance(entries, list) else []
     return "\n\n".join(text_at(entry, "text") or "" for entry in entries if isinstance(entry, dict))
 
@@ -92,7 +92,7 @@ def parse_approval(item: JsonObject, native: Native) -> Part:
 
 def render_other(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
     """Write such an item."""
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     match part:
         case Thinking():
             return overlay(base, _reasoning_fields(part, base))
@@ -227,7 +227,7 @@ def render_items(message: Message) -> list[Json]:
 
 
 def _items(message: Message) -> Iterator[Json]:
-    base = own(message.native, NAME)
+    base = native_object(message.native, NAME)
     spoken = base if base and _is_message(base) else None
     run: list[Part] = []
     untold = spoken is not None
@@ -309,7 +309,7 @@ def _render_content(parts: Sequence[Part], given: Json, role: Role) -> Json:
 
 
 def _render_block(part: Part, text_type: str) -> Iterator[Json]:
-    base = own(part.native, NAME)
+    base = native_object(part.native, NAME)
     if isinstance(part, Text):
         if base is not None and _parse_block(base, part.trust) == part:
             yield base

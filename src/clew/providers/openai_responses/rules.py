@@ -125,9 +125,9 @@ def stranded_reasoning(body: JsonObject) -> Iterator[RuleFinding]:
                 pending.append((i, item))
         elif pending:
             if not _follows_reasoning(kind, item, _is_stored(body)):
-                yield from _stranded(pending)
+                yield from _stranded_reasoning(pending)
             pending = []
-    yield from _stranded(pending)
+    yield from _stranded_reasoning(pending)
 
 
 def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
@@ -138,7 +138,7 @@ def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
     return made_by_model and (bool(item.get("id")) or not stored)
 
 
-def _stranded(pending: list[tuple[int, JsonObject]]) -> Iterator[RuleFinding]:
+def _stranded_reasoning(pending: list[tuple[int, JsonObject]]) -> Iterator[RuleFinding]:
     for i, item in pending:
         yield RuleFinding(
             f"input.{i}", f"reasoning {as_text(item.get('id'))} without its required following item"

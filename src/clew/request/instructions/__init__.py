@@ -2,7 +2,7 @@
 
 from clew.request.instructions.files import Disk, FileKind, Files, Roots, Scope, usual_roots
 from clew.request.instructions.load import Instruction, Limits, Loaded, Refused, load
-from clew.request.instructions.track import changes, pieces_of, settled
+from clew.request.instructions.track import changes, pieces_of, settled_ids
 
 __all__ = [
     "Disk",
@@ -17,6 +17,6 @@ __all__ = [
     "changes",
     "load",
     "pieces_of",
-    "settled",
+    "settled_ids",
     "usual_roots",
 ]

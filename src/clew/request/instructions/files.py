@@ -99,12 +99,12 @@ class Roots:
             yield Scope.PROJECT, self.project
 
 
-def inside(path: str, root: str) -> bool:
+def is_inside(path: str, root: str) -> bool:
     """Return True if a normalized path is a root or lies under it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def within(path: str, root: str) -> list[str]:
+def components_below(path: str, root: str) -> list[str]:
     """Return the components of a path below its root."""
     relative = posixpath.relpath(path, root)
     return [] if relative == "." else relative.split("/")
@@ -115,9 +115,9 @@ def why_not(path: str, root: str, files: Files) -> str:
 
     Every component below the root is checked, because a link in any of them could lead out of it.
     """
-    if not inside(path, root):
+    if not is_inside(path, root):
         return f"it is outside {root}"
-    parts = within(path, root)
+    parts = components_below(path, root)
     if foreign := next((part for part in parts[:-1] if part.lower() in FOREIGN_FOLDERS), None):
         return f"it is in {foreign}, which holds third-party files: data, never instructions"
     if hidden := next((part for part in parts if _is_hidden(part)), None):
@@ -150,9 +150,9 @@ def folders_touched(paths: Iterable[str], root: str) -> list[str]:
     found: dict[str, None] = {}
     for path in paths:
         full = posixpath.normpath(posixpath.join(root, path.replace("\\", "/")))
-        if not inside(full, root):
+        if not is_inside(full, root):
             continue
-        parts = within(full, root)[:-1]
+        parts = components_below(full, root)[:-1]
         for depth in range(1, len(parts) + 1):
             found[posixpath.join(root, *parts[:depth])] = None
     return sorted(found, key=lambda folder: (folder.count("/"), folder))

@@ -20,11 +20,11 @@ from clew.request.instructions.files import (
     Files,
     Roots,
     Scope,
+    components_below,
     folders_touched,
     why_not,
-    within,
 )
-from clew.request.instructions.parse import includes, matches, parted, without_comments
+from clew.request.instructions.parse import includes, matches, split_front_matter, without_comments
 from clew.secrets import mask
 
 
@@ -103,7 +103,7 @@ class Reader:
         lines = plain.split("\n")
         behind: list[str] = []
         for one in list(includes(plain)):
-            text = self._included(one.name, chain)
+            text = self._include(one.name, chain)
             if text is None:
                 continue
             if one.alone:
@@ -112,8 +112,8 @@ class Reader:
                 behind.append(text)
         return "\n".join([*lines, *behind])
 
-    def _included(self, name: str, chain: Sequence[str]) -> str | None:
-        path = self._resolved(name, chain[-1])
+    def _include(self, name: str, chain: Sequence[str]) -> str | None:
+        path = self._resolve(name, chain[-1])
         if why := self._why_not(path, chain):
             if _looks_like_path(name):
                 self._refuse(path, why)
@@ -124,9 +124,9 @@ class Reader:
         if raw is None:
             return None
         self.included[path] = self.hashes[path]
-        return self.expanded(path, parted(raw)[1], chain).strip()
+        return self.expanded(path, split_front_matter(raw)[1], chain).strip()
 
-    def _resolved(self, name: str, includer: str) -> str:
+    def _resolve(self, name: str, includer: str) -> str:
         if name.startswith("~/"):
             return posixpath.normpath(posixpath.join(self.home or "/nowhere", name[2:]))
         return posixpath.normpath(posixpath.join(posixpath.dirname(includer), name))
@@ -145,7 +145,7 @@ class Reader:
         return ""
 
     def _short(self, path: str) -> str:
-        return "/".join(within(path, self.root))
+        return "/".join(components_below(path, self.root))
 
     def _refuse(self, path: str, why: str) -> None:
         self.refused.append(Refusal(path, why))
@@ -292,7 +292,7 @@ class _Loading:
         if raw is None:
             self.refused += [Refused(*one) for one in reader.refused]
             return
-        patterns, body = parted(raw) if touched is not None else ((), raw)
+        patterns, body = split_front_matter(raw) if touched is not None else ((), raw)
         if patterns and not any(matches(one, pattern) for one in touched or () for pattern in patterns):
             return
         digest = reader.hashes[path]
@@ -303,7 +303,7 @@ class _Loading:
         self.seen.add(digest)
         self.bytes_taken += reader.taken
         if text:
-            name = f"{scope.value}:{'/'.join(within(path, root))}"
+            name = f"{scope.value}:{'/'.join(components_below(path, root))}"
             included = tuple(reader.included.items())
             self.found.append(Instruction(name, path, scope, text, digest, included, patterns))
 

@@ -25,7 +25,7 @@ class Include(NamedTuple):
     alone: bool
 
 
-def parted(text: str) -> tuple[tuple[str, ...], str]:
+def split_front_matter(text: str) -> tuple[tuple[str, ...], str]:
     """Return the path patterns in a file's front matter, and the text without it."""
     front = _FRONT.match(text)
     if front is None:
@@ -107,10 +107,10 @@ def matches(path: str, pattern: str) -> bool:
     """Return True if a relative path matches a pattern; a pattern without a slash matches in any folder."""
     if not pattern or len(pattern) > LONGEST_PATTERN:
         return False
-    return any(_matches(path.split("/"), _segments(one)) for one in expanded(pattern))
+    return any(_matches(path.split("/"), _segments(one)) for one in expand_braces(pattern))
 
 
-def expanded(pattern: str) -> Iterator[str]:
+def expand_braces(pattern: str) -> Iterator[str]:
     """Yield a pattern with its braces expanded, at most ``MOST_EXPANSIONS`` results."""
     waiting = [pattern]
     for _ in range(MOST_EXPANSIONS):

@@ -37,7 +37,7 @@ def _body(does: str, one: Instruction) -> JsonObject:
     }
 
 
-def settled(events: Iterable[StoredEvent]) -> frozenset[str]:
+def settled_ids(events: Iterable[StoredEvent]) -> frozenset[str]:
     """Return the ids of the instructions that belong in the stable part of a request.
 
     Those recorded before the first model call of the session, or before the first one after a compaction. A

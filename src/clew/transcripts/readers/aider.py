@@ -73,7 +73,7 @@ class _AiderChat:
 
     def line(self, number: int, line: str) -> Iterator[Record]:
         """Add one line."""
-        speaker, words = self._attributed(line)
+        speaker, words = self._attribute(line)
         if speaker is not self.speaker:
             yield from self.flush()
             self.speaker, self.since = speaker, number
@@ -98,7 +98,7 @@ class _AiderChat:
             return self.name
         return f"{self.name}-{hashlib.sha256(first.encode(errors='replace')).hexdigest()[:8]}"
 
-    def _attributed(self, line: str) -> tuple[_Speaker | None, str]:
+    def _attribute(self, line: str) -> tuple[_Speaker | None, str]:
         """Return the speaker of a line and its text: the model, if the line is not marked and not blank.
 
         Without its first line a page was edited by hand: there the marks alone decide.

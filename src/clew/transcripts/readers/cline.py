@@ -112,12 +112,12 @@ class _ClineSession:
         messages = list(objects(compaction.get("messages")))
         if not messages:
             return
-        kept = [self._kept(item) for item in messages]
+        kept = [self._kept_entry(item) for item in messages]
         time = string(compaction, "updated_at")
         yield Boundary(self.ids.unique(None, "compaction"), self.read, time, keeps=tuple(filter(None, kept)))
         yield from (self._entry(item, None) for item, known in zip(messages, kept, strict=True) if not known)
 
-    def _kept(self, item: JsonObject) -> str | None:
+    def _kept_entry(self, item: JsonObject) -> str | None:
         """Return the entry that a compaction left unchanged."""
         entry_id, known = self.known.get(string(item, "id") or "", (None, b""))
         return entry_id if known == fingerprint(_message(item)) else None

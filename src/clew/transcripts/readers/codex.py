@@ -148,7 +148,7 @@ class _Rollout:
             case "inter_agent_communication":
                 yield from self._agent_message(payload, number, time)
             case "compacted":
-                yield from self._compacted(payload, number, time)
+                yield from self._compaction_records(payload, number, time)
             case "event_msg":
                 yield from self._event(payload, number)
             case "session_meta":
@@ -181,7 +181,7 @@ class _Rollout:
         instructions = instructions or string(meta, "base_instructions") or string(meta, "instructions")
         if instructions:
             message = Message(Role.SYSTEM, (Text(instructions, trust=Trust.SYSTEM),))
-            yield from self._say(Entry(message, f"L{number}", number, time))
+            yield from self._add_entry(Entry(message, f"L{number}", number, time))
 
     def _item(self, item: JsonObject, number: int, time: str | None) -> Iterator[Record]:
         if string(item, "type") in _SKIPPED_ITEMS:
@@ -193,7 +193,7 @@ class _Rollout:
         self.own_calls.update(call.call_id for call in message.calls if call.name in _OWN_TOOLS)
         if message.role is Role.TOOL:
             message = replace(message, parts=tuple(map(self._with_refusal, message.parts)))
-        yield from self._say(Entry(message, f"L{number}", number, time))
+        yield from self._add_entry(Entry(message, f"L{number}", number, time))
 
     def _with_refusal(self, part: Part) -> Part:
         """Mark a refused call as an error: Codex's fixed text, for a tool whose output it wraps."""
@@ -206,9 +206,11 @@ class _Rollout:
         blocks = (string(block, "text") for block in objects(sent.get("content")))
         text = string(sent, "content") or "\n".join(text for text in blocks if text)
         if text:
-            yield from self._say(Entry(injected_message(text, Trust.ASSISTANT), f"L{number}", number, time))
+            yield from self._add_entry(
+                Entry(injected_message(text, Trust.ASSISTANT), f"L{number}", number, time)
+            )
 
-    def _say(self, entry: Entry) -> Iterator[Record]:
+    def _add_entry(self, entry: Entry) -> Iterator[Record]:
         """Pass an entry on; one of the model's waits for its token report."""
         yield from self.end()
         message = entry.message
@@ -242,16 +244,16 @@ class _Rollout:
         self.known = {mark: place for mark, place in self.known.items() if place < first}
         yield Dropped(dropped, number, "rolled back")
 
-    def _compacted(self, payload: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+    def _compaction_records(self, payload: JsonObject, number: int, time: str | None) -> Iterator[Record]:
         yield from self.end()
-        kept, fresh = self._replaced(payload)
+        kept, fresh = self._replacement(payload)
         boundary_id = f"L{number}"
         self.ids.append(boundary_id)
         yield Boundary(boundary_id, number, time, keeps=tuple(kept))
         for i, message in enumerate(fresh, start=1):
-            yield from self._say(Entry(message, f"L{number}.{i}", number, time))
+            yield from self._add_entry(Entry(message, f"L{number}.{i}", number, time))
 
-    def _replaced(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
+    def _replacement(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
         """Return the ids of the entries that a compaction kept, and the messages that it wrote."""
         summary = string(payload, "message")
         summaries = [relabel(Message(Role.USER, (Text(summary),)), Origin.SUMMARY)] if summary else []

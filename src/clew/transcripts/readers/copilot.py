@@ -96,7 +96,7 @@ class _CopilotSession:
             case "session.compaction_start":
                 self.compacting_from = len(self.ids)
             case "session.compaction_complete" if data.get("success") is not False:
-                yield from self._compacted(event, data, number)
+                yield from self._compaction_records(event, data, number)
             case "session.snapshot_rewind":
                 yield from self._rewound(data, number)
             case "session.truncation":
@@ -107,7 +107,7 @@ class _CopilotSession:
             case _:
                 message = _message(kind, data)
                 if message is not None and not self._is_repeated_prompt(message):
-                    yield from self._say(event, data, message, number)
+                    yield from self._add_entry(event, data, message, number)
                 elif message is None and not kind.startswith(_BOOKKEEPING) and kind not in self.unknown:
                     self.unknown.add(kind)
                     yield Problem(f"an event of the unknown type {kind!r}", number)
@@ -125,7 +125,9 @@ class _CopilotSession:
             parent_id=string(data, "parentSessionId"),
         )
 
-    def _say(self, event: JsonObject, data: JsonObject, message: Message, number: int) -> Iterator[Record]:
+    def _add_entry(
+        self, event: JsonObject, data: JsonObject, message: Message, number: int
+    ) -> Iterator[Record]:
         agent_id = string(event, "agentId")
         entry_id = self.taken.unique(string(event, "id"), f"L{number}")
         entry = Entry(message, entry_id, number, string(event, "timestamp"), sidechain=agent_id)
@@ -145,7 +147,7 @@ class _CopilotSession:
         before, self.prompt = self.prompt, hash(message.text)
         return before == self.prompt
 
-    def _compacted(self, event: JsonObject, data: JsonObject, number: int) -> Iterator[Record]:
+    def _compaction_records(self, event: JsonObject, data: JsonObject, number: int) -> Iterator[Record]:
         kept = self.ids[self.compacting_from :] if self.compacting_from is not None else []
         self.compacting_from = None
         boundary_id = string(event, "id") or f"L{number}"

@@ -198,7 +198,7 @@ def _model(record: JsonObject) -> tuple[Message, Message | None]:
     listed = enumerate(objects(record.get("toolCalls")))
     calls = [(call, string(call, "id") or f"{string(record, 'id')}:{i}") for i, call in listed]
     call_ids = {call_id for _, call_id in calls}
-    thoughts = [_thought(thought) for thought in objects(record.get("thoughts"))]
+    thoughts = [_thinking(thought) for thought in objects(record.get("thoughts"))]
     spoken = [
         part
         for part in _parse_parts("model", record.get("content")).parts
@@ -216,7 +216,7 @@ def _model(record: JsonObject) -> tuple[Message, Message | None]:
 _NOTHING = Text("", trust=Trust.ASSISTANT)
 
 
-def _thought(thought: JsonObject) -> Part:
+def _thinking(thought: JsonObject) -> Part:
     words = filter(None, (string(thought, "subject"), string(thought, "description")))
     return Thinking(": ".join(words), trust=Trust.ASSISTANT)
 

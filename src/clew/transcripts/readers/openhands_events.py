@@ -79,16 +79,16 @@ class OpenHandsSession:
         if message is None:
             yield Problem(f"an event of the unknown kind {kind!r}", line)
             return
-        yield self._seen(Entry(message, event_id, line, string(event, "timestamp")), [event_id])
+        yield self._unique(Entry(message, event_id, line, string(event, "timestamp")), [event_id])
         yield from self.ids.repeated(event_id, line)
 
     def rest(self) -> Iterator[Record]:
         """Yield the reply that was being assembled."""
         reply, self.reply = self.reply, None
         if reply:
-            yield self._seen(reply.entry, reply.event_ids)
+            yield self._unique(reply.entry, reply.event_ids)
 
-    def _seen(self, entry: Entry, event_ids: list[str]) -> Entry:
+    def _unique(self, entry: Entry, event_ids: list[str]) -> Entry:
         unique = replace(entry, id=self.ids.unique(entry.id, entry.id))
         self.visible.append((unique.id, frozenset(event_ids)))
         return unique
@@ -118,7 +118,7 @@ class OpenHandsSession:
         if summary:
             # Later condensations refer to the summary by this id.
             summary_id = f"{event_id}-summary"
-            yield self._seen(
+            yield self._unique(
                 Entry(text_message(Role.USER, summary, Origin.SUMMARY), summary_id, line, time), [summary_id]
             )
 
@@ -132,7 +132,7 @@ def _message(event: JsonObject) -> Message | None:
             prompts = (event.get("system_prompt"), event.get("dynamic_context"))
             return Message(Role.SYSTEM, tuple(_texts(list(prompts), Trust.SYSTEM)))
         case "MessageEvent":
-            return _spoken(event)
+            return _event_message(event)
         case "ObservationEvent":
             return _result(event, mapping(event, "observation"))
         case "UserRejectObservation":
@@ -144,7 +144,7 @@ def _message(event: JsonObject) -> Message | None:
             return None
 
 
-def _spoken(event: JsonObject) -> Message:
+def _event_message(event: JsonObject) -> Message:
     words = mapping(event, "llm_message")
     role = Role.ASSISTANT if words.get("role") == "assistant" else Role.USER
     origin = Origin.INJECTED if event.get("source") in ("environment", "hook") else Origin.SPOKEN
@@ -259,7 +259,7 @@ def _action(event: JsonObject) -> JsonObject | None:
         return {"kind": "SystemPromptEvent", "system_prompt": {"text": given.get("content")}}
     if action == "message":
         by_agent = event.get("source") == "agent"
-        return _said("assistant" if by_agent else "user", string(given, "content") or "", given)
+        return _message_event("assistant" if by_agent else "user", string(given, "content") or "", given)
     if action == "condensation":
         return {
             "kind": "Condensation",
@@ -267,11 +267,13 @@ def _action(event: JsonObject) -> JsonObject | None:
             "summary": string(given, "summary"),
         }
     if action == "finish" and not mapping(event, "tool_call_metadata"):
-        return _said("assistant", string(given, "final_thought") or string(given, "thought") or "", {})
+        return _message_event(
+            "assistant", string(given, "final_thought") or string(given, "thought") or "", {}
+        )
     return _call(event, action, given)
 
 
-def _said(role: str, text: str, given: JsonObject) -> JsonObject:
+def _message_event(role: str, text: str, given: JsonObject) -> JsonObject:
     urls = given.get("image_urls")
     content: list[Json] = [{"type": "text", "text": text}]
     content += [{"type": "image", "image_urls": urls}] if isinstance(urls, list) and urls else []
@@ -301,7 +303,7 @@ def _observation(event: JsonObject) -> JsonObject | None:
     made = mapping(event, "tool_call_metadata")
     answers = bool(made) or (isinstance(cause, int) and not isinstance(cause, bool) and seen != "recall")
     if not answers:
-        return {**_said("user", text, {}), "source": "environment"} if text else None
+        return {**_message_event("user", text, {}), "source": "environment"} if text else None
     return {
         "kind": "ObservationEvent",
         "tool_name": string(made, "function_name") or seen,

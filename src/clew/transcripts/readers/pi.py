@@ -251,11 +251,11 @@ class _PiSession:
                 number,
                 string(line, "timestamp"),
                 tokens_before=count(line, "tokensBefore") or None,
-                keeps=self._kept(line),
+                keeps=self._kept_entries(line),
             )
         yield self._entry(f"{own}:summary", line, number, summary=string(line, "summary") or "")
 
-    def _kept(self, line: JsonObject) -> tuple[str, ...]:
+    def _kept_entries(self, line: JsonObject) -> tuple[str, ...]:
         """Return the entries of this branch from the first kept one on."""
         first = string(line, "firstKeptEntryId")
         if first is None and "firstKeptEntryIndex" in line:  # older files count lines, from 0

@@ -102,7 +102,7 @@ def _read_lines(source: Source, wire: Wire, name: str) -> Iterator[Record]:
             if not started:
                 yield Start(name, wire.name)
                 started = True
-            yield Entry(_labelled(wire.parse_item(value)), f"L{number}", number)
+            yield Entry(_label_digest(wire.parse_item(value)), f"L{number}", number)
 
 
 def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
@@ -118,7 +118,7 @@ def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
             if not started:
                 yield Start(name, wire.name)
                 started = True
-            yield Entry(_labelled(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
+            yield Entry(_label_digest(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
 
 
 def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
@@ -133,7 +133,7 @@ def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and piece.key == wire.list_key:
-            yield Entry(_labelled(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
+            yield Entry(_label_digest(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
         elif isinstance(piece, Field) and piece.key == wire.list_key and isinstance(piece.value, str):
             yield Entry(wire.parse_item(piece.value), "#0", 0)
 
@@ -145,10 +145,10 @@ def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
     for message in body.system:
         yield Entry(message, wire.system_key or "system")
     for i, message in enumerate(body.messages):
-        yield Entry(_labelled(message), f"#{i}", i)
+        yield Entry(_label_digest(message), f"#{i}", i)
 
 
-def _labelled(message: Message) -> Message:
+def _label_digest(message: Message) -> Message:
     """Label what one of our compactions put into a message as machine text, never as the user's words."""
     if message.role is not Role.USER:
         return message

@@ -62,7 +62,7 @@ class _QwenChat:
         if kind == "system":
             yield from self._system(record, number, agent_id)
         elif kind in _TYPES:
-            yield from self._say(_message(record, agent_id), record, number)
+            yield from self._add_entry(_message(record, agent_id), record, number)
         elif kind not in self.unknown:
             self.unknown.add(kind)
             yield Problem(f"a record of the unknown type {kind!r}", number)
@@ -88,7 +88,7 @@ class _QwenChat:
             del self.live[place:]
             yield Dropped(dropped, number)
 
-    def _say(self, message: Message, record: JsonObject, number: int) -> Iterator[Record]:
+    def _add_entry(self, message: Message, record: JsonObject, number: int) -> Iterator[Record]:
         if not message.parts:
             return
         agent_id = _agent_id(record)

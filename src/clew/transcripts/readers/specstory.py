@@ -65,17 +65,17 @@ class _MarkdownPage:
         """Read one line. Inside a tool use only its end counts, because it may quote such a page."""
         if self.tool is not None:
             if line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
-                yield from self._used(self.tool)
+                yield from self._tool_use(self.tool)
             else:
                 self.words.append(line)
         elif self.is_thought and not self._is_next_speaker(line):
             self.words.append(_THINK_END.sub("", line))
             if _THINK_END.match(line):
-                self._thought()
+                self._add_thinking()
         elif heading := _HEADING.fullmatch(line):
             if self.is_thought:
-                self._thought()
-            yield from self._said()
+                self._add_thinking()
+            yield from self._finish_speaker()
             yield from self._begin(heading, number)
         elif self.role is None:
             yield from self._head(line)
@@ -94,10 +94,10 @@ class _MarkdownPage:
         if self.tool is not None or self.is_thought:
             yield Problem("the page ends inside a tool's use or a thought", self.since)
             if self.tool is not None:
-                yield from self._used(self.tool)
+                yield from self._tool_use(self.tool)
             else:
-                self._thought()
-        yield from self._said()
+                self._add_thinking()
+        yield from self._finish_speaker()
         if not self.started:
             yield Start(self.name, NAME, self.title)
 
@@ -131,27 +131,27 @@ class _MarkdownPage:
             self.is_thought = True
             self.words.append(line)
             if _THINK_END.search(line):
-                self._thought()
+                self._add_thinking()
         else:
             self.words.append(line)
 
-    def _taken(self) -> str:
+    def _take_text(self) -> str:
         """Return the collected text without the line between two speakers, and clear it."""
         text = "\n".join(self.words).strip()
         self.words.clear()
         return text.removesuffix("\n---").strip() if text != "---" else ""
 
     def _close_words(self) -> None:
-        text = self._taken()
+        text = self._take_text()
         if text:
             self.parts.append(Text(text, trust=Trust.ASSISTANT))
 
-    def _thought(self) -> None:
+    def _add_thinking(self) -> None:
         self.is_thought = False
-        text = _TAGS.sub("", self._taken()).strip()
+        text = _TAGS.sub("", self._take_text()).strip()
         self.parts.append(Thinking(text, trust=Trust.ASSISTANT))
 
-    def _used(self, tool: str) -> Iterator[Record]:
+    def _tool_use(self, tool: str) -> Iterator[Record]:
         """Yield a tool use: the call with everything said before it, and the result."""
         self.tool = None
         body = self.words.copy()
@@ -164,10 +164,10 @@ class _MarkdownPage:
         shown = (Text(output, trust=Trust.UNTRUSTED),) if output else ()
         yield self._entry(Message(Role.TOOL, (ToolResult(call_id, shown, name=tool, trust=Trust.UNTRUSTED),)))
 
-    def _said(self) -> Iterator[Record]:
+    def _finish_speaker(self) -> Iterator[Record]:
         """Yield what the speaker said up to the next heading."""
         if self.role is Role.USER:
-            text = self._taken()
+            text = self._take_text()
             message = user_message({}, {"content": text})
             if message.origin is Origin.SUMMARY:
                 yield Boundary(f"L{self.since}:boundary", self.since, self.time)

@@ -23,7 +23,7 @@ from clew.errors import (
     StoreUnreachable,
     StoreUnwritable,
 )
-from clew.log.store.database import Migration, migrations, statements, unapplied
+from clew.log.store.database import Migration, migrations, pending_migrations, statements
 
 try:
     import psycopg
@@ -88,7 +88,7 @@ class Connections:
         self._pool: psycopg_pool.ConnectionPool[Connection] | None = None
         self._pid = 0
         self._closed = False
-        with self._translated(), self._direct() as connection:
+        with self._translate_errors(), self._direct() as connection:
             _migrate(connection, schema)
             self.isolated = _check_role(connection)
 
@@ -162,7 +162,7 @@ class Connections:
         return psycopg.connect(self._address, autocommit=True, connect_timeout=wait)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except psycopg.Error as cause:
@@ -229,7 +229,7 @@ def _pending(connection: Connection, known: Sequence[Migration]) -> Sequence[Mig
     if not _has_migrations(connection):
         return known
     seen = connection.execute(sql("migrations")).fetchall()
-    return unapplied([(row[0], row[1], row[2]) for row in seen], known)
+    return pending_migrations([(row[0], row[1], row[2]) for row in seen], known)
 
 
 def _has_migrations(connection: Connection) -> bool:

@@ -90,7 +90,7 @@ class PostgresStore(Store, Snapshots):
         layout = _lay_out(events)
 
         def work(connection: Connection, again: bool) -> Head:
-            if again and events and (done := _appended(connection, ctx, layout.encoded)):
+            if again and events and (done := _earlier_append(connection, ctx, layout.encoded)):
                 return done
             return _append(connection, ctx, layout, expect)
 
@@ -162,7 +162,9 @@ class PostgresStore(Store, Snapshots):
 
     def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""
-        row = self._run(ctx, lambda connection: connection.execute(sql("snapshot"), _named(ctx)).fetchone())
+        row = self._run(
+            ctx, lambda connection: connection.execute(sql("snapshot"), _context_parameters(ctx)).fetchone()
+        )
         if row is None:
             return None
         try:
@@ -203,12 +205,12 @@ class PostgresStore(Store, Snapshots):
         return fetch
 
 
-def _named(ctx: Ctx) -> dict[str, Any]:
+def _context_parameters(ctx: Ctx) -> dict[str, Any]:
     return {"workspace": ctx.workspace, "session": ctx.session}
 
 
 def _find_session(connection: Connection, ctx: Ctx, statement: str = "session_of") -> tuple[int | None, Head]:
-    row = connection.execute(sql(statement), _named(ctx)).fetchone()
+    row = connection.execute(sql(statement), _context_parameters(ctx)).fetchone()
     return (None, root(ctx.session)) if row is None else (row[0], Head(row[1], row[2]))
 
 
@@ -227,7 +229,9 @@ def _append(connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | No
     new_blobs = _unknown_blobs(connection, ctx, layout.blobs)  # compressed before the session is locked
     key, head = _find_session(connection, ctx, "lock_session")
     if key is None and layout.encoded:
-        connection.execute(sql("add_session"), {**_named(ctx), "seal": session_seal(ctx), "hash": head.hash})
+        connection.execute(
+            sql("add_session"), {**_context_parameters(ctx), "seal": session_seal(ctx), "hash": head.hash}
+        )
         key, head = _find_session(connection, ctx, "lock_session")
     if expect is not None and expect != head:
         raise HeadMoved(f"session {ctx.session!r} is at event {head.seq}, not at {expect.seq}")
@@ -271,7 +275,7 @@ def _columns(stored: Sequence[StoredEvent], bodies: Sequence[bytes]) -> dict[str
     }
 
 
-def _appended(connection: Connection, ctx: Ctx, encoded: Sequence[EncodedEvent]) -> Head | None:
+def _earlier_append(connection: Connection, ctx: Ctx, encoded: Sequence[EncodedEvent]) -> Head | None:
     """Return the head after these events if an earlier try appended them, else None."""
     key, _ = _find_session(connection, ctx)
     ends = (encoded[0], encoded[-1])

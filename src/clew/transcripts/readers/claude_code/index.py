@@ -252,7 +252,11 @@ class _RecordTree:
             fates,
             self.parents,
             {session.first: session.start(fallback_id, agent_id) for session in self.sessions},
-            {i: self._kept(i, meta, fates) for i, meta in self.kept_from.items() if fates[i] == Fate.KEPT},
+            {
+                i: self._kept_records(i, meta, fates)
+                for i, meta in self.kept_from.items()
+                if fates[i] == Fate.KEPT
+            },
             self.problems,
             is_side_file,
         )
@@ -263,11 +267,11 @@ class _RecordTree:
         for uuid, waiting in self.missing.items():
             found = self.by_uuid.get(uuid)
             for i in waiting:
-                self.parents[i] = found if found is not None else self._before(i, firsts)
+                self.parents[i] = found if found is not None else self._message_before(i, firsts)
                 if found is None and self.kinds[i] in _SAID:
                     self.problems.setdefault(i, "the record it answers is not in this file")
 
-    def _before(self, i: int, firsts: set[int]) -> int:
+    def _message_before(self, i: int, firsts: set[int]) -> int:
         while i > 0 and i not in firsts:
             i -= 1
             if self.kinds[i] != RecordKind.OTHER and not self.sides[i]:
@@ -335,7 +339,7 @@ class _RecordTree:
                 fates[i] = Fate.KEPT if on[i] or self.sides[i] else Fate.ABANDONED
         return fates
 
-    def _kept(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
+    def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
         listed = mapping(meta, "preservedMessages").get("uuids")
         if isinstance(listed, list):
             found = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}

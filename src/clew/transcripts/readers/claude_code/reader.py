@@ -129,7 +129,7 @@ class _RecordReader:
         match record.get("type"):
             case "user" | "assistant":
                 if self._index.fates[i] != Fate.IGNORED:
-                    yield from self._said(i, line)
+                    yield from self._message_records(i, line)
             case "attachment":
                 self._aside(
                     line, attachment_message(mapping(record, "attachment"), record.get("rendered")), i
@@ -142,7 +142,7 @@ class _RecordReader:
                 yield from self._progress(record, number)
             case "content-replacement":
                 ids = (string(swap, "toolUseId") for swap in objects(record.get("replacements")))
-                yield from _cleared(ids, line)
+                yield from _cleared_results(ids, line)
             case str() as kind if kind in _BOOKKEEPING:
                 pass
             case kind if str(kind) not in self._unknown:
@@ -151,7 +151,7 @@ class _RecordReader:
 
     # Messages ------------------------------------------------------------------------------------------
 
-    def _said(self, i: int, line: ObjectLine) -> Iterator[Record]:
+    def _message_records(self, i: int, line: ObjectLine) -> Iterator[Record]:
         record, number = line.value, line.number
         if not isinstance(record.get("message"), dict):
             yield Problem(f"a record of type {record['type']!r} without a message", number)
@@ -238,7 +238,9 @@ class _RecordReader:
         elif subtype == "microcompact_boundary":
             meta = mapping(record, "microcompactMetadata")
             ids = meta.get("compactedToolIds")
-            yield from _cleared((x for x in ids if isinstance(x, str)) if isinstance(ids, list) else (), line)
+            yield from _cleared_results(
+                (x for x in ids if isinstance(x, str)) if isinstance(ids, list) else (), line
+            )
 
     def _boundary(self, i: int, line: ObjectLine) -> Boundary:
         record = line.value
@@ -266,7 +268,7 @@ class _RecordReader:
             yield from self._emit(self._add(self._side(agent_id), said, entry_id, number))
 
 
-def _cleared(call_ids: Iterable[str | None], line: ObjectLine) -> Iterator[Cleared]:
+def _cleared_results(call_ids: Iterable[str | None], line: ObjectLine) -> Iterator[Cleared]:
     known = tuple(call_id for call_id in call_ids if call_id)
     if known:
         yield Cleared(known, line.number, string(line.value, "timestamp"))

@@ -133,7 +133,7 @@ def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
         return
     cuts: list[tuple[int, int, Trust]] = []
     at = 0
-    for start, stop in _tagged(text):
+    for start, stop in _harness_tag_spans(text):
         if text[at:start].strip():
             cuts.append((at, start, Trust.USER))
             at = start
@@ -163,7 +163,7 @@ def _command_cuts(text: str) -> Iterator[tuple[str, Trust]]:
     yield text[stop:], MACHINE_TRUST
 
 
-def _tagged(text: str) -> Iterator[tuple[int, int]]:
+def _harness_tag_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of harness tags. A tag that is never closed counts only at the very start.
 
     A quoted text may contain the closing tag, so only the last one closes it: typed words between two tags of
@@ -216,7 +216,7 @@ class Queue:
             case "remove":
                 taken = self._take(content)
                 if taken and record.get("reason") in (None, "absorbed_mid_turn"):
-                    return _typed(taken)
+                    return _queued_message(taken)
             case "popAll":  # returned to the input line
                 self._waiting.clear()
         return None
@@ -228,7 +228,7 @@ class Queue:
         return self._waiting.pop(0) if self._waiting else content
 
 
-def _typed(text: str) -> Message | None:
+def _queued_message(text: str) -> Message | None:
     """Make a message of queued text; None for a command to the tool itself."""
     if _COMMAND.match(text):
         return None
