@@ -11,15 +11,24 @@ from clew.budget import Region
 from clew.compaction.plan import ClaimKind
 from clew.compaction.plan.render import render_digest
 from clew.errors import InputError, NotFound, StalePlan
-from clew.inspector import actions, context, history, ledger_view, session_list, timeline, transcript
+from clew.inspector import (
+    actions,
+    context,
+    history,
+    ledger_view,
+    session_list,
+    timeline,
+    tool_compactions,
+    transcript,
+)
 from clew.inspector.app import Answer
 from clew.inspector.history import expansion
 from clew.inspector.message_json import marked_to_json
 from clew.inspector.session_pool import OpenSession
-from clew.log import UNDO, fold, load_messages, named_messages, new_event
+from clew.log import TOKEN_BUDGET, UNDO, fold, load_messages, named_messages, new_event
 from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Quote, Request, Session
-from tests.inspector.house import TOUR, Counting, House, long
+from tests.inspector.house import MODEL, TOUR, Counting, House, long
 from tests.session.talk import RULE
 
 
@@ -160,6 +169,39 @@ def test_what_is_sent_besides_the_messages_is_drawn_from_when_it_was(tmp_path: P
     assert tools == [[0, 500, 500, 700]]
     assert [one.get("tools") for one in drawn] == [None, 500, 700]
     house.close()
+
+
+def test_a_region_of_messages_and_of_a_budget_is_summed(handle: OpenSession):
+    def digest(found: dict) -> int:
+        return next(one["tokens"] for one in found["regions"] if one["region"] == context.DIGEST)
+
+    before = digest(context.context_map(handle, None))
+    body = {"slices": [{"region": context.DIGEST, "given": 100}]}
+    handle.store.append(handle.ctx, [new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)], None)
+    handle.places.catch_up()
+    assert digest(context.context_map(handle, None)) == before + 100
+    drawn = next(one for one in timeline.timeline(handle)["regions"] if one["region"] == context.DIGEST)
+    assert drawn["tokens"][-1] == before + 100
+
+
+def test_every_view_shows_the_tokens_that_the_provider_reported(handle: OpenSession, house: House):
+    handle.session.undo()
+    handle.places.catch_up()
+    counted = context.view_tokens(handle, handle.places.upto)
+    usage = {"input_tokens": counted + 4_900, "output_tokens": 100}
+    handle.session.record("call", {"model": MODEL, "usage": usage})
+    handle.places.catch_up()
+    wanted = counted + 5_000
+    about = tool_compactions.about_session(house.pool, handle)
+    line = timeline.timeline(handle)
+    assert (about["now"], about["unlisted"]) == (wanted, wanted - handle.counted(handle.places.upto))
+    assert context.context_map(handle, None)["tokens"] == wanted
+    assert sum(region["tokens"][-1] for region in line["regions"]) == wanted
+    preview = actions.act(house.pool, handle, {"does": "preview", "target_tokens": wanted - 2_000})["preview"]
+    assert abs(preview["before"] - wanted) <= len(handle.session.view())  # messages are rounded one by one
+    assert preview["target"] == wanted - 2_000 >= preview["after"]
+    with pytest.raises(InputError, match="which no compaction removes"):
+        actions.act(house.pool, handle, {"does": "preview", "target_tokens": 4_000})
 
 
 def test_a_call_costs_what_its_cache_and_its_reply_cost(handle: OpenSession):

@@ -164,7 +164,7 @@ class ToolSessions:
         """Copy a session into a store."""
         transcript = self._read(name)
         if transcript is not None:
-            import_transcript(store, transcript, name=name)
+            import_transcript(store, transcript, name=name, calls=True)
         return transcript is not None
 
     def lost(self, name: str, compaction: str) -> JsonObject:
@@ -223,7 +223,7 @@ def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tup
                 taken = [import_export(store, given.source)]
             else:
                 read = given.sessions(term)
-                taken = [import_transcript(store, one) for one in read]
+                taken = [import_transcript(store, one, calls=True) for one in read]
                 known = {one.ctx.session: session for one, session in zip(taken, read, strict=True)}
             note = COPY.format(name=Path(args.file).name)
             with _session_pool(store, path, args, note) as pool, _with_others(pool, args, known):

@@ -24,6 +24,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound, SessionDiverged
 from clew.log import (
     ABOUT,
+    CALL,
     MESSAGE,
     TOOL_COMPACTION,
     ImportResult,
@@ -38,7 +39,7 @@ from clew.log import (
 from clew.log.protocol import Ctx, Event, Store
 from clew.log.store.audit import AuditReport, audit
 from clew.memory.scope import project_at
-from clew.message import Json, JsonObject, Message, Role
+from clew.message import Json, JsonObject, Message, Role, Usage
 from clew.providers import WIRES
 from clew.secrets import find, mask, mask_message
 from clew.secrets.find import rules
@@ -77,9 +78,17 @@ def import_export(store: Store, source: Source) -> ImportResult:
 
 
 def import_transcript(
-    store: Store, transcript: Transcript, *, name: str | None = None, keep_secrets: bool = False
+    store: Store,
+    transcript: Transcript,
+    *,
+    name: str | None = None,
+    keep_secrets: bool = False,
+    calls: bool = False,
 ) -> ImportResult:
-    """Append what is new; refuse if the file and the log have diverged."""
+    """Append what is new; refuse if the file and the log have diverged.
+
+    With ``calls``, what the provider reported for each reply is recorded too.
+    """
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
     head = store.head(ctx)
@@ -98,7 +107,7 @@ def import_transcript(
         head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
     recorded = sum(1 for _ in store.read(ctx, kinds=[TOOL_COMPACTION.name]))
     compacted = _tool_compactions(transcript, entries, keep_secrets)[recorded:]
-    events = _events(entries, known, compacted, keep_secrets)
+    events = _events(entries, known, compacted, keep_secrets, calls)
     while batch := list(islice(events, BATCH)):
         head = store.append(ctx, batch, head)
     return ImportResult(ctx, head, head.seq - before)
@@ -146,7 +155,11 @@ def _tool_compactions(
 
 
 def _events(
-    entries: Sequence[Entry], known: int, compacted: Sequence[tuple[int, Event]], keep_secrets: bool
+    entries: Sequence[Entry],
+    known: int,
+    compacted: Sequence[tuple[int, Event]],
+    keep_secrets: bool,
+    calls: bool,
 ) -> Iterator[Event]:
     """Yield the entries after the known ones as events, each compaction of the tool at its place."""
     waiting = deque(compacted)
@@ -156,7 +169,15 @@ def _events(
         place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
         about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
         yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
+        if calls and entry.usage and entry.usage.input_tokens:
+            yield _call(entry, entry.usage)
     yield from (event for _, event in waiting)
+
+
+def _call(entry: Entry, usage: Usage) -> Event:
+    cache = {"read": usage.cache_read_tokens, "written": usage.cache_write_tokens}
+    body: JsonObject = {"model": entry.model, "usage": asdict(usage), "cache": {**cache}}
+    return new_event(CALL.name, body, CALL.version)
 
 
 def _print_import(term: Terminal, done: ImportResult) -> None:

@@ -9,6 +9,7 @@ from clew.compaction.plan import Condense, Shrink
 from clew.compaction.plan.digest import spans
 from clew.errors import InputError
 from clew.inspector.history import find, report_to_json
+from clew.inspector.preview import leaving
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.inspector.transcript import message_at
 from clew.memory.notes import Category, Draft, Scope, note_to_json
@@ -43,11 +44,18 @@ def text_of(given: Fields, name: str) -> str:
     return value.strip()
 
 
-def _target(given: Fields) -> int | None:
+def _target(handle: OpenSession, given: Fields) -> int | None:
+    """Return the target for ``Session.compact``; a page sends the size of the whole request."""
     value = given.get("target_tokens")
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InputError("target_tokens must be a number above zero")
-    return value
+    beyond = _beyond_target(handle)
+    if value <= beyond:
+        what = f"{beyond:,} tokens are the system prompt and what the log does not contain"
+        raise InputError(f"{what}, which no compaction removes", f"give a target above {beyond:,}")
+    return value - beyond
 
 
 def _focus(given: Fields) -> str | None:
@@ -57,58 +65,68 @@ def _focus(given: Fields) -> str | None:
 # Compaction ------------------------------------------------------------------------------------------
 
 
+def _beyond_target(handle: OpenSession) -> int:
+    """Return the tokens of the view that a target of ``Session.compact`` leaves out."""
+    session = handle.session
+    items = session.view()
+    prompt = sum(session.counter.count(item.message) for item in items[: fixed_prefix(items)])
+    return prompt + handle.unlisted(handle.places.upto)
+
+
 def _preview(handle: OpenSession, given: Fields) -> JsonObject:
-    outcome = handle.session.preview(target_tokens=_target(given), focus=_focus(given))
-    return {"preview": _outcome(outcome) if outcome else None}
+    outcome = handle.session.preview(target_tokens=_target(handle, given), focus=_focus(given))
+    return {"preview": _outcome(handle, outcome) if outcome else None}
 
 
-def _outcome(outcome: Outcome) -> JsonObject:
-    plan = outcome.plan
+def _outcome(handle: OpenSession, outcome: Outcome) -> JsonObject:
+    plan, unlisted = outcome.plan, handle.unlisted(handle.places.upto)
     condensed = [one for one in plan.operations if isinstance(one, Condense)]
     digest = condensed[0].digest if condensed else None
     return {
-        "before": plan.tokens_before,
-        "after": plan.tokens_after,
-        "target": plan.target_tokens,
+        "before": plan.tokens_before + unlisted,
+        "after": plan.tokens_after + unlisted,
+        "target": plan.target_tokens + unlisted,
         "reason": plan.reason,
         "smaller": sum(isinstance(one, Shrink) for one in plan.operations),
         "condensed": spans(digest.covers) if digest else "",
         "claims": len(digest.claims) if digest else 0,
         "rules": len(digest.pins) if digest else 0,
+        "leaves": leaving(handle, plan, outcome.report),
         "report": report_to_json(outcome.report),
     }
 
 
 def _compact(handle: OpenSession, given: Fields) -> JsonObject:
-    done = handle.session.compact(target_tokens=_target(given), focus=_focus(given))
-    return {"compaction": _compaction_json(done)}
+    done = handle.session.compact(target_tokens=_target(handle, given), focus=_focus(given))
+    return {"compaction": _compaction_json(handle, done)}
 
 
-def _compaction_json(done: Compaction | None) -> Json:
-    return (
-        {"seq": done.seq, "before": done.plan.tokens_before, "after": done.plan.tokens_after}
-        if done
-        else None
-    )
+def _compaction_json(handle: OpenSession, done: Compaction | None) -> Json:
+    if done is None:
+        return None
+    unlisted = handle.unlisted(handle.places.upto)
+    sizes = done.plan.tokens_before + unlisted, done.plan.tokens_after + unlisted
+    return {"seq": done.seq, "before": sizes[0], "after": sizes[1]}
 
 
 def _undo(handle: OpenSession, given: Fields) -> JsonObject:
     count = given.get("count", 1)
     if not isinstance(count, int):
         raise InputError("count must be a number")
-    before = handle.session.tokens
+    unlisted = handle.unlisted(handle.places.upto)
+    before = handle.session.tokens + unlisted
     newest = text_of(given, "newest") if given.get("newest") else None
     undone = handle.session.undo(count, newest=newest)
-    return {"undone": len(undone), "before": before, "after": handle.session.tokens}
+    return {"undone": len(undone), "before": before, "after": handle.session.tokens + unlisted}
 
 
 def _redo(handle: OpenSession, given: Fields) -> JsonObject:
     """Redo an undone compaction: compact to the same size, with the same focus."""
     past = find(handle, text_of(given, "name")).compaction
-    items = handle.session.view()
-    prompt = sum(handle.session.counter.count(item.message) for item in items[: fixed_prefix(items)])
-    target = max(1, past.plan.target_tokens - prompt)
-    return {"compaction": _compaction_json(handle.session.compact(target_tokens=target, focus=past.focus))}
+    target = max(1, past.plan.target_tokens - _beyond_target(handle) + handle.unlisted(handle.places.upto))
+    return {
+        "compaction": _compaction_json(handle, handle.session.compact(target_tokens=target, focus=past.focus))
+    }
 
 
 def _switch(handle: OpenSession, given: Fields) -> JsonObject:

@@ -25,6 +25,8 @@ RECENT = 200
 """Events before a position that are searched for its budget event; every request records one."""
 DIGEST = "digest"
 """The region of digests in the map, shown separately from the history."""
+UNLISTED = "not in the log"
+"""The region of what a tool sends but does not record: system prompt, tool definitions, attached files."""
 _COVERS = re.compile(r'<clew-digest [^>]*covers="([^"]*)"')
 _SEEN = (Region.SYSTEM, Region.HISTORY, Region.TOOL_OUTPUTS)
 _RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
@@ -49,7 +51,7 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     blocks = _blocks(handle, entries[-MOST_BLOCKS:])
     gauge = handle.gauge
     model, window = gauge.model, gauge.window
-    sizes = _by_region((one["region"], one["tokens"]) for one in blocks) | _besides(handle, at)
+    sizes = _by_region([*((one["region"], one["tokens"]) for one in blocks), *beyond_messages(handle, at)])
     used = sum(sizes.values())
     fill = Fill(window, used, sizes.get(Region.SYSTEM.value, 0))
     return {
@@ -102,16 +104,22 @@ def _by_region(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Return the tokens of each region, in display order."""
     sums = dict.fromkeys((Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value), 0)
     for name, tokens in sizes:
-        sums[name] += tokens
+        sums[name] = sums.get(name, 0) + tokens
     return {name: tokens for name, tokens in sums.items() if tokens}
 
 
-def _besides(handle: OpenSession, seq: int) -> dict[str, int]:
-    """Return the tokens sent in addition to messages (tools, instructions, notes), from the last budget."""
-    sent: dict[str, int] = {}
+def view_tokens(handle: OpenSession, seq: int) -> int:
+    """Return the tokens of the request that an event leads to: messages, and what is sent beyond them."""
+    return handle.counted(seq) + sum(tokens for _, tokens in beyond_messages(handle, seq))
+
+
+def beyond_messages(handle: OpenSession, seq: int) -> list[tuple[str, int]]:
+    """Return what is sent beyond the messages: tools, instructions, notes, and what is not in the log."""
+    sent: list[tuple[str, int]] = []
     for stored in handle.store.read(handle.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
-        sent = dict(sent_besides(stored.event.body))
-    return sent
+        sent = list(sent_besides(stored.event.body))
+    unlisted = handle.unlisted(seq) - sum(tokens for _, tokens in sent)
+    return [*sent, (UNLISTED, unlisted)] if unlisted > 0 else sent
 
 
 def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
@@ -137,16 +145,17 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
     return {
         "seq": seq,
         "price": handle.gauge.model.input_price,
-        "before": _side(before),
-        "after": _side(list(after.values())),
+        "before": _side(before, handle.unlisted(seq)),
+        "after": _side(list(after.values()), handle.unlisted(seq)),
         "rows": list[Json](rows),
     }
 
 
-def _side(shown: Sequence[Shown]) -> JsonObject:
-    tokens = sum(size for _, _, size in shown)
-    sizes = _by_region((region(item.id, item.message), size) for item, _, size in shown)
-    return {"tokens": tokens, "messages": len(shown), "regions": {**sizes}}
+def _side(shown: Sequence[Shown], unlisted: int) -> JsonObject:
+    sizes = _by_region(
+        [*((region(item.id, item.message), size) for item, _, size in shown), (UNLISTED, unlisted)]
+    )
+    return {"tokens": sum(sizes.values()), "messages": len(shown), "regions": {**sizes}}
 
 
 def _fates(operations: Sequence[Operation]) -> dict[str, tuple[str, str]]:

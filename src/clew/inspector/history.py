@@ -50,6 +50,7 @@ def compactions(handle: OpenSession) -> JsonObject:
 def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
     one = past.compaction
     plan, digest = one.plan, one.digest
+    unlisted = handle.unlisted(one.seq)
     return {
         "name": past.name,
         "seq": one.seq,
@@ -60,9 +61,9 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
         "trigger": plan.trigger,
         "reason": plan.reason,
         "focus": one.focus,
-        "before": plan.tokens_before,
-        "after": plan.tokens_after,
-        "target": plan.target_tokens,
+        "before": plan.tokens_before + unlisted,
+        "after": plan.tokens_after + unlisted,
+        "target": plan.target_tokens + unlisted,
         "freed": to_json(plan.freed),
         "digest": digest.id if digest else None,
         "level": digest.level if digest else None,

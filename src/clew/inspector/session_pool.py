@@ -13,6 +13,7 @@ from clew.budget import DEFAULT
 from clew.errors import NotFound
 from clew.log import (
     ABOUT,
+    CALL,
     KINDS,
     MESSAGE,
     REFUSAL,
@@ -28,7 +29,9 @@ from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
 from clew.message import Item, Json, JsonObject
+from clew.providers.api import int_or_zero
 from clew.providers.model import Model
+from clew.providers.shapes import as_object
 from clew.session import Session
 from clew.session.fit import Gauge
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
@@ -48,6 +51,8 @@ class MessageIndex:
     """The last event that was read."""
     at_hand: list[StoredEvent] = field(default_factory=list)
     """The events of the kinds in ``AT_HAND``, oldest first."""
+    reports: list[tuple[int, int]] = field(default_factory=list)
+    """For each recorded model call its event and its tokens, request and reply, as the provider counted."""
     _seqs: list[int] = field(default_factory=list)
     """The events that are not messages."""
     _before: list[int] = field(default_factory=list)
@@ -69,6 +74,8 @@ class MessageIndex:
                     self._seqs.append(stored.seq)
                 if stored.event.kind in AT_HAND:
                     self.at_hand.append(stored)
+                elif stored.event.kind == CALL.name and (tokens := reported_tokens(stored)):
+                    self.reports.append((stored.seq, tokens))
             self.upto = head
         return head
 
@@ -76,7 +83,7 @@ class MessageIndex:
         """Start again and read every event, because the log has kinds unknown to this version."""
         self._kinds = None
         self.upto = 0
-        for known in (self.at_hand, self._seqs, self._before):
+        for known in (self.at_hand, self.reports, self._seqs, self._before):
             known.clear()
         self._views, self._latest = [View()], View()
         self.catch_up()
@@ -164,6 +171,13 @@ class MessageIndex:
         return replace(view, whole=whole, compacted=compacted, seq=until)
 
 
+def reported_tokens(stored: StoredEvent) -> int:
+    """Return the tokens of a call, request and reply; 0 if the provider did not report its input."""
+    usage = as_object(stored.event.body.get("usage"))
+    read = int_or_zero(usage.get("input_tokens"))
+    return read + int_or_zero(usage.get("output_tokens")) if read else 0
+
+
 MOST_COUNTED = 200_000
 """Messages whose tokens are remembered."""
 
@@ -208,6 +222,8 @@ class OpenSession:
         self.drawn: dict[Ref, dict[str, Any]] = {}
         """Cached blocks of the context map."""
         self._tokens: dict[Ref, int] = {}
+        self._unlisted: dict[int, int] = {}
+        """Cached differences between a call's reported tokens and those of its messages."""
 
     def open(self) -> Session:
         """Open the session once; the first time takes as long as its log is."""
@@ -249,6 +265,34 @@ class OpenSession:
                 self._tokens.clear()
             self._tokens[visible.ref] = self.counter.count(visible.message)
         return self._tokens[visible.ref]
+
+    def counted(self, seq: int) -> int:
+        """Return the tokens of the messages that the model saw after an event."""
+        refs = self.places.seen(seq)
+        missing = [ref for ref in refs if ref not in self._tokens]
+        sizes = {one.ref: self.tokens(one) for one in load_messages(self.store, self.ctx, missing)}
+        return sum(sizes[ref] if ref in sizes else self._tokens[ref] for ref in refs)
+
+    def unlisted(self, seq: int) -> int:
+        """Return the tokens of a request that are not messages of the log, as far as the provider reported.
+
+        These are the system prompt and tool definitions that a tool does not record, files that it attaches,
+        and the error of clew's estimate. The nearest call between the same two compactions of the tool
+        decides; if there is none, the size that the tool recorded at its next compaction.
+        """
+        cuts = list(self.places.of_kinds(TOOL_COMPACTION.name))
+        first = max((one.seq for one in cuts if one.seq <= seq), default=0)
+        end = next((one for one in cuts if one.seq > seq), None)
+        calls = [one for one in self.places.reports if first < one[0] and (end is None or one[0] < end.seq)]
+        if not calls:
+            recorded = int_or_zero(end.event.body.get("before")) if end else 0
+            calls = [(end.seq - 1, recorded)] if end and recorded else []
+        if not calls:
+            return 0
+        at, tokens = next((one for one in reversed(calls) if one[0] <= seq), calls[0])
+        if at not in self._unlisted:
+            self._unlisted[at] = max(0, tokens - self.counted(at))
+        return self._unlisted[at]
 
     def shown(self, refs: Iterable[Ref]) -> list[Shown]:
         """Return the messages of some references of a view."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from clew.budget import FRESH, Fill, Region
 from clew.budget.verdict import levels_for
-from clew.inspector.context import DIGEST, marks, region, sent_besides
+from clew.inspector.context import DIGEST, UNLISTED, marks, region, sent_besides
 from clew.inspector.history import compactions_of
-from clew.inspector.session_pool import OpenSession
+from clew.inspector.session_pool import OpenSession, reported_tokens
 from clew.inspector.tool_compactions import tool_sizes
 from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, VisibleMessage
@@ -23,7 +23,7 @@ from clew.tokens import ModelInfo, model_named
 MOST_POINTS = 1_200
 MOST_MESSAGES = 50_000
 """Most messages that are counted one by one; for longer sessions the recorded budgets are used."""
-REGIONS = (Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
+REGIONS = (UNLISTED, Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
 
 Event = dict[str, Any]
 Point = tuple[int, dict[str, int]]
@@ -65,6 +65,7 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
     """Yield the tokens that the model saw after each message and compaction; collect messages that sum up."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
+    unlisted = handle.unlisted(0)
     for stored in handle.store.read(handle.ctx, 0, handle.places.upto):
         kind = stored.event.kind
         if kind == MESSAGE.name:
@@ -76,11 +77,20 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
                 summaries.append(_summary(handle, stored))
         elif kind in (*RESHAPING, TOOL_COMPACTION.name):
             sizes = _sizes(handle, stored.seq)
+            unlisted = handle.unlisted(stored.seq)
+        elif kind == CALL.name and (reported := reported_tokens(stored)):
+            unlisted = max(0, reported - sum(sizes.values()))
         elif kind == TOKEN_BUDGET.name:
             besides = dict(sent_besides(stored.event.body))
         else:
             continue
-        yield handle.places.number(stored.seq), sizes | besides
+        yield handle.places.number(stored.seq), _summed(sizes, besides, unlisted)
+
+
+def _summed(sizes: Mapping[str, int], besides: Mapping[str, int], unlisted: int) -> dict[str, int]:
+    found = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
+    rest = unlisted - sum(besides.values())
+    return {**found, UNLISTED: rest} if rest > 0 else found
 
 
 def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:

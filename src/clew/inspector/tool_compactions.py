@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clew.errors import NotFound
+from clew.inspector.context import view_tokens
 from clew.inspector.ledger_view import recall
 from clew.inspector.message_json import excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
@@ -28,17 +29,15 @@ _LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
 
 
 def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
-    """Return the tokens before and after a compaction: as the tool recorded them, else counted."""
-    sizes = []
-    for field, seq in (("before", stored.seq - 1), ("after", stored.seq)):
-        recorded = int_or_zero(stored.event.body.get(field))
-        sizes.append(recorded or tokens_seen(handle, seq))
-    return sizes[0], sizes[1]
+    """Return the tokens before and after a compaction: as recorded, else counted.
 
-
-def tokens_seen(handle: OpenSession, seq: int) -> int:
-    """Return the tokens of what the model saw after an event."""
-    return sum(tokens for _, _, tokens in handle.shown(handle.places.seen(seq)))
+    What a tool records as the size afterwards is often that of its summary alone; if the next call reported
+    its tokens, they decide.
+    """
+    before, after = (int_or_zero(stored.event.body.get(field)) for field in ("before", "after"))
+    if not after or handle.unlisted(stored.seq):
+        after = view_tokens(handle, stored.seq)
+    return before or view_tokens(handle, stored.seq - 1), after
 
 
 def by_tool(handle: OpenSession) -> list[Json]:
@@ -130,7 +129,8 @@ def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
         "model": models[-1] if models else None,
         "messages": places.messages,
         "whole": _whole_tokens(handle),
-        "now": tokens_seen(handle, places.upto),
+        "now": view_tokens(handle, places.upto) if len(places.seen(places.upto)) <= MOST_COUNTED else None,
+        "unlisted": handle.unlisted(places.upto),
         "by_tool": sum(1 for _ in places.of_kinds(TOOL_COMPACTION.name)),
         "by_clew": sum(1 for _ in places.of_kinds(COMPACTION.name)),
         "copy": pool.is_copy,
@@ -155,7 +155,8 @@ def _whole_tokens(handle: OpenSession) -> int | None:
     """Return the tokens of the whole conversation; None if it is too long to count."""
     if handle.places.messages > MOST_COUNTED:
         return None
-    return sum(
+    counted = sum(
         handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message))
         for stored, message in _messages(handle)
     )
+    return counted + handle.unlisted(handle.places.upto)

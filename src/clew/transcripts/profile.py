@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from clew.errors import ClewError
+from clew.message import Message
 from clew.settings import clew_home
 from clew.tokens import counter_for
 from clew.transcripts.discover import FoundSession
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 3
+VERSION = 4
 """Version of the cache; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 LARGEST_BYTES = 300 << 20
@@ -36,7 +37,7 @@ class Profile:
     project: str | None = None
     model: str | None = None
     tokens: int = 0
-    """What its model sees now: as reported for the last call, or estimated."""
+    """What its model sees now: as reported for the last call, with what followed it; or estimated."""
     messages: int = 0
     compactions: int = 0
     asked: str | None = None
@@ -52,7 +53,7 @@ def profile_of(session: Transcript) -> Profile:
         project=session.start.directory,
         model=session.model,
         tokens=_tokens_now(session),
-        messages=sum(entry.sidechain is None for entry in session.entries),
+        messages=len(session.full_entries()),
         compactions=sum(boundary.id not in gone for boundary in session.boundaries),
         asked=_short(words[-1] if words else None),
     )
@@ -68,15 +69,19 @@ def _short(text: str | None) -> str | None:
 
 
 def _tokens_now(session: Transcript) -> int:
-    """Return the tokens of the last request and its reply; an estimate if none followed a compaction."""
+    """Return the tokens of the last call and what followed it; an estimate if a compaction came last."""
+    counter = counter_for(session.model or "")
+    live = {entry.id for entry in session.full_entries()}
+    later: list[Message] = []
     for record in reversed(session.records):
         if isinstance(record, Boundary):
             break
-        if isinstance(record, Entry) and record.sidechain is None and record.usage is not None:
-            total = record.usage.input_tokens + record.usage.output_tokens
-            if record.usage.input_tokens:
-                return total
-    return counter_for(session.model or "").count_all(session.current())
+        if not isinstance(record, Entry) or record.id not in live:
+            continue
+        if record.usage is not None and record.usage.input_tokens:
+            return record.usage.input_tokens + record.usage.output_tokens + counter.count_all(later)
+        later.append(record.message)
+    return counter.count_all(session.current())
 
 
 # What is kept ------------------------------------------------------------------------------------------
