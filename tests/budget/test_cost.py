@@ -21,6 +21,7 @@ from clew.budget import (
     Outlook,
     Trigger,
     choose,
+    compaction_price,
     estimate,
     requests_to_come,
 )
@@ -293,3 +294,14 @@ def test_an_option_that_makes_no_sense_is_refused(after: int, stable: int, summa
 def test_a_summary_that_costs_nothing_more_pays_at_once():
     free = Estimate(SUMMARY, Cost(0), Cost(10), 3)
     assert (free.pays_off_after, free.net) == (0.0, Cost(30))
+
+
+def test_the_price_of_a_compaction_counts_what_the_cache_loses():
+    warm, cold = Cache(OPUS, age_seconds=10.0), Cache(OPUS, age_seconds=4_000.0)
+    price = compaction_price(100_000, 30_000, 4_000, warm)
+    assert price.missed_tokens == 26_000
+    assert price.once.tokens == pytest.approx(26_000 * warm.write + 4_000 * warm.read - 100_000 * warm.read)
+    assert price.each.tokens == pytest.approx(70_000 * warm.read)
+    assert "26,000 tokens of the next request miss the provider's cache" in str(price)
+    assert " less, each one" in str(compaction_price(100_000, 30_000, 4_000, cold))
+    assert compaction_price(100_000, 30_000, 4_000, warm, 2_000).once.tokens > price.once.tokens

@@ -85,7 +85,9 @@ def test_a_command_that_wants_words_shows_how(line: str):
 
 def test_a_preview_changes_nothing_and_a_compaction_can_be_undone(long_chat: Chat):
     before = [item.id for item in long_chat.session.view()]
-    assert "would compact" in typed(long_chat, "/preview")
+    shown = typed(long_chat, "/preview")
+    assert "would compact" in shown
+    assert "tokens of the next request miss the provider's cache" in shown
     assert [item.id for item in long_chat.session.view()] == before
     (made,) = run_command(long_chat, "/compact part 7")
     assert isinstance(made, ViewCompacted)

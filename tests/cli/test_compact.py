@@ -308,6 +308,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_be_lost(clew: Run):
     assert "nothing was changed" in done.stdout
     assert "summarise m2-m" in done.stdout
     assert "exact values" in done.stdout
+    assert "tokens of the next request miss the provider's cache" in done.stdout
     assert clew("export", SESSION).stdout == before
 
 

@@ -312,6 +312,7 @@ def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_pa
     page.get_by_label("Down to, in tokens").fill("1500")
     page.get_by_role("button", name="Preview").click()
     page.wait_for_selector(".preview .lost li")
+    assert "miss the provider's cache" in page.get_by_label("cost in prompt cache").inner_text()
     page.get_by_role("button", name="keep verbatim the passage", exact=False).first.click()
     asked = page.get_by_role("group", name="keep this passage")
     passage = asked.locator("blockquote").inner_text()

@@ -183,3 +183,18 @@ def test_of_very_many_changed_files_the_latest_are_named_and_the_rest_counted(se
         "created: src/part_69.py",
         61,
     )
+
+
+def test_every_compaction_takes_a_checkpoint_also_outside_of_a_chat(session: Session) -> None:
+    session.add(text_message(Role.ASSISTANT, "The parser reads leap years now; 14 tests pass."))
+    session.add(text_message(Role.USER, "Good. Write the notes for release 2.4."))
+    session.add(*(text_message(Role.ASSISTANT, f"Note {n}: " + "a change. " * 200) for n in range(40)))
+    done = session.compact(target_tokens=2_000)
+    assert done is not None
+    session.add(text_message(Role.USER, "More. " * 9_000))
+    assert Session.open(session.name, session.store, window=12_000).fit(auto=True).compaction
+    first, second = session.progress()
+    assert (first.why, second.name, second.since) == (f"compacted as {done.name}", "k2", first.upto)
+    assert "reported: The parser reads leap years now; 14 tests pass." in told(first.changed)
+    assert not [text for text in told(first.changed) if text.startswith("reported: Fix the date parser")]
+    assert session.checkpoint("nothing new") is None

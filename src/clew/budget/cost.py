@@ -332,3 +332,47 @@ def undo_price(
     stay = tokens * cache.resend * dear_now
     each = (restored_tokens * dear_restored - tokens * dear_now) * cache.read
     return UndoPrice(cache.cost(back - stay), cache.cost(each))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPrice:
+    """What a compaction costs in prompt cache, and what it saves afterwards."""
+
+    missed_tokens: int
+    """Tokens of the next request that the cache does not have, since the compaction rewrites them."""
+    once: Cost
+    """Extra cost of the next request; negative if it is cheaper even then."""
+    each: Cost
+    """Saving on every later request."""
+
+    def __str__(self) -> str:
+        more = f"{self.once} more" if self.once.tokens > 0 else f"{self.once.times(-1)} less"
+        return (
+            f"{self.missed_tokens:,} tokens of the next request miss the provider's cache; "
+            f"that request costs {more}, each one after it {self.each} less"
+        )
+
+    def to_json(self) -> JsonObject:
+        """Return it as JSON."""
+        return {
+            "missed_tokens": self.missed_tokens,
+            "once_input_tokens": round(self.once.tokens),
+            "once_dollars": self.once.dollars,
+            "saved_input_tokens": round(self.each.tokens),
+            "saved_dollars": self.each.dollars,
+        }
+
+
+def compaction_price(
+    tokens: int, after_tokens: int, stable_tokens: int, cache: Cache, summary_tokens: int = 0
+) -> CompactionPrice:
+    """Return the price of going from a view of ``tokens`` to one of ``after_tokens``.
+
+    The first ``stable_tokens`` are the same in both. ``summary_tokens`` is what a model writes for it.
+    """
+    option = Option(
+        Move.SUMMARISE if summary_tokens else Move.PRUNE, after_tokens, stable_tokens, summary_tokens
+    )
+    found = estimate(Outlook(tokens, cache, 0.0), option)
+    missed = after_tokens - (stable_tokens if cache.warm else 0)
+    return CompactionPrice(missed, found.once, found.saved)

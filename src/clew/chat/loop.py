@@ -73,7 +73,7 @@ class Chat:
         """Whether clew compacts automatically."""
         self._chosen = Choices()
         self.approvals = instructions.approvals
-        self.progress = ProgressTracker(session, memory)
+        self.progress = ProgressTracker(session)
         self.requests = RequestBuilder(session, toolset, memory, self.approvals, instructions, self.progress)
         self._instructed = instructions
         self._tool_runner = ToolRunner(session, toolset, self.approvals, instructions)
@@ -105,7 +105,7 @@ class Chat:
 
     def close(self) -> None:
         """Take a last progress checkpoint and close the model's connections."""
-        self.progress.take("the chat ended")
+        self.session.checkpoint("the chat ended")
         self._hang_up()
 
     def _hang_up(self) -> None:
@@ -206,6 +206,11 @@ class Chat:
     def budget(self) -> TokenBudget:
         """Return how full the window is now, without compacting or recording anything."""
         return self.session.gauge.measure(self.requests.assembled().asks)
+
+    @property
+    def cache_age_seconds(self) -> float | None:
+        """Return the time since the last reply; None before the first one of this process."""
+        return self._calls.age_seconds
 
     def scene(self) -> Scene:
         """Return the next request and its session for the diagnostics."""

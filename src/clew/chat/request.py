@@ -256,6 +256,4 @@ class RequestFitter:
         """Announce a compaction; new instruction files move into the stable part of the request."""
         self._warned_at = 0
         self.requests.instructions.settle()
-        notice = compaction_notice(made)
-        self.requests.progress.take(f"compacted as {notice.digest}" if notice.digest else "compacted")
-        yield ViewCompacted(notice)
+        yield ViewCompacted(compaction_notice(made))

@@ -10,19 +10,8 @@ from clew.chat.approvals import Approvals, folded
 from clew.chat.paths import resolve_inside
 from clew.errors import InputError
 from clew.log import PROGRESS
-from clew.memory import Memory
-from clew.request.instructions import (
-    Disk,
-    load,
-)
-from clew.request.progress_log import (
-    Checkpoint,
-    as_text,
-    checkpoint_to_json,
-    checkpoints,
-    next_checkpoint,
-    progress_piece,
-)
+from clew.request.instructions import Disk, load
+from clew.request.progress_log import as_text, checkpoints, progress_piece
 from clew.request.sections import Piece
 from clew.session import Session
 from clew.session.request import InstructionFiles, files_of
@@ -68,24 +57,12 @@ class InstructionTracker(InstructionFiles):
 
 
 class ProgressTracker:
-    """The progress checkpoints of one session: taken at each compaction and at the end of a chat."""
+    """The progress checkpoints of one session: the session takes them, the chat shows them."""
 
-    def __init__(self, session: Session, memory: Memory) -> None:
+    def __init__(self, session: Session) -> None:
         """Read the earlier checkpoints; they are shown to the model when a session is resumed."""
         self._session = session
-        self._memory = memory
-        self._past = checkpoints(session.store.read(session.ctx, kinds=[PROGRESS.name]))
-        self._before = tuple(self._past)
-
-    def take(self, why: str) -> None:
-        """Record a checkpoint if anything happened since the last one."""
-        taken = self._next_checkpoint(why)
-        if taken:
-            self._session.record(PROGRESS.name, checkpoint_to_json(taken))
-            self._past.append(taken)
-
-    def _next_checkpoint(self, why: str) -> Checkpoint | None:
-        return next_checkpoint(self._session.ledger, self._past, time=self._memory.now, why=why)
+        self._before = checkpoints(session.store.read(session.ctx, kinds=[PROGRESS.name]))
 
     def piece(self) -> Piece | None:
         """Return the checkpoints from before this chat was opened, as a piece of a request."""
@@ -93,5 +70,4 @@ class ProgressTracker:
 
     def text(self) -> str:
         """Return all checkpoints as text, ending with the current state."""
-        now = self._next_checkpoint("now")
-        return "\n\n".join(map(as_text, [*self._past, *([now] if now else [])]))
+        return "\n\n".join(map(as_text, self._session.progress()))

@@ -126,6 +126,7 @@ def _object(done: CompactReport) -> JsonObject:
             "system": system,
             "window": done.window,
         },
+        "price": done.price.to_json() if outcome else None,
         "wire": done.wire.name,
         "system": converted.system,
         "messages": converted.items,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, open_arguments, own_store
 from clew.cli.sessions import list_sessions
@@ -17,7 +16,7 @@ from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
 from clew.log.transfer import OWN
 from clew.message import Item
-from clew.request.progress_log import as_text, checkpoint_to_json, checkpoints, next_checkpoint
+from clew.request.progress_log import as_text, checkpoint_to_json
 from clew.secrets import mask
 from clew.session.handoff import Sections, sections_of, seed_handoff
 from clew.tokens import counter_for
@@ -102,17 +101,14 @@ def run_progress(args: argparse.Namespace, term: Terminal) -> int:
     """Print the progress log."""
     args.file = args.file or newest_session()
     with open_log(args) as log, log.open() as session:
-        past = checkpoints(session.events())
-        time = datetime.now(UTC).isoformat(timespec="seconds")
-        now = next_checkpoint(session.ledger, past, time=time, why="now")
-    told = [*past, now] if now else past
+        found = session.progress()
     if args.json:
-        listed = [{"time": one.time, **checkpoint_to_json(one)} for one in told]
+        listed = [{"time": one.time, **checkpoint_to_json(one)} for one in found]
         term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
-    elif not told:
+    elif not found:
         term.write(printable(f"{log.name}: no progress recorded yet"))
     else:
-        term.write(printable("\n\n".join(as_text(one) for one in told)))
+        term.write(printable("\n\n".join(as_text(one) for one in found)))
     return 0
 
 

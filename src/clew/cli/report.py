@@ -105,6 +105,8 @@ def picture(
     if every_figure or done.digest is None:
         lines += [BLANK, *_kept_rows(done, width)]
     lines += [BLANK, *_leaving(report, width, most), BLANK, *_check_rows(done.outcome, width, every_figure)]
+    if every_figure or done.dry_run:
+        lines.append(_row("cache", str(done.price)))
     if most == 0:
         lines.append(
             _row("more", "--stats prints what fills the view, what was dropped and every check", "dim")

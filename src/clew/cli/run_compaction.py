@@ -8,7 +8,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
-from clew.budget import DEFAULT, Asked, Asker, Compact, Policy, Stop
+from clew.budget import DEFAULT, Asked, Asker, Cache, Compact, CompactionPrice, Policy, Stop
 from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count
@@ -20,8 +20,8 @@ from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, Outcome, Session, compact
 from clew.session.compact_list import NEVER_FULL
-from clew.session.fit import Gauge, by_region
-from clew.tokens import TokenCounter, counter_for, model_named
+from clew.session.fit import Gauge, by_region, price_of
+from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
 
 TRIES = 3
@@ -74,6 +74,9 @@ class CompactReport:
     """The compaction's name in the log."""
     keep: int | None = None
     """The number of last messages to keep verbatim, if it was given."""
+    model: ModelInfo = UNKNOWN
+    with_model: bool = False
+    """Whether a model writes the digest."""
 
     def tokens(self, items: Iterable[Item]) -> int:
         """Return the tokens of messages."""
@@ -93,6 +96,12 @@ class CompactReport:
             return ""
         stayed = f"the last {self.kept:,}" if self.kept else "none"
         return f"{stayed} of the last {count(wanted, 'message')} stayed whole: more do not fit this size"
+
+    @property
+    def price(self) -> CompactionPrice:
+        """Return the cost in prompt cache, if the cache has the view as it was."""
+        cache = Cache(self.model, age_seconds=0.0)
+        return price_of(self.before, self.after, self.counter, cache, with_model=self.with_model)
 
     @property
     def system_tokens(self) -> int:
@@ -157,6 +166,8 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         undoable=log.own and found is not None and not order.dry_run,
         made=session.trace()[-1].name if found and not order.dry_run else None,
         keep=order.keep,
+        model=session.gauge.model,
+        with_model=order.summariser is not None,
     )
 
 
@@ -225,6 +236,8 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         digest=done.digest,
         dry_run=order.dry_run,
         keep=order.keep,
+        model=known,
+        with_model=order.summariser is not None,
     )
 
 

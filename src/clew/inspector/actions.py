@@ -75,7 +75,9 @@ def _beyond_target(handle: OpenSession) -> int:
 
 def _preview(handle: OpenSession, given: Fields) -> JsonObject:
     outcome = handle.session.preview(target_tokens=_target(handle, given), focus=_focus(given))
-    return {"preview": _outcome(handle, outcome) if outcome else None}
+    if outcome is None:
+        return {"preview": None}
+    return {"preview": {**_outcome(handle, outcome), "price": str(handle.session.price(outcome))}}
 
 
 def _outcome(handle: OpenSession, outcome: Outcome) -> JsonObject:

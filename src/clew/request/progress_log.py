@@ -6,7 +6,7 @@ No model writes them, so none can forget or invent one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -162,18 +162,24 @@ MOST_COMMANDS = 6
 """Commands listed as evidence; the latest."""
 LONGEST = 240
 """Characters of one point."""
-_SETTLED = {
-    Closed.DONE: "done",
-    Closed.CANCELLED: "cancelled",
-    Closed.ANSWERED: "answered",
-    Closed.REPORTED: "reported",
-}
+_SETTLED = {Closed.DONE: "done", Closed.CANCELLED: "cancelled", Closed.ANSWERED: "answered"}
+Quote = Callable[[Cite], str]
+"""Returns the cited words; empty if the message is not at hand."""
 _NEXT = (LoopKind.PROMISE, LoopKind.REQUEST, LoopKind.TODO, LoopKind.TEST)
 _NUMBER = re.compile(r"m(\d+)")
 
 
-def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: str) -> Checkpoint:
-    """Return the state of the work, and what the messages after number ``since`` did."""
+def _not_at_hand(_cite: Cite) -> str:
+    return ""
+
+
+def checkpoint_from(
+    ledger: Ledger, since: int, *, name: str, time: str, why: str, quote: Quote = _not_at_hand
+) -> Checkpoint:
+    """Return the state of the work, and what the messages after number ``since`` did.
+
+    ``quote`` looks up the agent's reports; without it they are left out.
+    """
     return Checkpoint(
         name=name,
         time=time,
@@ -184,7 +190,7 @@ def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: st
         changed=(
             *_newest(_decision_points(ledger, since)),
             *_files(ledger, since),
-            *_newest(_closed_points(ledger, since)),
+            *_newest(_closed_points(ledger, since, quote)),
         ),
         evidence=_newest(_evidence(ledger, since)),
         open=_newest(_open(ledger)),
@@ -192,12 +198,14 @@ def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: st
     )
 
 
-def next_checkpoint(ledger: Ledger, past: Sequence[Checkpoint], *, time: str, why: str) -> Checkpoint | None:
+def next_checkpoint(
+    ledger: Ledger, past: Sequence[Checkpoint], *, time: str, why: str, quote: Quote = _not_at_hand
+) -> Checkpoint | None:
     """Return the checkpoint that follows these; None if nothing happened since the last."""
     since = past[-1].upto if past else 0
     if len(ledger) <= since:
         return None
-    return checkpoint_from(ledger, since, name=f"k{len(past) + 1}", time=time, why=why)
+    return checkpoint_from(ledger, since, name=f"k{len(past) + 1}", time=time, why=why, quote=quote)
 
 
 def checkpoints(events: Iterable[StoredEvent]) -> list[Checkpoint]:
@@ -237,11 +245,19 @@ def _action(file: Artifact) -> Action:
     return file.action if file.action in CHANGES else Action.MODIFIED
 
 
-def _closed_points(ledger: Ledger, since: int) -> Iterator[Point]:
+def _closed_points(ledger: Ledger, since: int, quote: Quote) -> Iterator[Point]:
+    """Yield the closed items; of a request that the agent reported on, the report and not the request."""
+    reports = {turn.report.message: turn.report for turn in ledger.turns.all if turn.report}
     for loop in ledger.loops.closed:
         how = _SETTLED.get(loop.closed) if loop.closed else None
-        if how and loop.closed_by and _is_new(loop.closed_by, since):
+        if not loop.closed_by or not _is_new(loop.closed_by, since):
+            continue
+        if how:
             yield _point(f"{how}: {loop.text}", loop.closed_by)
+        elif loop.closed is Closed.REPORTED:
+            report = reports.get(loop.closed_by.message)
+            if text := quote(report) if report else "":
+                yield _point(f"reported: {text}", loop.closed_by)
 
 
 def _evidence(ledger: Ledger, since: int) -> Iterator[Point]:

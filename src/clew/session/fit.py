@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from clew.budget import (
@@ -13,6 +14,7 @@ from clew.budget import (
     Cache,
     Choice,
     Compact,
+    CompactionPrice,
     Fill,
     Move,
     Option,
@@ -26,13 +28,14 @@ from clew.budget import (
     Window,
     allot,
     choose,
+    compaction_price,
     judge,
     region_of,
     requests_to_come,
     window_for,
 )
 from clew.message import Item, JsonObject, Role
-from clew.tokens import ModelInfo
+from clew.tokens import ModelInfo, TokenCounter
 
 if TYPE_CHECKING:
     from clew.compaction.task import Keep
@@ -122,6 +125,22 @@ def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int],
             break
         unread += size
     return max(target_tokens, min(target_tokens + unread, round(MOST_LEFT * usable_tokens)))
+
+
+def price_of(
+    before: Sequence[Item],
+    after: Sequence[Item],
+    counter: TokenCounter,
+    cache: Cache,
+    *,
+    with_model: bool = False,
+) -> CompactionPrice:
+    """Return what going from one view to another costs in prompt cache; ``with_model`` if one is called."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    sizes = [counter.count(item.message) for item in after]
+    total = sum(counter.count(item.message) for item in before)
+    summary = int(sum(sizes) * SUMMARY_SHARE) if with_model else 0
+    return compaction_price(total, sum(sizes), sum(sizes[:same]), cache, summary)
 
 
 def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:

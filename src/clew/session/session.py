@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from clew.budget import DEFAULT, Policy, Signal, Trigger
+from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, Trigger
 from clew.compaction.decide import Outcome, Writer
+from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import parted
 from clew.compaction.propose.summary import SessionRequest
-from clew.errors import InputError, NotFound
+from clew.errors import InputError, NotFound, StoreError
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
@@ -25,7 +27,7 @@ from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
 from clew.session.compact_session import Request, compacting, fitting, preview_task, requested_task, undo
-from clew.session.fit import Fitted, Gauge
+from clew.session.fit import Fitted, Gauge, price_of
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
     from clew.request.assembled import Assembled, Offered
+    from clew.request.progress_log import Checkpoint
     from clew.request.sections import Piece
     from clew.session.request import RequestAssembler
 
@@ -461,6 +464,15 @@ class Session:
         self._replay.catch_up()
         return preview_task(requested_task(self._replay, self.gauge, target_tokens, focus))
 
+    def price(self, outcome: Outcome, *, cache_age_seconds: float | None = 0.0) -> CompactionPrice:
+        """Return what a previewed compaction would cost in prompt cache, and save on later requests.
+
+        ``cache_age_seconds`` is the time since the last request; None if there was none yet.
+        """
+        view, cache = self.view(), Cache(self.gauge.model, cache_age_seconds)
+        after = apply(outcome.plan, view)
+        return price_of(view, after, self.counter, cache, with_model=self.summariser is not None)
+
     def signal(self, *signals: Signal) -> None:
         """Report events that are good moments to compact: they count at the next ``fit`` with ``auto``.
 
@@ -495,7 +507,8 @@ class Session:
         if task and forced:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         done = yield from compacting(self._replay, task, self._writer)
-        self._record_moves()
+        if done:
+            self._compacted(done)
         return done
 
     def _fitting(self, request: Request | Assembled, auto: bool) -> Steps[Fitted]:
@@ -507,7 +520,7 @@ class Session:
             self._signals = []
         fitted = yield from fitting(self._replay, self.gauge, request, self._writer, auto)
         if fitted.compaction:
-            self._record_moves()
+            self._compacted(fitted.compaction)
         return fitted
 
     @property
@@ -541,6 +554,29 @@ class Session:
         undone = undo(self._replay, compactions, newest)
         self._record_moves()
         return undone
+
+    def checkpoint(self, why: str) -> Checkpoint | None:
+        """Record what was done since the last checkpoint, what is open and what comes next; None if nothing.
+
+        A compaction records one itself; ``why`` says what else was reached, such as "tests pass".
+        """
+        from clew.session.progress import take  # imported when one is taken
+
+        return take(self._replay, why)
+
+    def progress(self) -> list[Checkpoint]:
+        """Return the recorded checkpoints, oldest first, and the state of the work now if anything is new."""
+        from clew.session.progress import recorded, upcoming
+
+        self._replay.catch_up()
+        past = recorded(self._replay)
+        now = upcoming(self._replay, past, "now")
+        return [*past, now] if now else past
+
+    def _compacted(self, done: Compaction) -> None:
+        self._record_moves()
+        with suppress(StoreError):  # the compaction is in effect; only its checkpoint is missing
+            self.checkpoint(f"compacted as {done.digest.id}" if done.digest else "compacted")
 
     def _record_moves(self) -> None:
         """Record what moved between the memory tiers, if memory is in use."""

@@ -43,6 +43,7 @@ def preview(chat: Chat, words: str) -> Turn:
         yield CommandOutput("nothing to gain: the view would not change")
         return
     lines = [*compaction_notice(outcome).lines()]
+    lines.append(f"  cache: {chat.session.price(outcome, cache_age_seconds=chat.cache_age_seconds)}")
     lost = [f"    {one.matter}: {one.text} [{one.source}]" for one in outcome.report.lost]
     yield CommandOutput("\n".join([*lines, *(["  would leave the view:", *lost[:20]] if lost else [])]))
 

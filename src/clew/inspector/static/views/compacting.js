@@ -46,6 +46,7 @@ function Preview({ session, preview, look }) {
   return html`<section class="preview" aria-label="preview">
     <h4>It would go from ${number(preview.before)} to ${number(preview.after)} tokens</h4>
     <p class="quiet small">${preview.condensed ? `${preview.condensed} into a digest of ${plural(preview.claims, "line")} and ${plural(preview.rules, "rule")}` : "no digest"}; ${plural(preview.smaller, "message")} shortened. Nothing has changed yet.</p>
+    <p class="small" aria-label="cost in prompt cache">Cache: ${preview.price}.</p>
     <${Kept} kept=${preview.report.kept} />
     ${preview.report.lost.length > 0 && html`<h4>Would leave the view</h4><${Lost} session=${session} lost=${preview.report.lost} beside=${beside} />`}
     ${asked && html`<div class="card" role="group" aria-label="keep this passage"><p>Keep this passage of <${Turn} session=${session} id=${asked.source} /> as a fact? <${Trust} trust=${asked.trust} /></p>
