@@ -82,15 +82,41 @@ def test_every_rung_says_what_it_freed():
 
 
 def test_what_people_said_is_in_the_digest_word_for_word():
-    digest = condensed(propose(situation(turns(30), 2_500))).digest
+    view = turns(30)
+    op = condensed(propose(situation(view, 2_500)))
+    digest = op.digest
     goal = next(claim for claim in digest.claims if claim.kind is ClaimKind.GOAL)
     words = [claim.text for claim in digest.claims if claim.kind is ClaimKind.USER]
     assert goal.text == "request 0: look at src/app/module_0.py"
+    left = [item.message.text for item in view if item.id in op.ids and item.message.role is Role.USER]
     assert len(words) > 5
-    assert words == [
-        f"request {n}: look at src/app/module_{n}.py" for n in range(30) if f"module_{n}.py" in str(words)
-    ]
+    assert words == [text for text in left if text in words]
     assert goal.text not in words
+
+
+def test_prunings_that_are_not_enough_are_kept_and_reach_into_recent_messages():
+    same = "the whole configuration, one line after another\n" * 40
+    messages = [message for n in range(20) for message in step(f"c{n}", "get", {"of": n}, f"{n}\n{LONG}")]
+    messages[20:20] = step("a", "get", {"of": "x"}, same)
+    messages[-10:-10] = step("b", "list", {"of": "y"}, same)
+    view = items([text_message(Role.USER, "Look at all of it."), *messages])
+    plan = propose(situation(view, tokens_of(view) // 2))
+    stub = next(op for op in plan.operations if isinstance(op, Shrink) and op.id == "m23")
+    assert stub.reason == "repeated in m35"
+    assert stub.message.parts[0].text == "[the same output as in m35]"
+    assert plan.fits
+
+
+def test_the_last_messages_and_those_kept_verbatim_are_not_pruned():
+    same = "the whole configuration, one line after another\n" * 40
+    messages = [message for n in range(12) for message in step(f"c{n}", "get", {"of": n}, f"{n}\n{LONG}")]
+    messages += [*step("a", "get", {"of": "x"}, same), *step("b", "list", {"of": "y"}, same)]
+    view = items([text_message(Role.USER, "Look at all of it."), *messages])
+    plan = propose(situation(view, tokens_of(view) // 4))
+    assert plan.operations
+    assert "m27" not in [
+        op.id for op in plan.operations if isinstance(op, Shrink) and "repeated" in op.reason
+    ]
 
 
 def test_every_claim_quotes_its_source():

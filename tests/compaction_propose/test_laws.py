@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from clew.compaction.propose import propose
 from clew.compaction.task import Keep
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded
-from clew.message import Message, Thinking, Trust
+from clew.message import Message, Thinking, Trust, words
 from tests.compaction_propose.sessions import (
     COUNTER,
     Living,
@@ -149,3 +151,35 @@ def test_a_smaller_form_is_smaller_and_labelled_no_higher(steps: list[str], shar
             assert all(new.trust <= old.trust for new, old in labels)
         elif isinstance(op, Condense):
             assert op.digest.trust >= Trust.UNTRUSTED
+
+
+@settings(max_examples=60)
+@given(st.lists(kinds, min_size=1, max_size=4), shares)
+def test_what_is_cut_short_names_its_original_and_hides_no_decision_or_failure(
+    stretches: list[list[str]], share: float
+):
+    """Truncate only what is persisted and summarised: in the digest, or in the excerpt itself."""
+    living = Living(session([kind for steps in stretches for kind in steps]))
+    task = living.situation(int(tokens_of(living.view) * share))
+    try:
+        plan = propose(task)
+    except BudgetExceeded:
+        return
+    shown = {item.id: item.message for item in apply(plan, living.view)}
+    stated = "\n".join(claim.text for digest in plan.digests for claim in digest.claims)
+    whole = {item.id: item.message for item in living.view}
+    for op in plan.operations:
+        if isinstance(op, Shrink):
+            for part, smaller in zip(whole[op.id].parts, op.message.parts, strict=False):
+                if words(part) != words(smaller) and not isinstance(part, Thinking):
+                    assert re.search(r"\bm\d+\b|acknowledged", words(smaller)), words(smaller)
+    quotes = [(one.source, one.quote) for one in task.ledger.decisions]
+    quotes += [
+        (cite, line)
+        for one in task.ledger.failures
+        if not one.is_fixed
+        for cite, line in zip(one.sources, one.lines, strict=False)
+    ]
+    for cite, quote in quotes:
+        if cite.message in shown and quote not in stated:
+            assert quote in words(shown[cite.message].parts[cite.part]), (cite, quote)

@@ -12,6 +12,7 @@ from itertools import product
 from typing import TypeAlias
 
 from clew.budget import Trigger
+from clew.compaction.ledger_claims import MOST_DECISIONS, MOST_FAILURES
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.digest_builder import DigestBuilder
 from clew.compaction.propose.digest_content import CHANGES_SHARE, NEVER_LEFT_OUT, MandatoryLimits
@@ -27,7 +28,7 @@ from clew.compaction.propose.tail import (
     water_level,
 )
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
-from clew.message import Cite
+from clew.message import Cite, Text
 
 LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
@@ -77,7 +78,7 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     if cut is not None:
         return scene, cut
     if any(has_thinking(item.message) for item in scene.view):
-        tries.append(TailFitter(Scene(scene.task, drop_thinking=True)))
+        tries.append(TailFitter(Scene(scene.task, drop_thinking=True, pruned=scene.pruned)))
     terms = [*(MandatoryLimits(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
     for held, one in list(product(terms, tries))[1:]:
         cut = _cut(one, held)
@@ -97,8 +98,8 @@ def fuller(cut: Cut, spare: int) -> Cut:
 
 def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
     """Return a cut that also removes the thinking blocks of the messages it keeps."""
-    kept = scene.task.view[cut.stop if cut.assembly else scene.first :]
-    return replace(cut, shrinks=left_out(kept, cut.shrinks))
+    start = cut.stop if cut.assembly else scene.first
+    return replace(cut, shrinks=left_out(scene.task.view[start:], scene.with_pruned(cut.shrinks, start)))
 
 
 def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
@@ -280,12 +281,18 @@ class TailFitter:
         shrinks: list[Shrink] = []
         for i, tokens in enumerate(given, start=stop):
             if tokens < scene.whole[i]:
-                level = part_level(scene.view[i].message, tokens, scene.task.counter.count_part)
-                shrinks += shorten(page, (i,), level, Rung.PRUNE)
+                count, message = scene.task.counter.count_part, scene.view[i].message
+                level = part_level(message, tokens, count)
+                prose = (part for part in message.parts if isinstance(part, Text))
+                rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
+                shrinks += shorten(page, (i,), level, rung)
         older = scene.view[stop : max(stop, scene.loop)]
         if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
             past = {item.id for item in older}
-            shrinks = [*left_out(older, shrinks), *(one for one in shrinks if one.id not in past)]
+            shrinks = [
+                *left_out(older, shrinks, of_earlier_turns=True),
+                *(one for one in shrinks if one.id not in past),
+            ]
         return shrinks, scene.tokens_with(shrinks, stop)
 
     def _levelled(self, span: Span, room: int, held: bool) -> Smaller:
@@ -325,16 +332,21 @@ class TailFitter:
 
 
 def page_of(scene: Scene, *, held: bool) -> Page:
-    """Return the view to shorten; if ``held``, with rules and open items kept readable."""
+    """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     return Page(scene.view, scene.task.counter, scene.original, _held(scene) if held else {}, scene.terms)
 
 
 def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
+    """Return the places of rules, open items, decisions and failures that were not fixed, by message."""
     brief = scene.task.mandatory(())
+    ledger = scene.task.ledger
+    cites = [
+        *(pin.source for pin in brief.pins),
+        *(claim.sources[0] for claim in brief.claims if claim.kind in NEVER_LEFT_OUT),
+        *(decision.source for decision in ledger.decisions[-MOST_DECISIONS:]),
+        *(cite for one in ledger.failures[-MOST_FAILURES:] if not one.is_fixed for cite in one.sources),
+    ]
     held: dict[str, list[Cite]] = {}
-    for pin in brief.pins:
-        held.setdefault(pin.source.message, []).append(pin.source)
-    for claim in brief.claims:
-        if claim.kind in NEVER_LEFT_OUT:
-            held.setdefault(claim.sources[0].message, []).append(claim.sources[0])
+    for cite in cites:
+        held.setdefault(cite.message, []).append(cite)
     return held

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from clew.compaction.ledger_claims import MandatoryContent
-from clew.compaction.plan import Claim, Digest
+from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.propose.brief import Outline, Written, label_of, number_claims
@@ -20,7 +20,7 @@ from clew.compaction.propose.digest_content import (
     place,
 )
 from clew.compaction.propose.scene import Scene
-from clew.message import Item
+from clew.message import Cite, Item, Message, words
 
 CODE = "clew"
 """The author of a digest without a line of a model."""
@@ -64,6 +64,10 @@ class DigestBuilder:
         matter = self._matter
         return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
 
+    def state_hidden(self, shrinks: Iterable[Shrink]) -> None:
+        """State what the ledger knows about recent messages and their excerpts do not show."""
+        self._matter = replace(self._matter, hidden=hidden_claims(self._scene, shrinks))
+
     def fullest(self, room: int, written: Written | None = None) -> SizedDigest:
         """Return the fullest digest that fits the room, with the prose a model wrote, if any."""
         if written is not None:
@@ -99,6 +103,31 @@ class DigestBuilder:
         others = (one for one in once.values() if one.kind not in STORY)
         digest = replace(self._frame, claims=number_claims((*others, *story), self._frame.id))
         return SizedDigest(digest, self._scene.task.counter.count(digest_message(digest)))
+
+
+def hidden_claims(scene: Scene, shrinks: Iterable[Shrink]) -> tuple[Claim, ...]:
+    """Return the ledger's decisions and failures that the smaller forms of messages do not show."""
+    shown = {shrink.id: shrink.message for shrink in shrinks}
+    claims = (
+        scene.task.mandatory([Item(name, message) for name, message in shown.items()]).claims if shown else ()
+    )
+    return tuple(
+        one._replace(trust=label_of(one, scene.original))
+        for one in claims
+        if one.kind in (ClaimKind.DECISION, ClaimKind.ERROR)
+        and any(
+            cite.message in shown and not _is_readable(scene, cite, shown[cite.message])
+            for cite in one.sources
+        )
+    )
+
+
+def _is_readable(scene: Scene, cite: Cite, shown: Message) -> bool:
+    """Whether the cited words are in the message as it is shown."""
+    whole = scene.source(cite.message)
+    if whole is None or cite.part >= min(len(whole.parts), len(shown.parts)):
+        return False
+    return words(whole.parts[cite.part])[cite.start : cite.end] in words(shown.parts[cite.part])
 
 
 def _framed(scene: Scene, matter: DigestInput) -> Digest:

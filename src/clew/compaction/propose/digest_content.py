@@ -112,6 +112,8 @@ class DigestInput:
     earlier: Digest | None
     """The digest that is folded into it."""
     terms: MandatoryLimits
+    hidden: Sequence[Claim] = ()
+    """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -152,7 +154,11 @@ class DigestContent:
         earlier = matter.earlier.claims if matter.earlier else ()
         self._told = must
         self._ledger = focus.first(
-            [one for one in matter.brief.claims if one.kind not in NEVER_LEFT_OUT and one not in must]
+            [
+                one
+                for one in (*matter.hidden, *matter.brief.claims)
+                if one.kind not in NEVER_LEFT_OUT and one not in must
+            ]
         )
         if written is None:  # without new prose, reuse that of the earlier digest
             self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]

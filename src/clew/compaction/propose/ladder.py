@@ -13,11 +13,11 @@ from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
-from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_TOKENS, prune
+from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_OF_PROSE, prune, prune_repeated
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import shorten
 from clew.compaction.task import CompactionTask
-from clew.message import Message, ToolCall, ToolResult
+from clew.message import Message, Role, ToolResult
 
 GIANT_SHARE = 0.5
 """Share of the room from which a single recent message is excerpted before anything is condensed."""
@@ -38,20 +38,26 @@ def propose(task: CompactionTask, written: Written | None = None) -> Plan:
     gentle = _prune_only(scene)
     if gentle is not None:
         return _plan(scene, gentle)
-    return _with_digest(scene if written is None else _for_prose(scene), written)
+    return _with_digest(_pruned(scene, for_prose=written is not None), written)
 
 
-def _for_prose(scene: Scene) -> Scene:
-    """Return the scene with room for what a model writes."""
-    task = scene.task
-    return Scene(replace(task, keep=replace(task.keep, for_prose=True), sizes=scene.sizes_now))
+def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
+    """Return the scene with recent repetitions pruned, and room for what a model writes.
+
+    The last messages, those that the model has not answered and those to be kept verbatim are left alone.
+    """
+    stop = min(len(scene.view) - scene.task.keep.messages, scene.unread, scene.verbatim)
+    pruned = prune_repeated(page_of(scene, held=True), scene.floor, stop) if stop > scene.floor else []
+    keep = replace(scene.task.keep, for_prose=for_prose)
+    return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned)
 
 
 def _with_digest(scene: Scene, written: Written | None) -> Plan:
     """Condense the older messages, as many as needed."""
     scene, cut = find_cut(scene)
     if cut.assembly is None:
-        return _plan(scene, cut.shrinks)
+        return _plan(scene, scene.with_pruned(cut.shrinks, scene.first))
+    cut.assembly.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
     digest, tokens = cut.assembly.fullest(cut.digest_room, written)
     spare = scene.room - cut.tokens - tokens
     if written is None and not scene.drop_thinking and spare > scene.room * SPARE_SHARE:
@@ -75,7 +81,7 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
     rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
     condense = Condense(ids, digest, rung)
     freed = sum(scene.sizes_now[scene.first : cut.stop]) - tokens
-    return _plan(scene, cut.shrinks, condense, freed)
+    return _plan(scene, scene.with_pruned(cut.shrinks, cut.stop), condense, freed)
 
 
 def outline(task: CompactionTask) -> Outline | None:
@@ -83,7 +89,7 @@ def outline(task: CompactionTask) -> Outline | None:
     scene = Scene(task)
     if _prune_only(scene) is not None:
         return None
-    _, cut = find_cut(_for_prose(scene))
+    _, cut = find_cut(_pruned(scene, for_prose=True))
     return cut.assembly.outline(cut.digest_room) if cut.assembly else None
 
 
@@ -111,19 +117,18 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
 
 
 def _may_free(scene: Scene) -> int:
-    """Return the most that pruning could free: the tokens of tool calls and results."""
+    """Return the most that pruning could free: the tokens of the agent's messages and of tool results."""
     old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
-    return sum([size for item, size in old if size >= WORTH_TOKENS and _is_of_tools(item.message)])
+    return sum([size for item, size in old if size >= WORTH_OF_PROSE and _may_be_pruned(item.message)])
 
 
-def _is_of_tools(message: Message) -> bool:
+def _may_be_pruned(message: Message) -> bool:
+    if message.role is Role.ASSISTANT:
+        return True
     for part in message.parts:  # noqa: SIM110  # ``any`` would create thousands of generators
-        if isinstance(part, _OF_TOOLS):
+        if isinstance(part, ToolResult):
             return True
     return False
-
-
-_OF_TOOLS = (ToolCall, ToolResult)
 
 
 # The plan --------------------------------------------------------------------------------------------

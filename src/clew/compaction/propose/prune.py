@@ -1,4 +1,4 @@
-"""The gentlest rung: prune tool output that something later repeats, replaces or outdates.
+"""The gentlest rung: prune what something later repeats, replaces or outdates.
 
 Each rule yields stubs, oldest first. Nothing unique is lost: a stub names the turn that shows the same, or
 keeps beginning, end and lines about errors. The original stays in the log under the id in the stub.
@@ -18,11 +18,12 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from clew.compaction.plan import Shrink
+from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
 from clew.compaction.propose.stubs import Page, Stubs, excerpted
 from clew.ledger.exchange import Ended, outcome
 from clew.ledger.shell import CHANGES, Action
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
-from clew.message import Item, Place, ToolCall, ToolResult, pair
+from clew.message import Item, Place, Text, ToolCall, ToolResult, pair
 
 NEAR_SHARE = 0.8
 """Share of an output's characters that must be in the later one line by line; chosen by hand."""
@@ -164,22 +165,37 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
 
 
-def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _read_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find reads of a file that was read whole later."""
+    return (stub for stub in _outdated_reads(steps) if _READ_AGAIN in stub.reason)
+
+
+def _changed_since(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find reads of a file that was changed later: what the change left alone may be shown nowhere else."""
+    return (stub for stub in _outdated_reads(steps) if _READ_AGAIN not in stub.reason)
+
+
+_READ_AGAIN = "read again in"
+
+
+def _outdated_reads(steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was read whole or changed later."""
-    later: dict[str, tuple[str, Place]] = {}
+    again: dict[str, tuple[str, Place]] = {}
+    changes: dict[str, tuple[str, Place]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if not (step.action.subject and step.succeeded):
             continue
         read, changed = _files(step)
-        if read in later and not changed:
-            why, place = later[read]
+        later = again.get(read) or changes.get(read)
+        if later and not changed:
+            why, place = later
             text = f"[outdated: {_short(read)} was {why}; kept as {step.name}]"
             found.append(Stub(step.result, text, f"{_short(read)} {why}", place))
         for path in changed:
-            later[path] = (f"changed in {step.name}", step.result)
+            changes[path] = (f"changed in {step.name}", step.result)
         if read and not changed and _is_whole(step):
-            later.setdefault(read, (f"read again in {step.name}", step.result))
+            again.setdefault(read, (f"{_READ_AGAIN} {step.name}", step.result))
     yield from reversed(found)
 
 
@@ -277,8 +293,16 @@ def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, text, "a large output, shown in excerpt")
 
 
-RULES: tuple[Rule, ...] = (_repeated, _asked_again, _outdated_reads, _nearly_repeated, _old_plans)
-"""Rules about output that something later repeats or outdates; they look at every step."""
+def _prose(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find acknowledgements of the agent, and plans in prose that a later one replaces."""
+    for found in chain(acknowledgements(page.view), replaced_plans(page.view)):
+        yield Stub(*found)
+
+
+RULES: tuple[Rule, ...] = (_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _prose)
+"""Rules about what something later repeats or outdates; they look at every step."""
+IN_RECENT: tuple[Rule, ...] = (_repeated, _asked_again, _read_again, _old_plans, _prose)
+"""Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""
 
@@ -292,7 +316,9 @@ def _short(path: str) -> str:
 
 
 WORTH_TOKENS = 40
-"""A stub costs about 20 tokens; a part that frees less than this stays as it is."""
+"""A stub costs about 20 tokens; a part of a tool that frees less than this stays as it is..."""
+WORTH_OF_PROSE = 8
+"""...and a text of the agent that frees less than this; both chosen by hand."""
 
 
 def prune(page: Page, stop: int, excess_tokens: int) -> list[Shrink]:
@@ -301,10 +327,28 @@ def prune(page: Page, stop: int, excess_tokens: int) -> list[Shrink]:
     steps = steps_of(page.view)
     old = [step for step in steps if step.result.message < stop]
     freed = 0
-    for stub in chain(*(rule(page, steps) for rule in RULES), *(rule(page, old) for rule in ALONE)):
+    every = chain(
+        *(rule(page, steps) for rule in (*RULES, _changed_since)), *(rule(page, old) for rule in ALONE)
+    )
+    for stub in every:
         # Counts are rounded per message, so up to one token per message may be missing.
         if freed >= excess_tokens + len(stubs):
             break
         if stub.place.message < stop:
-            freed += stubs.take(stub.place, stub.text, stub.reason, WORTH_TOKENS, stub.instead)
+            freed += _take(stubs, page, stub)
     return stubs.shrinks()
+
+
+def prune_repeated(page: Page, start: int, stop: int) -> list[Shrink]:
+    """Propose stubs for all that is repeated or replaced later, in messages between two indices."""
+    stubs = Stubs(page)
+    steps = [step for step in steps_of(page.view) if step.result.message >= start]
+    for stub in chain(*(rule(page, steps) for rule in IN_RECENT)):
+        if start <= stub.place.message < stop:
+            _take(stubs, page, stub)
+    return stubs.shrinks()
+
+
+def _take(stubs: Stubs, page: Page, stub: Stub) -> int:
+    worth = WORTH_OF_PROSE if isinstance(page.shown(stub.place), Text) else WORTH_TOKENS
+    return stubs.take(stub.place, stub.text, stub.reason, worth, stub.instead)

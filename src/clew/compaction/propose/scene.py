@@ -66,20 +66,25 @@ def _beginning(word: str) -> str:
 class Scene:
     """A compaction task with derived values, each computed once."""
 
-    def __init__(self, task: CompactionTask, *, drop_thinking: bool = False) -> None:
-        """Count tokens; with ``drop_thinking``, as if thinking blocks were removed."""
+    def __init__(
+        self, task: CompactionTask, *, drop_thinking: bool = False, pruned: Sequence[Shrink] = ()
+    ) -> None:
+        """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed."""
         self.task = task
         self.drop_thinking = drop_thinking
+        self.pruned = pruned
         count = task.counter.count
         self.sizes_now = [count(item.message) for item in task.view] if task.sizes is None else task.sizes
         self.before = sum(self.sizes_now)
-        self.view = without_thinking(task.view) if drop_thinking else task.view
+        smaller = {shrink.id: Item(shrink.id, shrink.message) for shrink in pruned}
+        self.view = [smaller.get(item.id, item) for item in task.view] if smaller else task.view
+        self.view = without_thinking(self.view) if drop_thinking else self.view
         self.sizes = (
             [
                 size if item is known else count(item.message)
                 for item, known, size in zip(self.view, task.view, self.sizes_now, strict=True)
             ]
-            if drop_thinking
+            if drop_thinking or smaller
             else self.sizes_now
         )
         self.first = fixed_prefix(task.view)
@@ -91,7 +96,13 @@ class Scene:
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
         keep = replace(self.task.keep, room=tokens)
-        return Scene(replace(self.task, keep=keep, sizes=self.sizes_now))
+        return Scene(replace(self.task, keep=keep, sizes=self.sizes_now), pruned=self.pruned)
+
+    def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
+        """Return shrinks of messages from an index on, with the prunings that they do not replace."""
+        known = {shrink.id for shrink in shrinks}
+        kept = {item.id for item in self.view[start:]} if self.pruned else frozenset[str]()
+        return [*shrinks, *(one for one in self.pruned if one.id in kept and one.id not in known)]
 
     @cached_property
     def floor(self) -> int:

@@ -255,6 +255,7 @@ _LEFT_OUT = Thinking("")
 _INSTEAD = Text("[thinking left out]", trust=Trust.ASSISTANT)
 """Replaces a message that has only thinking: providers accept no empty message."""
 _REASON = "there is no room for its thinking"
+_EARLIER = "thinking of an earlier turn"
 
 
 def without_thinking(items: Iterable[Item]) -> list[Item]:
@@ -276,8 +277,13 @@ def _has_more(message: Message) -> bool:
     return not all(isinstance(part, Thinking) for part in message.parts)
 
 
-def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
-    """Return shrinks that remove the thinking of messages, on top of the given shrinks."""
+def left_out(
+    items: Sequence[Item], shrinks: Iterable[Shrink], *, of_earlier_turns: bool = False
+) -> list[Shrink]:
+    """Return shrinks that remove the thinking of messages, on top of the given shrinks.
+
+    Removing that of earlier turns is pruning: providers do not read it either.
+    """
     smaller = {shrink.id: shrink for shrink in shrinks}
     linked: set[str] = set()
     for item in items:
@@ -289,7 +295,10 @@ def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
             spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
             message = replace(message, parts=spoken or (_INSTEAD,))
         if message is not (known.message if known else item.message):
-            smaller[item.id] = Shrink(item.id, message, known.reason if known else _REASON, Rung.TRUNCATE)
+            reason, rung = (_EARLIER, Rung.PRUNE) if of_earlier_turns else (_REASON, Rung.TRUNCATE)
+            if known:
+                reason, rung = known.reason, known.rung if of_earlier_turns else rung
+            smaller[item.id] = Shrink(item.id, message, reason, rung)
     return [smaller[item.id] for item in items if item.id in smaller]
 
 
