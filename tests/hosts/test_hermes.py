@@ -58,7 +58,7 @@ def test_clew_compacts_and_no_model_is_asked(tmp_path: Path) -> None:
             here.run(command, "chat", "-Q", *more, "-q", text)
         assert len(here.requests) == len(turns)  # none of them for a summary
         assert len(here.requests[-1].raw) < len(here.requests[2].raw) + len(LONG)
-        assert any(holds(here.requests[-1], mark) for mark in ("<clew-digest", "shown in excerpt"))
+        assert any(holds(here.requests[-1], mark) for mark in ("<clew-digest", "[… "))
         assert all(holds(request, RULE) for request in here.requests[1:])
 
 

@@ -46,8 +46,9 @@ def test_clews_digest_is_the_compaction_and_no_model_is_asked(tmp_path: Path) ->
             say(here, pi, text, "--continue")
         assert len(here.requests) == 6  # one for each turn, none for a summary
         after = here.requests[4:]
-        assert all(holds(request, "<clew-digest") for request in after)
-        assert all(holds(request, f'- "{RULE}"') for request in after)
+        assert all(holds(request, "The conversation, shortened:") for request in after)
+        assert all(holds(request, RULE) for request in after)
+        assert all(request.raw.decode().count(LONG[:-1]) == 1 for request in after)  # the one that pi keeps
 
 
 def test_pi_goes_on_by_itself_if_clew_is_gone(tmp_path: Path) -> None:

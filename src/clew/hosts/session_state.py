@@ -21,7 +21,7 @@ from clew.hosts.reminder import SEARCH, Line, WorkState, plain
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
-from clew.message import Item, Origin, Role, Trust, text_message
+from clew.message import Item, Role, Trust, text_message
 from clew.message.text import escape_tags
 from clew.rules.rule import Kind, Lasts, MadeBy, Pin
 from clew.secrets import mask
@@ -229,28 +229,17 @@ def flat(text: str, most: int) -> str:
     return escape_tags(short) if "clew" in short.lower() or not short.isascii() else short
 
 
-def summary_of(session: HostSession, focus: str | None = None) -> str:
-    """Return the replacement of a host's own summary: a digest, or the whole conversation if it is short."""
-    text = digest_of(session, DIGEST_TOKENS, focus)
-    if not text:
-        spoken = [(f"m{place}", one.message) for place, one in enumerate(session.entries, start=1)]
-        lines = [
-            f"[{ref}, {one.role.value}] {escape_tags(one.text)}" for ref, one in spoken if one.text.strip()
-        ]
-        text = mask("\n".join(["The conversation so far, word for word:", *lines])).text
-    return f"{text}\n{SEARCH}"
-
-
-def digest_of(session: HostSession, target_tokens: int, focus: str | None = None) -> str:
-    """Return a digest of the whole conversation; empty if there is nothing to shorten.
+def summary_of(session: HostSession, focus: str | None = None, target_tokens: int = DIGEST_TOKENS) -> str:
+    """Return the replacement of a host's own summary: a digest, or the shortened conversation.
 
     A placeholder is added as last message, which ``compact`` always keeps: the host keeps the recent ones.
     """
     from clew.budget import DEFAULT
     from clew.session import compact
+    from clew.session.view_text import view_text
 
     messages = [*(entry.message for entry in session.entries), text_message(Role.USER, _NOW)]
     policy = replace(DEFAULT, keep_messages=1)
     done = compact(messages, target_tokens=target_tokens, policy=policy, focus=focus)
-    found = [one.text for one in done.messages if one.origin is Origin.SUMMARY and one.text]
-    return found[-1] if done.plan and found else ""
+    text = view_text(done.items[:-1], compacted=done.plan is not None)
+    return f"{mask(text).text}\n{SEARCH}"

@@ -5,19 +5,17 @@ What the log does not hold yet of the conversation is appended first; the new di
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clew.message import Item, Message, Origin, Role, text_message
-from clew.message.text import ellipsize, escape_tags
+from clew.message import Origin, Role, text_message
 from clew.proxy.conversations import ClientList, Conversation, Conversations, Diverged
 from clew.proxy.requests import CompactionRequest
 from clew.proxy.sealed import SealedDigest
 from clew.session import Session
+from clew.session.view_text import view_text
 
 DIGEST_TOKENS = 6_000
 """Target size of an answer. Agents' own summaries have 1,000 to 8,000 tokens."""
-RESULT_CHARS = 600
 MARKER = "(the client compacted the conversation here)"
 
 
@@ -67,31 +65,13 @@ def _target(request: CompactionRequest, most: int) -> int:
 
 
 def _rendered(session: Session, before: int) -> WrittenDigest:
-    """Return the view after the compaction as one text: the digest, then the newest messages."""
+    """Return the view after the compaction as one text."""
     made = session.trace()
     name = made[-1].name if made else "d0"
-    parts: list[str] = []
-    newest: list[str] = []
-    for item in session.view():
-        if item.message.origin is Origin.SUMMARY:
-            parts.append(item.message.text)
-        elif item.message.role is not Role.SYSTEM and item.message.text != MARKER:
-            newest += _lines(item)
-    if newest:
-        parts.append("\n".join(["The newest messages, shortened:" if made else "The conversation:", *newest]))
-    parts.append(
+    shown = (item for item in session.view() if item.message.text != MARKER)
+    text = (
+        f"{view_text(shown, compacted=bool(made))}\n\n"
         f"Every earlier turn is in clew's log: `clew expand {session.name} m12` prints turn m12 "
         f"(clew session {session.name}, digest {name})"
     )
-    text = "\n\n".join(parts)
     return WrittenDigest(session.name, name, text, before, session.counter.count_text(text))
-
-
-def _lines(item: Item) -> Iterator[str]:
-    message: Message = item.message
-    if message.text.strip():
-        yield f"[{item.id}, {message.role.value}] {escape_tags(message.text.strip())}"
-    for call in message.calls:
-        yield f"[{item.id}, tool call] {call.name}({escape_tags(ellipsize(call.input_text, RESULT_CHARS))})"
-    for result in message.results:
-        yield f"[{item.id}, tool result: data] {escape_tags(ellipsize(result.text, RESULT_CHARS))}"
