@@ -11,6 +11,7 @@ from tests.hosts.real import RULE, Computer, SilentModel, holds, program
 from tests.hosts.test_claude_code import QUIET
 from tests.hosts.test_codex import CONFIG
 from tests.hosts.test_codex import LONG as LONG_TASK
+from tests.proxy.agent_loop import run_agent
 from tests.proxy.test_pass_through import home, proxy_to  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.slow
@@ -72,3 +73,23 @@ def test_codex_continues_from_clews_digest(tmp_path: Path) -> None:
         assert later
         assert all(holds(one, RULE) and holds(one, "(clew session proxy-") for one in later)
     assert proxy.stats["failed_open"] == 0
+
+
+@pytest.mark.parametrize(("agent", "per_turn"), [("claude", 16), ("codex", 21), ("pi", 21)])
+def test_a_long_session_costs_less_and_keeps_the_rule(tmp_path: Path, agent: str, per_turn: int) -> None:
+    direct = run_agent(agent, program(agent), tmp_path / "direct", per_turn, proxy=False)
+    through = run_agent(agent, program(agent), tmp_path / "proxy", per_turn, proxy=True, window=80_000)
+    assert through.requests == direct.requests  # every turn ran to its end
+    assert through.counts["compacted"] >= 2
+    assert through.cost <= 0.75 * direct.cost
+    assert (through.without_rule, through.refused, through.counts.get("failed_open", 0)) == (0, 0, 0)
+
+
+def test_claude_code_at_a_full_window_gets_its_summary_from_clew(tmp_path: Path) -> None:
+    claude = program("claude")
+    own = run_agent("claude", claude, tmp_path / "own", 10, proxy=False, limit=60_000)
+    answered = run_agent("claude", claude, tmp_path / "answered", 10, proxy=True, limit=60_000)
+    assert own.without_rule > 0
+    assert answered.without_rule == 0
+    assert answered.counts["answered"] >= 1
+    assert answered.refused == 0
