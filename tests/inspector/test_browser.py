@@ -363,6 +363,15 @@ def test_a_turn_of_the_chat_comes_in_as_it_is_said(own_page):
     assert "What must I never modify?" in page.locator("article[data-number='127']").inner_text()
 
 
+def test_a_command_is_answered_in_the_chat_of_the_page(own_page):
+    page = own_page
+    go(page, "chat")
+    page.get_by_label("your message").fill("!contextBudget")
+    page.keyboard.press("Enter")
+    page.get_by_text("usable tokens are in use").wait_for()
+    assert page.get_by_text("!contextBudget").is_visible()
+
+
 @pytest.mark.parametrize("auto", [False, True])
 def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(browser, house: House, auto: bool):
     server = Server.bind(replace(house.pool, options=Options(MODEL, WINDOW, auto=auto)))

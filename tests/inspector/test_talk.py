@@ -114,9 +114,33 @@ def test_a_warning_names_what_the_page_has_and_no_command_of_the_terminal(house:
     assert not any("/auto" in one for one in warned)
 
 
-def test_commands_of_the_terminal_are_not_for_the_page(house: House):
-    with pytest.raises(InputError, match="commands work in the terminal only"):
-        PageChats(house.pool).on(TOUR).say("/export /tmp/x", auto=False)
+def test_the_commands_of_the_chat_work_in_the_page(house: House):
+    talk = PageChats(house.pool).on(TOUR)
+
+    def typed(line: str) -> JsonObject:
+        (only,) = talk.say(line, auto=False)
+        return only
+
+    typed("/undo")
+    assert "miss the provider's cache" in typed("/preview the rounding")["text"]
+    assert typed("/compact the rounding")["is"] == "compacted"
+    digest = Session.open(TOUR, house.store).trace()[-1].name
+    assert f"undone: {digest}" in typed("/undo")["text"]
+    rule = typed("/pin Answer in Latin.")["text"].split()[0]
+    assert "Answer in Latin." in typed("/pins")["text"]
+    assert typed(f"/unpin {rule}")["is"] == "told"
+    for line in ("/recall rounding", "/context", "/trace", "/expand m1", "!contextBudget", "/off", "/on"):
+        assert typed(line)["is"] == "told"
+    assert "is forgotten" in typed(f"/forget {typed('/remember Use uv.')['text'].split()[0]}")["text"]
+    assert typed("/expand")["is"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "line", ["/export /tmp/x", "/exp /tmp/x", "/model m@http://x", "/trust A.md", "/quit"]
+)
+def test_commands_that_write_files_or_open_addresses_are_not_for_the_page(house: House, line: str):
+    with pytest.raises(InputError, match=r"unknown|does not work in the page"):
+        PageChats(house.pool).on(TOUR).say(line, auto=False)
 
 
 def wanted(turn: Iterator[JsonObject]) -> JsonObject:

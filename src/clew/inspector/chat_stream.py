@@ -1,8 +1,8 @@
 """Chat in the inspector: runs the chat loop of ``clew.chat`` and streams its events to the page.
 
 A turn waits for the person's answer if a tool needs an approval, and stops on request or when the page goes
-away; everything received until then is in the log. Slash commands are refused: some of them write files or
-open addresses, which a page must not do.
+away; everything received until then is in the log. The chat's commands work here too, except those that
+write files, open addresses or are controls of the page (``ELSEWHERE``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 
+from clew.chat.commands import command_named, is_command, run_command
 from clew.chat.events import (
     Answer,
     ApprovalRequested,
@@ -46,6 +47,16 @@ ROOM_HERE = "the checkbox above switches automatic compaction on, the digests pa
 """The advice of the page in place of the terminal's commands."""
 ModelFactory = Callable[[Session], StreamingModel]
 """Returns the model for a session."""
+
+
+ELSEWHERE = {
+    "auto": "use the checkbox above",
+    "export": "`clew export SESSION` writes the file",
+    "model": "`clew inspect --chat NAME` sets the model",
+    "quit": "close the page; the session is kept",
+    "trust": "`clew chat SESSION --root DIR` trusts files",
+}
+"""Commands that a page does not run, and what to do instead."""
 
 
 @dataclass(slots=True)
@@ -84,13 +95,14 @@ class PageChat:
 
     def say(self, text: str, auto: bool) -> EventStream:
         """Start a turn with the user's message and return its events."""
-        if text.startswith("/"):
-            raise InputError("commands work in the terminal only", "use the buttons of the other pages")
+        command = command_named(text.split(maxsplit=1)[0]) if is_command(text) else None
+        if command and command.name in ELSEWHERE:
+            raise InputError(f"/{command.name} does not work in the page", ELSEWHERE[command.name])
         if not self._turn.acquire(timeout=self.patience_seconds):
             raise InputError("a turn is running", "wait for it, or stop it")
         self._stop.clear()
         self.chat.auto = auto
-        told = self._events(self.chat.turn(text))
+        told = self._events(_reported(run_command(self.chat, text)) if command else self.chat.turn(text))
         # Start the generator here, so that its cleanup runs even if nothing else is read from it.
         return EventStream(chain([next(told)], told))
 
@@ -144,6 +156,14 @@ class PageChat:
         self.stop()
         if self._turn.acquire(timeout=self.patience_seconds):
             self._turn.release()
+
+
+def _reported(command: Turn) -> Turn:
+    """Run a command; an error is an event of it, such as a missing argument."""
+    try:
+        yield from command
+    except ClewError as error:
+        yield TurnFailed(error)
 
 
 @dataclass(slots=True)

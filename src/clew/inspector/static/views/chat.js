@@ -35,13 +35,13 @@ function Row({ row, session }) {
   return row.event ? html`<${Marker} row=${row} session=${session} />` : html`<${Message} row=${row} session=${session} />`;
 }
 
-const STAYS = new Set(["warned", "failed", "stopped", "compacted"]);
+const STAYS = new Set(["warned", "failed", "stopped", "compacted", "told", "typed"]);
 
 // A turn: its events are drawn as they arrive; afterwards its messages are in the log and shown as rows.
 function useTurn(session) {
   const [turn, change] = useState({ busy: false, ended: 0, since: 0, now: [] });
   const send = async (text, auto, since = Infinity) => {
-    change(({ ended }) => ({ busy: true, ended, since, now: [{ is: "you", text }] }));
+    change(({ ended }) => ({ busy: true, ended, since, now: [{ is: /^[/!]/.test(text) ? "typed" : "you", text }] }));
     const onEvent = (one) => change((turn) => ({ ...turn, now: added(turn.now, one) }));
     try {
       await say(session, text, auto, onEvent);
@@ -82,6 +82,10 @@ function TurnEvent({ one, session }) {
       return html`<${Approval} one=${one} session=${session} />`;
     case "compacted":
       return html`<${Notice} one=${one} session=${session} />`;
+    case "typed":
+      return html`<p class="marker"><code>${one.text}</code></p>`;
+    case "told":
+      return html`<pre class="card output" role="status">${one.text}</pre>`;
     case "stopped":
       return html`<p class="marker" role="status">Stopped.</p>`;
     default:
@@ -127,7 +131,7 @@ function Speak({ session, busy, send }) {
     go();
   };
   return html`<div class="speak">
-    <textarea rows="2" aria-label="your message" placeholder="Enter sends, Shift+Enter starts a new line." value=${text}
+    <textarea rows="2" aria-label="your message" placeholder="Enter sends, Shift+Enter starts a new line; /help lists the commands." value=${text}
       onInput=${(event) => setText(event.target.value)} onKeyDown=${pressed}></textarea>
     ${busy ? html`<button onClick=${() => act(session, "stop")}>Stop</button>` : html`<button class="main" onClick=${go} disabled=${!text.trim()}>Send</button>`}
   </div>`;
