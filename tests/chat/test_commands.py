@@ -54,13 +54,44 @@ def test_the_commands_that_a_person_expects_are_there():
         "compact preview undo expand pin unpin pins remember forget notes recall context trace budget auto "
         "off on progress model export help quit"
     )
-    assert set(wanted.split()) <= {command.name for command in COMMANDS}
+    for name in wanted.split():
+        assert command_named(f"/{name}").usage
+
+
+def test_help_lists_the_commands_in_five_groups():
+    told = typed(new_chat(), "/help").splitlines()
+    titles = [line for line in told if line.endswith(":") and not line.startswith(("  ", "Everything"))]
+    assert titles == ["compaction:", "rules:", "memory:", "the next request:", "the chat:"]
+
+
+@pytest.mark.parametrize(
+    ("alias", "means"),
+    [
+        ("/budget", "/context budget"),
+        ("!contextSnapshot", "/context snapshot"),
+        ("/contributors history", "/context contributors history"),
+        ("!traceSummaries", "/context summaries"),
+        ("/pins", "/rules"),
+    ],
+)
+def test_another_name_does_the_same(alias: str, means: str, long_chat: Chat):
+    assert typed(long_chat, alias) == typed(long_chat, means)
+
+
+def test_a_part_of_the_context_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match="use one of budget, snapshot"):
+        typed(new_chat(), "/context sections")
 
 
 def test_a_command_is_found_by_a_beginning_that_no_other_has():
     assert command_named("/comp").name == "compact"
-    with pytest.raises(InputError, match="did you mean /pin or /pins"):
-        command_named("/pi")
+    with pytest.raises(InputError, match="did you mean /recall or /remember or /retry"):
+        command_named("/re")
+
+
+def test_a_mistyped_command_is_corrected():
+    with pytest.raises(InputError, match="did you mean /compact"):
+        command_named("/comapct")
 
 
 @pytest.mark.parametrize(

@@ -168,3 +168,39 @@ def test_lines_of_a_file_stand_in_a_fence_as_they_are(tmp_path: Path):
     (tmp_path / "a.py").write_text("def f():\n    return 1\n")
     told = reply_to(new_chat(root=tmp_path), "read a.py")
     assert told == "[m3] read_file answered:\n\n```\ndef f():\n    return 1\n```"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["list the rules", "What are my rules?", "which rules are in force?", "Please show me all rules."],
+)
+def test_it_lists_the_rules(question: str):
+    chat = new_chat()
+    reply_to(chat, "Never modify files under legacy/.")
+    chat.session.pin("Ask before you push.")
+    told = reply_to(chat, question).splitlines()
+    assert told[0] == "Rules in force:"
+    assert told[2:] == ['- [p1] [m1] "Never modify files under legacy/."', '- [p2] "Ask before you push."']
+
+
+def test_it_says_that_there_are_no_rules():
+    assert reply_to(new_chat(), "What are the rules?") == "No rules are in force."
+
+
+def test_a_question_about_what_a_rule_says_is_not_a_list():
+    chat = new_chat()
+    reply_to(chat, "The rules for deployment are in ops/deploy.md.")
+    assert "ops/deploy.md" in reply_to(chat, "What are the rules for deployment?")
+
+
+def test_it_says_what_was_done_and_where(tmp_path: Path):
+    chat = new_chat(root=tmp_path)
+    reply_to(chat, "write the file notes.txt with: hello", [Answer.YES])
+    told = reply_to(chat, "What did you do so far?")
+    assert told.startswith("Done so far:")
+    assert "notes.txt" in told
+    assert "What did you do" not in told
+
+
+def test_it_says_that_nothing_was_done():
+    assert reply_to(new_chat(), "What was done so far?") == "Nothing was done yet."

@@ -106,7 +106,7 @@ def test_lines_come_one_by_one_and_can_be_put_back():
 
 
 def test_commands_are_completed_and_words_are_not():
-    assert [completed("/pi", n) for n in range(3)] == ["/pin", "/pins", None]
+    assert [completed("/tr", n) for n in range(3)] == ["/trace", "/trust", None]
     assert completed("", 0) is None
 
 

@@ -15,7 +15,7 @@ from clew.message import Role
 from clew.message import text_message as said_by
 from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
 from clew.transcripts.transcript import tool_compactions
-from tests.cli.homes import CLAUDE, Home, home, is_golden
+from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
 
 __all__ = ["home"]
 
@@ -79,3 +79,42 @@ def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(h
     assert [(event["before"], event["after"], event["trigger"]) for event in events] == [
         (121_000, 1_200, "auto")
     ]
+
+
+def test_compact_takes_what_the_model_sees_now_and_says_so(home: Home):
+    shown = home.run("compact", "3f2a9c10", "--target-tokens", "700", columns=200)
+    (takes,) = [line for line in shown.splitlines() if line.startswith("takes")]
+    assert "what its model sees after 1 compaction of its tool" in takes
+    assert "--whole takes all" in takes
+    assert "clew expand 3f2a9c10 m12 --current" in shown
+    done = json.loads(home.run("compact", "3f2a9c10", "--target-tokens", "700", "--json"))
+    assert done["part"] == "current"
+    assert done["tokens"]["before"] < 3_000
+
+
+def test_compact_whole_takes_the_conversation_from_its_beginning(home: Home):
+    shown = home.run("compact", "3f2a9c10", "--target-tokens", "2000", "--whole", columns=200)
+    assert "takes     the whole conversation, as if its tool's 1 compaction had not happened" in shown
+    done = json.loads(home.run("compact", "3f2a9c10", "--target-tokens", "2000", "--whole", "--json"))
+    assert done["part"] == "whole"
+    assert done["tokens"]["before"] > 50_000
+    assert done["pins"][0]["quote"] == RULE
+
+
+def test_compact_says_nothing_about_parts_if_there_is_only_one(home: Home):
+    assert "takes" not in home.run("compact", "70b173ed").split()
+
+
+def test_expand_numbers_the_current_part_as_compact_does(home: Home):
+    assert "This session is being continued" in home.run("expand", "3f2a9c10", "m1", "--current")
+    assert "Fix the price parser" in home.run("expand", "3f2a9c10", "m1")
+
+
+def test_a_session_of_the_log_is_compacted_as_its_model_sees_it(home: Home):
+    home.run("import", "3f2a9c10")
+    name = f"claude-code:{CLAUDE}"
+    first = home.run("compact", name, "--target-tokens", "4000", columns=200)
+    assert "takes     the whole conversation; its tool compacted it 1 time" in first
+    again = home.run("compact", name, "--target-tokens", "1500", columns=200)
+    assert "takes     what its model sees now, after 1 compaction" in again
+    assert "clew undo" in home.run("compact", name, "--whole", status=2)

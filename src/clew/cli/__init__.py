@@ -22,16 +22,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    from clew.cli.commands import parse
-    from clew.cli.terminal import standard
+    from clew.cli.commands import OUTPUT, parse
+    from clew.cli.terminal import standard, written_to
     from clew.cli.text import printable
     from clew.errors import ClewError
 
     term = standard()
     try:
         command, args = parse(words)
-        status = command.load()(args, term) if command else 0
-        term.out.flush()
+        path = getattr(args, OUTPUT, None)
+        with written_to(path, term, force=path is not None and args.force) as where:
+            status = command.load()(args, where) if command else 0
+            where.out.flush()
     except ClewError as error:
         term.note(printable(f"clew: {error}"))
         return 2

@@ -25,11 +25,14 @@ def run_install(args: argparse.Namespace, term: Terminal) -> int:
 
     host, computer = host_named(args.tool), Computer()
     changes = to_install(host, computer) if args.dry_run else install(host, computer)
+    if args.json:
+        term.write(_changes_json(changes))
+        return 0
     _print_changes(changes, term, dry_run=args.dry_run)
     if not changes:
-        term.write(f"clew is already installed in {host.title}: nothing to change.")
+        term.say(f"clew is already installed in {host.title}: nothing to change.")
     elif not args.dry_run:
-        term.write(
+        term.say(
             f"Installed clew in {host.title}. Next: {host.then}. `clew uninstall {host.name}` removes it."
         )
     return 0
@@ -42,10 +45,21 @@ def run_uninstall(args: argparse.Namespace, term: Terminal) -> int:
 
     host, computer = host_named(args.tool), Computer()
     changes = to_uninstall(host, computer) if args.dry_run else uninstall(host, computer)
+    if args.json:
+        term.write(_changes_json(changes))
+        return 0
     _print_changes(changes, term, dry_run=args.dry_run)
     if not changes:
-        term.write(f"clew is not installed in {host.title}: nothing to change.")
+        term.say(f"clew is not installed in {host.title}: nothing to change.")
     return 0
+
+
+def _changes_json(changes: Sequence[Change]) -> str:
+    return json.dumps([{"path": str(one.path), "change": _what(one), "diff": one.diff()} for one in changes])
+
+
+def _what(change: Change) -> str:
+    return "removed" if change.after is None else "written" if change.before is None else "changed"
 
 
 def _print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) -> None:
@@ -54,8 +68,7 @@ def _print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) 
         if dry_run:
             term.write(printable(change.diff()).rstrip("\n"))
         else:
-            what = "removed" if change.after is None else "written" if change.before is None else "changed"
-            term.write(printable(f"{what} {change.path}"))
+            term.say(printable(f"{_what(change)} {change.path}"))
     if dry_run and changes:
         term.note(f"dry run: {count(len(changes), 'file')} would change")
 
@@ -70,7 +83,7 @@ def run_doctor(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps([asdict(one) for one in found], ensure_ascii=False))
     for one in found if not args.json else ():
         mark = {Verdict.GOOD: "✓", Verdict.NOTE: "·", Verdict.BAD: "✗"}[one.verdict]
-        term.write(printable(f"{mark} {one.host:<12} {one.text}"))
+        term.say(printable(f"{mark} {one.host:<12} {one.text}"))
     return 1 if any(one.verdict is Verdict.BAD for one in found) else 0
 
 

@@ -30,7 +30,7 @@ from clew.chat import (
 from clew.chat.commands import COMMANDS
 from clew.chat.reports import meter
 from clew.cli.terminal import Terminal
-from clew.cli.text import arguments_line, count, one_line, printable
+from clew.cli.text import arguments_line, count, hanging, one_line, printable
 from clew.errors import ClewError
 from clew.message import JsonObject
 from clew.secrets import mask
@@ -197,13 +197,16 @@ class Screen:
         """Print an error and what to do next."""
         self.show(TurnFailed(error, advice))
 
-    def tell(self, text: str) -> None:
+    def tell(self, text: str, style: str = "dim") -> None:
         """Print a notice about the chat itself."""
         self.settle()
-        self._line(Row(text, "dim"))
+        self._line(Row(text, style))
 
     def _line(self, row: Row) -> None:
-        self._console.print(Text(printable(row.text), style=row.style), soft_wrap=not self._is_tty)
+        text = printable(row.text)
+        if self._is_tty:
+            text = hanging(text, self._console.width)
+        self._console.print(Text(text, style=row.style), soft_wrap=not self._is_tty)
 
     # Replies -------------------------------------------------------------------------------------------
 

@@ -10,18 +10,23 @@ import argparse
 import difflib
 import importlib
 import inspect
+import re
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from clew import __version__
 from clew.cli.terminal import Terminal
-from clew.cli.text import printable
+from clew.cli.text import NARROW, printable
 from clew.errors import InputError
 
 Run = Callable[[argparse.Namespace, Terminal], int]
+OUTPUT = "output_file"
+"""The argument of ``-o FILE`` for commands that do not write files themselves."""
+HELP = ("-h", "--help")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Command:
     runs: str
     """``module:function`` below ``clew.cli``, or with the full name of a module elsewhere."""
     arguments: str = ""
-    """The module of ``clew.cli.arguments`` with its declaration; filled in by ``_group``."""
+    """The module of ``clew.cli.arguments`` with its declaration."""
 
     def load(self) -> Run:
         """Import the function that runs the command."""
@@ -52,62 +57,73 @@ class Command:
             formatter_class=_Formatter,
         )
         declare(parser)
+        if self.name not in _WITHOUT_FILE:
+            _add_output(parser)
+        width = shutil.get_terminal_size((100, 24)).columns
+        if width < NARROW:  # argparse does not wrap alternatives
+            parser.usage = _short_usage(parser, width)
         return parser
 
 
-def _group(arguments: str, *rows: tuple[str, str, str]) -> tuple[Command, ...]:
+def _short_usage(parser: argparse.ArgumentParser, width: int) -> str:
+    """Return the usage without the options."""
+    given = (one for one in parser._actions if not one.option_strings)
+    names = (f"[{one.metavar}]" if one.nargs in ("?", "*") else str(one.metavar) for one in given)
+    margin = len("usage: ")
+    usage = _wrapped(" ".join([parser.prog, "[OPTIONS]", *names]), width - margin)
+    return usage.replace("\n", "\n" + " " * margin)
+
+
+def _rows(arguments: str, *rows: tuple[str, str, str]) -> tuple[Command, ...]:
     return tuple(Command(*row, arguments) for row in rows)
 
 
 GROUPS = {
-    "read sessions": _group(
-        "sessions",
-        ("sessions", "list the sessions of agent tools on this computer", "sessions:run"),
-        ("map", "draw what fills a session's context window", "map:run"),
-        ("show", "print a session as readable text", "show:run"),
-        ("convert", "print a session as a provider's message list", "convert:run"),
-        ("check", "check whether a provider's API would accept it", "convert:run_check"),
-        ("formats", "list the session formats clew reads", "sessions:run_formats"),
-        ("secrets", "list the secrets in a text that would be masked", "log:run_secrets"),
+    "your sessions": (
+        *_rows(
+            "sessions",
+            ("sessions", "list the sessions of agent tools on this computer", "sessions:run"),
+            ("map", "draw what fills a session's context window", "map:run"),
+            ("show", "print a session as readable text", "show:run"),
+        ),
+        *_rows(
+            "compaction",
+            ("lost", "show what your tool's compactions dropped", "clew_evals.cli.lost:report"),
+            ("bill", "compare costs: as it ran, uncompacted, with clew", "clew_evals.cli.bill:report"),
+        ),
+        *_rows(
+            "apps",
+            ("inspect", "browse sessions and their compactions in a web page", "inspect:run"),
+            ("serve", "serve the pages of `clew inspect`, without a browser", "inspect:run_serve"),
+        ),
     ),
-    "compactions": _group(
-        "compaction",
-        ("compact", "make a session smaller, and print the digest", "compact:run"),
-        ("undo", "undo compactions", "trace:run_undo"),
-        ("off", "switch a session off: its whole history is sent", "compact:run_off"),
-        ("on", "switch a session on again", "compact:run_on"),
-        ("expand", "print the source messages of a digest, a line or a rule", "expand:run"),
-        ("trace", "list a session's compactions, or explain one decision", "trace:run"),
-        ("handoff", "write a Markdown page for a new session or another agent", "handoff:run"),
-        ("lost", "show what your tool's compactions dropped", "clew_evals.cli.lost:report"),
-        ("bill", "compare costs: as it ran, uncompacted, with clew", "clew_evals.cli.bill:report"),
+    "compact": (
+        *_rows(
+            "compaction",
+            ("compact", "make a session smaller, and print the digest", "compact:run"),
+            ("undo", "undo compactions", "trace:run_undo"),
+            ("off", "switch a session off: its whole history is sent", "compact:run_off"),
+            ("on", "switch a session on again", "compact:run_on"),
+            ("expand", "print the source messages of a digest, a line or a rule", "expand:run"),
+            ("trace", "list a session's compactions, or explain one decision", "trace:run"),
+            ("handoff", "write a Markdown page for a new session or another agent", "handoff:run"),
+        ),
+        *_rows(
+            "apps",
+            ("demo", "play a scripted session: compact, keep a rule, undo", "demo:run"),
+            ("chat", "try the engine in a chat, offline or with a model", "chat:run"),
+        ),
     ),
-    "rules and memory": _group(
+    "rules and memory": _rows(
         "memory",
         ("rules", "list a session's rules; add, edit or disable one", "rules:run"),
         ("pin", "pin a rule that survives every compaction", "rules:run_pin"),
-        ("notes", "add, approve and forget notes that outlive a session", "notes:run"),
+        ("notes", "list, add, approve and forget notes that outlive a session", "notes:run"),
         ("recall", "search the sessions of clew's log", "recall:run"),
         ("progress", "show what a session got done, and what is next", "handoff:run_progress"),
         ("knowledge", "index and search a folder of documents", "recall:run_knowledge"),
     ),
-    "clew's log": _group(
-        "log",
-        ("import", "copy a session into clew's own log", "log:run_import"),
-        ("export", "write a session of the log to a file", "log:run_export"),
-        ("audit", "verify the log: recompute every hash and view", "log:run_audit"),
-        ("stats", "count compactions, and what was recalled after them", "log:run_stats"),
-        ("config", "print all settings and where they are set", "log:run_config"),
-    ),
-    "chat, inspect and measure": _group(
-        "apps",
-        ("chat", "chat with a model in a session of any length", "chat:run"),
-        ("inspect", "browse a session and its compactions in a web page", "inspect:run"),
-        ("serve", "serve the pages of `clew inspect`, without a browser", "inspect:run_serve"),
-        ("eval", "measure what compactions keep, on real sessions", "clew_evals.cli.eval:run"),
-        ("bench", "measure recall quality on public benchmarks", "clew_evals.cli.bench:run"),
-    ),
-    "inside other agents": _group(
+    "inside your agents": _rows(
         "agents",
         (
             "install",
@@ -120,36 +136,76 @@ GROUPS = {
         ("hook", "answer an agent's hook event (run by agents)", "agents:run_hook"),
         ("mcp", "serve recall and rules over MCP (run by agents)", "agents:run_mcp"),
     ),
+    "files, log and measurements": (
+        *_rows(
+            "sessions",
+            ("convert", "print a session as a provider's message list", "convert:run"),
+            ("check", "check whether a provider's API would accept it", "convert:run_check"),
+            ("formats", "list the session formats clew reads", "sessions:run_formats"),
+            ("secrets", "list the secrets in a text that would be masked", "log:run_secrets"),
+        ),
+        *_rows(
+            "log",
+            ("import", "copy a session into clew's own log", "log:run_import"),
+            ("export", "write a session of the log to a file", "log:run_export"),
+            ("audit", "verify the log: recompute every hash and view", "log:run_audit"),
+            ("stats", "count compactions, and what was recalled after them", "log:run_stats"),
+            ("config", "print all settings and where they are set", "log:run_config"),
+        ),
+        *_rows(
+            "apps",
+            ("eval", "measure what compactions keep, on real sessions", "clew_evals.cli.eval:run"),
+            ("bench", "measure recall quality on public benchmarks", "clew_evals.cli.bench:run"),
+        ),
+    ),
 }
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
-OVERVIEW = """\
+USAGE = """\
 usage: clew COMMAND [ARGUMENTS]
        clew help COMMAND
-
-Compact the sessions of LLM agents without losing what matters; inspect and undo it.
-
-start here:
-  clew sessions               list the sessions on this computer
-  clew map FILE               draw what fills a session's context window
-  clew compact FILE           make it smaller, and read the digest
-  clew show FILE              read the whole session
-  clew help COMMAND           how to use a command, with examples
 """
-
+ABOUT = "Compact the sessions of LLM agents without losing what matters; inspect and undo it."
+START = {
+    "clew demo": "watch a session being compacted, offline",
+    "clew lost": "what your tool's last compaction lost",
+    "clew sessions": "list the sessions on this computer",
+    "clew compact FILE": "make one smaller, and read the digest",
+    "clew help COMMAND": "how to use a command, with examples",
+}
 FOOTER = """\
 FILE is a session file of Claude Code, Codex, Gemini CLI, opencode and many others, a plain message list, a
 request body, or an id from `clew sessions`; use - for standard input. Files may be compressed (.gz, .zst).
 """
+WIDEST = 110
+NAMES = 14
+"""Columns of the names in an overview."""
+_WITHOUT_FILE = ("chat", "demo", "inspect", "serve", "hook", "mcp", "proxy")
+"""Commands that run until they are stopped, or write no result: they have no ``-o FILE``."""
+_NAMES_A_SESSION = ("file", "files", "session", "words")
+_CHOICES = re.compile(r"invalid choice: '(?P<given>.*?)' \(choose from (?P<choices>.*)\)")
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Wraps paragraphs at the width of the terminal, and keeps the lines of examples."""
+    """Wraps paragraphs at the width of the terminal, and keeps the lines of examples if they fit."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n\n".join(
-            part if part.startswith("examples:") else _wrapped(part, width) for part in text.split("\n\n")
+            "\n".join(_example(line, width) for line in part.split("\n"))
+            if part.startswith("examples:")
+            else _wrapped(part, width)
+            for part in text.split("\n\n")
         )
+
+
+def _example(line: str, width: int) -> str:
+    """Return the line of an example; one that does not fit continues after a backslash, as in a shell."""
+    if len(line) <= width:
+        return line
+    command, _, comment = line.strip().partition("   ")
+    rows = textwrap.wrap(command, width - 6, break_long_words=False, break_on_hyphens=False)
+    shown = " \\\n".join(f"{'    ' if number else '  '}{row}" for number, row in enumerate(rows))
+    return f"{textwrap.indent(_wrapped(comment, width - 4), '  # ')}\n{shown}" if comment else shown
 
 
 def _wrapped(text: str, width: int) -> str:
@@ -158,12 +214,49 @@ def _wrapped(text: str, width: int) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors name the command that shows help."""
+    """An argument parser whose errors suggest what was meant and name the command that shows help."""
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
         name = self.prog.split()[1]
-        self.exit(2, printable(f"clew: {message}\ntry: clew help {name}\n"))
+        self.exit(2, printable(f"clew: {message}{self._meant(message)}\ntry: clew help {name}\n"))
+
+    def _meant(self, message: str) -> str:
+        """Return the flags or values that a mistyped one resembles."""
+        if found := _CHOICES.search(message):
+            choices = found["choices"].replace("'", "").split(", ")
+            return _did_you_mean([found["given"]], choices)
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        flags = [word.partition("=")[0] for word in words.split() if word.startswith("--")]
+        return _did_you_mean(flags, options(self)) if unknown else ""
+
+
+def _did_you_mean(given: Iterable[str], known: Collection[str]) -> str:
+    near = [one for word in given for one in difflib.get_close_matches(word, known, 2)]
+    return f": did you mean {' or '.join(near)}?" if near else ""
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the options of a parser and of its subcommands."""
+    named = {name for action in parser._actions for name in action.option_strings}
+    return named.union(*map(options, subcommands(parser).values()))
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of a command's actions, such as those of ``clew notes``."""
+    found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: one for action in found for name, one in action.choices.items()}
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """Declare ``-o FILE`` for a command that has none of its own: its output goes to the file."""
+    for one in subcommands(parser).values() or [parser]:
+        if "-o" not in options(one):
+            one.add_argument(
+                "-o", "--output", dest=OUTPUT, metavar="FILE", type=Path, help="write the output to FILE"
+            )
+        if "--force" not in options(one):
+            one.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
@@ -178,18 +271,57 @@ def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
         print(f"clew {__version__}")
         return None, argparse.Namespace()
     command = COMMANDS.get(words[0]) or _unknown(words[0])
-    return command, command.parser().parse_args(words[1:])
+    parser = command.parser()
+    return command, parser.parse_args(_arranged(parser, words[1:]))
+
+
+def _arranged(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+    """Return the words with defaults that argparse cannot express.
+
+    ``clew notes`` is ``clew notes list``, and ``--session NAME`` can be given instead of SESSION or FILE.
+    """
+    if "list" in subcommands(parser) and (not words or (words[0][:1] == "-" and words[0] not in HELP)):
+        return ["list", *words]
+    positional = next((one for one in parser._actions if not one.option_strings), None)
+    if positional is None or positional.dest not in _NAMES_A_SESSION:
+        return words
+    split = [part for word in words for part in _split_session(word)]
+    if "--session" not in split[:-1] or ("--session" in options(parser) and _has_positional(parser, split)):
+        return words
+    at = split.index("--session")
+    return [split[at + 1], *split[:at], *split[at + 2 :]]
+
+
+def _split_session(word: str) -> list[str]:
+    return word.split("=", 1) if word.startswith("--session=") else [word]
+
+
+def _has_positional(parser: argparse.ArgumentParser, words: Sequence[str]) -> bool:
+    """Whether a word is neither an option nor the value of one."""
+    valued = {name for one in parser._actions if one.nargs != 0 for name in one.option_strings}
+    before = ["", *words]
+    return any(
+        (word == "-" or not word.startswith("-")) and last not in valued
+        for last, word in zip(before, words, strict=False)
+    )
 
 
 def overview() -> str:
     """Return what ``clew --help`` prints: where to start, and the commands by topic."""
-    width = min(110, shutil.get_terminal_size((100, 24)).columns)
-    parts = [OVERVIEW]
+    width = min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
+    parts = [USAGE, f"{_wrapped(ABOUT, width)}\n", _table("start here", START, width, 20)]
     for title, group in GROUPS.items():
-        lines = (_wrapped(one.summary, width - 14).replace("\n", "\n" + " " * 14) for one in group)
-        rows = (f"  {one.name:<12}{line}" for one, line in zip(group, lines, strict=True))
-        parts.append("\n".join([f"{title}:", *rows, ""]))
+        parts.append(_table(title, {one.name: one.summary for one in group}, width, NAMES - 2))
     return "\n".join([*parts, _wrapped(FOOTER, width), ""])
+
+
+def _table(title: str, rows: Mapping[str, str], width: int, names: int) -> str:
+    lines = [f"{title}:"]
+    for name, text in rows.items():
+        wrapped = textwrap.wrap(text, width - names - 2, break_on_hyphens=False)
+        lines.append(f"  {name:<{names}}{wrapped[0]}")
+        lines += [" " * (names + 2) + line for line in wrapped[1:]]
+    return "\n".join([*lines, ""])
 
 
 def _unknown(word: str) -> NoReturn:

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from clew.cli.convert import report_losses
 from clew.cli.inputs import Input
-from clew.cli.log import PRIVATE
 from clew.cli.progress import ProgressDisplay, WatchedModel, progress_display
 from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored, no_digest
 from clew.cli.stored import open_log_or_input, own_log
-from clew.cli.terminal import Terminal
+from clew.cli.terminal import PRIVATE, Terminal, print_wrapped, refuse_existing
 from clew.cli.text import count, printable
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
 from clew.compaction.plan.render import render_digest
@@ -34,8 +33,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         raise InputError("--digest prints text, --to a message list", "give only one of them")
     if args.output and args.dry_run:
         raise InputError("--dry-run writes no file", "leave out -o or --dry-run")
-    if args.output and args.output.exists() and not args.force:
-        raise InputError(f"{args.output} already exists", "choose another name, or use --force")
+    if args.output:
+        refuse_existing(args.output, force=args.force)
     try:
         with progress_display(term) as display:
             done = _run(args, display)
@@ -55,6 +54,7 @@ def _run(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
         wire=args.to,
         summariser=WatchedModel(open_model(args.model), display.report) if args.model else None,
         dry_run=args.dry_run,
+        whole=args.whole,
     )
     display.report(f"reading {args.file}")
     with open_log_or_input(args) as found:
@@ -68,6 +68,8 @@ def _run(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
 
 def _write(args: argparse.Namespace, term: Terminal, done: CompactReport) -> None:
     """Write the result in the requested form; without one, the report for people."""
+    if done.part and (args.digest or args.json or args.to or args.output):
+        term.note(f"note: compacted {done.part}")
     if args.digest:
         if done.digest:
             from clew.cli.report import digest_text  # imports rich
@@ -94,7 +96,7 @@ def _write(args: argparse.Namespace, term: Terminal, done: CompactReport) -> Non
 
     console = term.console()
     for line in picture(done, console.width, args.output, every_figure=args.stats):
-        console.print(line, markup=False, soft_wrap=True)  # no hard wrapping: commands must stay copyable
+        print_wrapped(console, line)
 
 
 def _write_output(text: str, path: Path | None, term: Terminal) -> None:
@@ -117,6 +119,7 @@ def _object(done: CompactReport) -> JsonObject:
     return {
         "session": done.name,
         "changed": outcome is not None,
+        "part": "current" if done.is_current else "whole",
         "dry_run": done.dry_run,
         "kept": done.kept,
         "undoable": done.undoable,
@@ -171,7 +174,7 @@ def _switch(args: argparse.Namespace, term: Terminal, *, off: bool) -> int:
         term.write(json.dumps({"session": log.name, "off": off, "tokens": tokens, "compactions": made}))
     elif off:
         kept = f"; {count(made, 'compaction')} kept, `clew on {log.name}` applies them again" if made else ""
-        term.write(printable(f"off: the whole history is sent, as a plain client does; {in_view}{kept}"))
+        term.say(printable(f"off: the whole history is sent, as a plain client does; {in_view}{kept}"))
     else:
-        term.write(printable(f"on: {count(made, 'compaction')} in force; {in_view}"))
+        term.say(printable(f"on: {count(made, 'compaction')} in force; {in_view}"))
     return 0

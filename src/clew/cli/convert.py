@@ -101,8 +101,8 @@ def run_check(args: argparse.Namespace, term: Terminal) -> int:
 def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
     given = open_arguments(args)
     source = given.source.keep() if given.source else None
-    kind = _kind(given, args.wire)
-    named = wire_named(args.wire) if args.wire else None
+    kind = _kind(given, args.to)
+    named = wire_named(args.to) if args.to else None
     if source and kind in WIRES and not is_lines(source):
         body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
         value = body.render()
@@ -120,7 +120,7 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
 
 
 def _kind(given: Input, wire: str | None) -> str:
-    """Return the format of the input; if it cannot be detected, the one given by --wire."""
+    """Return the format of the input; if it cannot be detected, the one given by --to."""
     if given.source is None or given.is_clew:
         return "clew"
     if given.format:
@@ -153,14 +153,12 @@ def _print(subject: _Subject, report: CheckReport, term: Terminal) -> None:
     shown = report.violations[:MOST_SHOWN]
     term.print(*(_line(violation) for violation in shown))
     if len(shown) < len(report.violations):
-        term.write(
-            f"… and {count(len(report.violations) - len(shown), 'more finding')} (--json has them all)"
-        )
+        term.say(f"… and {count(len(report.violations) - len(shown), 'more finding')} (--json has them all)")
     what = f"{subject.wire.title}{'' if subject.scope is CheckScope.BODY else ' (the message list alone)'}"
     if report.refused:
-        term.write(f"✗ {what} would reject this: {', '.join(report.rule_ids)}")
+        term.say(f"✗ {what} would reject this: {', '.join(report.rule_ids)}")
     else:
-        term.write(f"✓ {what} would accept this")
+        term.say(f"✓ {what} would accept this")
 
 
 def _numbers(report: CheckReport) -> list[str]:

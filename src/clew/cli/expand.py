@@ -14,7 +14,7 @@ from clew.cli.inputs import Input
 from clew.cli.run_compaction import read_list
 from clew.cli.show import SIGNS, part_words, speaker
 from clew.cli.stored import Log, history, open_log_or_input
-from clew.cli.terminal import Terminal
+from clew.cli.terminal import Terminal, print_wrapped
 from clew.cli.text import count, one_line, printable
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.codec import claim_to_json
@@ -135,7 +135,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     with open_log_or_input(args) as where:
         if isinstance(where, Input):
             session = where.single_session(term)
-            found = _in_list(read_list(session.full(), session.model or "unknown"), args.ref, args.around)
+            messages = session.current() if args.current else session.full()
+            found = _in_list(read_list(messages, session.model or "unknown"), args.ref, args.around)
         else:
             found = _in_log(where, args.ref, args.around)
     if args.json:
@@ -143,7 +144,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         return 0
     with term.paged(not args.no_pager) as console:
         for line in _page(found, args.full):
-            console.print(line, markup=False, soft_wrap=True)
+            print_wrapped(console, line)
     return 0
 
 

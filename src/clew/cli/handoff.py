@@ -12,7 +12,7 @@ from clew.cli.stored import ADVICE, open_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line, printable
 from clew.compaction.plan.handoff import render_handoff
-from clew.errors import InputError, NotFound
+from clew.errors import NotFound
 from clew.ledger.ledger import Ledger
 from clew.log.transfer import OWN
 from clew.message import Item
@@ -47,14 +47,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     tokens = count(text)
     if tokens > args.tokens and args.style == "sections":
         term.note(f"clew: the mandatory part does not fit in {args.tokens:,} tokens; the page has {tokens:,}")
-    if args.output is None:
-        term.write(printable(text))
-        return 0
-    try:
-        args.output.write_text(f"{printable(text)}\n", encoding="utf-8")
-    except OSError as cause:
-        raise InputError(f"cannot write {args.output}: {cause.strerror}", "choose another file") from cause
-    term.note(printable(f"{args.output}: {tokens:,} tokens"))
+    term.write(printable(text))
     return 0
 
 
@@ -106,9 +99,9 @@ def run_progress(args: argparse.Namespace, term: Terminal) -> int:
         listed = [{"time": one.time, **checkpoint_to_json(one)} for one in found]
         term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
     elif not found:
-        term.write(printable(f"{log.name}: no progress recorded yet"))
+        term.say(printable(f"{log.name}: no progress recorded yet"))
     else:
-        term.write(printable("\n\n".join(as_text(one) for one in found)))
+        term.say(printable("\n\n".join(as_text(one) for one in found)))
     return 0
 
 

@@ -9,9 +9,10 @@ import argparse
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ WORKSPACE = "local"
 OWN_FORMAT = "clew"
 """The format name of sessions in clew's own log."""
 SHOWN = 8
+MOST_FILES = 1_000
+"""Files of a folder that a mistyped name is compared with."""
 SHORTEST_PREFIX = 4
 NEAR = 0.6
 """Similarity (of `difflib`) from which a name is suggested for a mistyped one; chosen by hand."""
@@ -105,7 +108,7 @@ def open_arguments(args: argparse.Namespace) -> Input:
         return Input(args.file, args.format, args.session, None, tuple(stored))
     found = found_named(args.file)
     if found is None:
-        return Input(args.file, args.format, args.session, open_source(args.file))
+        return Input(args.file, args.format, args.session, _open_path(args.file))
     return Input(args.file, args.format or found.format, args.session, found.open())
 
 
@@ -126,7 +129,19 @@ def problem_line(problem: Problem) -> str:
 def open_input(name: str) -> Source:
     """Open a path, standard input, or the file of a session that ``clew sessions`` lists."""
     found = found_named(name)
-    return found.open() if found else open_source(name)
+    return found.open() if found else _open_path(name)
+
+
+def _open_path(name: str) -> Source:
+    """Open a path or standard input; raises ``NotFound`` with the most similar names in its folder."""
+    path = Path(name)
+    if name != "-" and not path.exists() and path.parent.is_dir():
+        with suppress(OSError):
+            files = [one.name for one in islice(path.parent.iterdir(), MOST_FILES)]
+            if near := get_close_matches(path.name, files, 2):
+                meant = " or ".join(one_line(str(path.with_name(one)), LONGEST_ID) for one in near)
+                raise NotFound(f"no file {name!r}", f"did you mean {meant}?")
+    return open_source(name)
 
 
 def found_named(name: str) -> FoundSession | None:

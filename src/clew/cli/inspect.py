@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             from clew.inspector.export import export_session
 
             size = export_session(pool, name, args.export)
-            term.write(printable(f"{args.export}: {size:,} bytes, one file, no server needed"))
+            term.say(printable(f"{args.export}: {size:,} bytes, one file, no server needed"))
     return 0
 
 

@@ -19,9 +19,9 @@ from clew.chat.reports import stats_lines, stats_of
 from clew.cli.inputs import WORKSPACE, no_session, open_arguments, open_input, own_name, own_store, the_store
 from clew.cli.rules import waiting_lines
 from clew.cli.stored import own_log
-from clew.cli.terminal import Terminal
+from clew.cli.terminal import PRIVATE, Terminal, refuse_existing
 from clew.cli.text import count, one_line, printable
-from clew.errors import InputError, NotFound, SessionDiverged
+from clew.errors import NotFound, SessionDiverged
 from clew.log import (
     ABOUT,
     CALL,
@@ -59,15 +59,16 @@ def run_import(args: argparse.Namespace, term: Terminal) -> int:
     if given.source and given.is_clew:
         with the_store() as store:
             done = import_export(store, given.source)
-            _print_import(term, done)
+            _print_import(term, done, as_json=args.json)
             with Session.open(done.ctx.session, store) as session:
                 for line in waiting_lines(session.ledger.pins.waiting, done.ctx.session):
-                    term.write(printable(line))
+                    (term.note if args.json else term.say)(printable(line))
         return 0
     found = given.sessions(term)
     with the_store() as store:
         for transcript in found:
-            _print_import(term, import_transcript(store, transcript, keep_secrets=args.keep_secrets))
+            done = import_transcript(store, transcript, keep_secrets=args.keep_secrets)
+            _print_import(term, done, as_json=args.json)
     return 0
 
 
@@ -180,13 +181,13 @@ def _call(entry: Entry, usage: Usage) -> Event:
     return new_event(CALL.name, body, CALL.version)
 
 
-def _print_import(term: Terminal, done: ImportResult) -> None:
+def _print_import(term: Terminal, done: ImportResult, *, as_json: bool) -> None:
+    if as_json:
+        found = {"session": done.ctx.session, "new_events": done.events, "events": done.head.seq}
+        term.write(json.dumps(found, ensure_ascii=False))
+        return
     new = count(done.events, "new event") if done.events else "nothing new"
-    term.write(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")
-
-
-PRIVATE = 0o600
-"""A session may hold private text: an export is readable by its owner only."""
+    term.say(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")
 
 
 def run_export(args: argparse.Namespace, term: Terminal) -> int:
@@ -195,8 +196,8 @@ def run_export(args: argparse.Namespace, term: Terminal) -> int:
         raise NotFound(
             f"there is no session {args.session!r}: clew's log is empty", "`clew import FILE` adds a session"
         )
-    if args.output and args.output.exists() and not args.force:
-        raise InputError(f"{args.output} already exists", "choose another name, or use --force")
+    if args.output:
+        refuse_existing(args.output, force=args.force)
     with the_store() as store:
         name = own_name(store, args.session)
         if name is None:
@@ -224,17 +225,17 @@ def run_audit(args: argparse.Namespace, term: Terminal) -> int:
             words = f"{count(session.events, 'event')}, {count(session.visible, 'visible message')}"
             unknown = sum(session.skipped.values())
             note = f", {count(unknown, 'event')} of kinds this clew does not know" if unknown else ""
-            term.write(printable(f"{session.ctx.session}: {words}{note}, head {session.head.hash[:19]}…"))
+            term.say(printable(f"{session.ctx.session}: {words}{note}, head {session.head.hash[:19]}…"))
             for problem in session.problems:
-                term.write(printable(f"! {session.ctx.session}: {problem}"))
+                term.say(printable(f"! {session.ctx.session}: {problem}"))
         for flaw in report.flaws:
-            term.write(printable(f"✗ {flaw}"))
+            term.say(printable(f"✗ {flaw}"))
         verdict = (
             "✓ log intact: all hashes match" if report.sound else f"✗ {count(len(report.flaws), 'flaw')}"
         )
         skipped = f"; {count(report.problems, 'problem')} listed above" if report.problems else ""
         found = f"{count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')}"
-        term.write(f"{verdict} ({found}){skipped}")
+        term.say(f"{verdict} ({found}){skipped}")
     return 0 if report.sound else 1
 
 
@@ -269,7 +270,7 @@ def run_stats(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps(stats.to_json()))
         return 0
     for line in stats_lines(stats):
-        term.write(printable(line))
+        term.say(printable(line))
     return 0
 
 
@@ -295,12 +296,12 @@ def run_secrets(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
     elif not rows:
-        term.write("No secrets found.")
+        term.say("No secrets found.")
     else:
         described = {rule.id: rule.description for rule in rules()}
         for row in rows:
             place = f"{row.line}:{row.column}"
-            term.write(printable(f"{place:<12} {row.mask:<44} {described[row.rule]}"))
+            term.say(printable(f"{place:<12} {row.mask:<44} {described[row.rule]}"))
         term.note(f"{count(len(rows), 'secret')} would be masked")
     return 1 if rows else 0
 
@@ -332,7 +333,7 @@ def run_config(args: argparse.Namespace, term: Terminal) -> int:
         width = max(len(_cell_text(value)) for _, value, _, _ in rows)
         for name, value, origin, means in rows:
             said = f"{name:<14} {_cell_text(value):<{width}}  {origin}"
-            term.write(printable(f"{said}  # {means}" if origin == DEFAULT else said))
+            term.say(printable(f"{said}  # {means}" if origin == DEFAULT else said))
     for warning in found.warnings:
         term.note(printable(f"⚠ {warning}"))
     return 0

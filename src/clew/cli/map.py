@@ -32,11 +32,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     found = open_arguments(args).sessions(term)
     if len(found) > MOST_DRAWN and not args.all and not args.json:
         held = f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:"
-        term.write(printable(held))
+        term.say(printable(held))
         for session in found:
-            term.write(
-                f"  {one_line(session.id, LONGEST_ID):<72}{count(len(session.entries), 'message'):>16}"
-            )
+            term.say(f"  {one_line(session.id, LONGEST_ID):<72}{count(len(session.entries), 'message'):>16}")
         return 0
     for number, session in enumerate(found):
         name = args.model or session.model

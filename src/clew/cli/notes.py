@@ -86,7 +86,7 @@ def _print_change(args: argparse.Namespace, term: Terminal, notebook: Notebook, 
         return
     took_over = note.replaces if note.status is Status.APPROVED else ()
     instead = f", replacing {', '.join(took_over)}" if took_over else ""
-    term.write(printable(f"{note.id} is {note.status}{instead}: {_words(note)}"))
+    term.say(printable(f"{note.id} is {note.status}{instead}: {_words(note)}"))
     for conflict in conflicts_of(notebook, note):
         term.note(printable(f"⚠ {conflict}"))
 
@@ -100,10 +100,10 @@ def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
         term.write(json.dumps({"notes": listed, "conflicts": conflicts}, ensure_ascii=False))
         return
     if not notes:
-        term.write('No notes. `clew notes add "…"` adds one.')
+        term.say('No notes. `clew notes add "…"` adds one.')
     reasons = {note.id: why for note, why in held.out}
     for note in sorted(notes, key=lambda one: (list(Status).index(one.status), one.category, one.created)):
-        term.write(printable(_row(note, reasons.get(note.id, ""))))
+        term.say(printable(_row(note, reasons.get(note.id, ""))))
     for conflict in held.conflicts:
         term.note(printable(f"⚠ {conflict}"))
     waiting = sum(note.status in WAITING for note in notes)
@@ -128,8 +128,8 @@ def _show(args: argparse.Namespace, term: Terminal, note: Note) -> None:
         return
     for name, value in _facts(note):
         if value:
-            term.write(printable(f"{name:<11} {value}"))
-    term.write("")
+            term.say(printable(f"{name:<11} {value}"))
+    term.say("")
     _write_changes(term, [(note, change) for change in note.history])
 
 
@@ -161,8 +161,8 @@ def _history(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> No
         term.write(json.dumps([note_to_json(note) for note in notes], ensure_ascii=False))
         return
     for note in notes:
-        term.write(printable(f"{note.id} {_words(note)}"))
-    term.write("")
+        term.say(printable(f"{note.id} {_words(note)}"))
+    term.say("")
     changes = [(note, change) for note in notes for change in note.history]
     changes.sort(key=lambda pair: (pair[1].time, pair[1].seq, pair[1].does == "retire"))
     _write_changes(term, changes)
@@ -173,4 +173,4 @@ def _write_changes(term: Terminal, changes: Sequence[tuple[Note, Change]]) -> No
         why = f": {change.why}" if change.why else ""
         by = f" by {change.by}" if change.by else ""
         when = change.time[:19].replace("T", " ")
-        term.write(printable(f"{when}  {note.id:<5} {_PAST[change.does]}{by}{why}"))
+        term.say(printable(f"{when}  {note.id:<5} {_PAST[change.does]}{by}{why}"))

@@ -145,10 +145,10 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
         entry = hit.entry
         about = [entry.kind, entry.role, entry.trust.label, entry.time[:16].replace("T", " ")]
         about += filter(None, [memory.origin(entry)])
-        term.write(printable(f"{memory.ref(entry)}  ({', '.join(dict.fromkeys(about))})"))
-        term.write(f"    {one_line(entry.text[excerpt_start(hit, EXCERPT) :], EXCERPT)}")
+        term.say(printable(f"{memory.ref(entry)}  ({', '.join(dict.fromkeys(about))})"))
+        term.say(f"    {one_line(entry.text[excerpt_start(hit, EXCERPT) :], EXCERPT)}")
         rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
-        term.write(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
+        term.say(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
     if not hits:
         narrow = memory.where is Where.PROJECT and memory.project and memory.leaves_out
         wider = f" in the sessions of {memory.project}; --all searches the others" if narrow else ""
@@ -200,9 +200,9 @@ def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> 
         return
     for one in opened.quotations:
         about = dict.fromkeys(filter(None, (one.role, one.trust.label, one.time, one.about)))
-        term.write(printable(f"{one.ref}  ({', '.join(about)})"))
+        term.say(printable(f"{one.ref}  ({', '.join(about)})"))
         term.write(printable(one.text))
-        term.write("")
+        term.say("")
     if opened.holds:
         term.note(printable(f"covers {opened.holds[0]} to {opened.holds[-1]}; --open prints them"))
 
@@ -232,7 +232,7 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
     else:
         parts = ((done.added, "new"), (done.changed, "changed"), (done.gone, "gone"))
         news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
-        term.write(printable(f"{root}: {news}, {count(total, 'document')} in all"))
+        term.say(printable(f"{root}: {news}, {count(total, 'document')} in all"))
     return 0
 
 
@@ -245,12 +245,12 @@ def _list(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write(json.dumps([_as_json(*row) for row in rows], ensure_ascii=False))
     elif not rows:
-        term.write(f"No documents. {ADVICE}.")
+        term.say(f"No documents. {ADVICE}.")
     else:
         for topic, some in groupby(rows, key=lambda row: row[1].topic):
-            term.write(title_of(topic))
+            term.say(title_of(topic))
             for line in _rows(some):
-                term.write(printable(f"  {line}"))
+                term.say(printable(f"  {line}"))
     return 0
 
 
@@ -286,12 +286,12 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write(json.dumps([_hit_json(hit) for hit in hits], ensure_ascii=False))
     elif not hits:
-        term.write("Nothing found.")
+        term.say("Nothing found.")
     else:
         width = term.console().width
         for hit in hits:
-            term.write(printable(f"{hit.entry.ref}  ({hit.entry.role}, {hit.entry.time[:10]})"))
-            term.write(f"    {one_line(hit.entry.text, max(20, width - 4))}")
+            term.say(printable(f"{hit.entry.ref}  ({hit.entry.role}, {hit.entry.time[:10]})"))
+            term.say(f"    {one_line(hit.entry.text, max(20, width - 4))}")
     return 0 if hits else 1
 
 

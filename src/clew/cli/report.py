@@ -88,9 +88,8 @@ def picture(
     """Return the report: the digest, and below it a summary or all statistics."""
     if done.outcome is None:
         size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
-        return [
-            Styled(f"{fit_name(done.name, 60)}: {size}; compacting would save nothing, so it is unchanged")
-        ]
+        unchanged = f"{fit_name(done.name, 60)}: {size}; compacting would save nothing, so it is unchanged"
+        return [Styled(unchanged), *([_row("takes", done.part)] if done.part else [])]
     plan, report = done.outcome.plan, done.outcome.report
     if done.digest:
         lines = [*digest_lines(done.digest, width), BLANK, *_head(done)]
@@ -158,7 +157,7 @@ def _head(done: CompactReport) -> list[Styled]:
     )
     if done.dry_run:
         size.append(" · dry run: nothing was changed", style="bold yellow")
-    return [title, size, BLANK]
+    return [title, size, *([_row("takes", done.part)] if done.part else []), BLANK]
 
 
 def _bars(done: CompactReport, width: int) -> list[Styled]:
@@ -358,6 +357,8 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
         rows.append(
             _row("list", "nothing was written; use -o FILE, --to WIRE or --json to get the smaller list")
         )
+    if done.is_current:
+        rows.append(_command("look", f"clew expand {name} m12 --current", "print a source message", width))
     return [
         *rows,
         _command("keep it", f"clew import {name}", "then it can be compacted in the log, and undone", width),

@@ -41,14 +41,14 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         return 0
     for pin in shown:
         for line in _lines(pin, sign="*" if pin.id == changed else " "):
-            term.write(printable(line))
+            term.say(printable(line))
     ended = len(pins.all) - len(pins.active) - len(waiting)
     if not shown:
-        term.write("no rule is in force")
+        term.say("no rule is in force")
     if ended and not args.all:
-        term.write(f"{count(ended, 'rule')} ended; --all lists them")
+        term.say(f"{count(ended, 'rule')} ended; --all lists them")
     for line in waiting_lines(waiting, args.file):
-        term.write(printable(line))
+        term.say(printable(line))
     return 0
 
 
@@ -68,13 +68,13 @@ def _rescan(args: argparse.Namespace, term: Terminal, action: Sequence[str]) -> 
     for sign, pins in (("+", changes.added), ("-", changes.removed)):
         for pin in pins:
             for line in _lines(pin, sign=sign):
-                term.write(printable(line))
+                term.say(printable(line))
     if not changes:
-        term.write(f"no difference: rule finder {changes.finder} finds the rules in force")
+        term.say(f"no difference: rule finder {changes.finder} finds the rules in force")
     elif args.apply:
-        term.write(f"recorded: {len(changes.added)} added, {len(changes.removed)} removed")
+        term.say(f"recorded: {len(changes.added)} added, {len(changes.removed)} removed")
     else:
-        term.write(f"{len(changes.added)} to add, {len(changes.removed)} to remove; --apply records this")
+        term.say(f"{len(changes.added)} to add, {len(changes.removed)} to remove; --apply records this")
     return 0
 
 
@@ -163,11 +163,11 @@ def run_pin(args: argparse.Namespace, term: Terminal) -> int:
         return 0
     for pin in standing:
         mark = "*" if pin in changed else " "
-        term.write(printable(f"{mark} {pin.id:<5}{one_line(pin.quote, 100)}"))
+        term.say(printable(f"{mark} {pin.id:<5}{one_line(pin.quote, 100)}"))
     if not standing:
-        term.write(printable(f"no rule is in force in {log.name}"))
+        term.say(printable(f"no rule is in force in {log.name}"))
     for line in waiting_lines(waiting, log.name):
-        term.write(printable(line))
+        term.say(printable(line))
     return 0
 
 

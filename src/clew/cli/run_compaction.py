@@ -16,6 +16,7 @@ from clew.compaction.plan import Digest
 from clew.compaction.plan.plan import apply
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
 from clew.ledger.ledger import Ledger
+from clew.log import TOOL_COMPACTION
 from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, Outcome, Session, compact
@@ -44,6 +45,8 @@ class CompactRequest:
     wire: str | None = None
     summariser: WatchedModel | None = None
     dry_run: bool = False
+    whole: bool = False
+    """Take the whole conversation, not what the tool's own compactions left of it."""
 
     @property
     def policy(self) -> Policy:
@@ -77,6 +80,10 @@ class CompactReport:
     model: ModelInfo = UNKNOWN
     with_model: bool = False
     """Whether a model writes the digest."""
+    part: str = ""
+    """Which part of a session that was compacted before was taken; empty if there is only one."""
+    is_current: bool = False
+    """Whether only what its tool's compactions left was taken."""
 
     def tokens(self, items: Iterable[Item]) -> int:
         """Return the tokens of messages."""
@@ -137,6 +144,9 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         raise InputError(
             f"compaction of {log.name!r} is switched off", f"`clew on {log.name}` switches it on"
         )
+    if order.whole and session.trace():
+        raise InputError("--whole cannot compact what was compacted", f"first `clew undo {log.name} --all`")
+    part = _stored_part(log, session)
     before = tuple(session.view())
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
     target = order.target_tokens
@@ -168,7 +178,16 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         keep=order.keep,
         model=session.gauge.model,
         with_model=order.summariser is not None,
+        part=part,
     )
+
+
+def _stored_part(log: Log, session: Session) -> str:
+    """Return which part of a session of a log is compacted, if it was compacted before."""
+    if made := len(session.trace()):
+        return f"what its model sees now, after {count(made, 'compaction')}; `clew undo` restores the rest"
+    by_tool = sum(1 for _ in log.store.read(log.ctx, kinds=[TOOL_COMPACTION.name]))
+    return f"the whole conversation; its tool compacted it {count(by_tool, 'time')}" if by_tool else ""
 
 
 def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> Outcome | None:
@@ -195,8 +214,11 @@ def read_list(messages: Sequence[Message], model: str) -> CompactResult:
 
 def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
     """Compact the list in a file; nothing is written."""
-    messages, model = transcript.full(), transcript.model or "unknown"
+    model = transcript.model or "unknown"
     known, counter = model_named(model), counter_for(model)
+    compacted = len(transcript.boundaries)
+    is_current = compacted > 0 and not order.whole
+    messages = transcript.current() if is_current else transcript.full()
     wire = wire_named(order.wire or _own_wire(transcript.format))
     base = read_list(messages, model)
 
@@ -238,7 +260,18 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         keep=order.keep,
         model=known,
         with_model=order.summariser is not None,
+        part=_listed_part(transcript, counter, is_current) if compacted else "",
+        is_current=is_current,
     )
+
+
+def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool) -> str:
+    """Return which part of a session that its tool compacted is taken, and what the other one is."""
+    times = count(len(transcript.boundaries), "compaction")
+    if not is_current:
+        return f"the whole conversation, as if its tool's {times} had not happened"
+    now, whole = counter.count_all(transcript.current()), counter.count_all(transcript.full())
+    return f"what its model sees after {times} of its tool: {now:,} of {whole:,} tokens; --whole takes all"
 
 
 def _listed_outcome(done: CompactResult) -> Outcome | None:

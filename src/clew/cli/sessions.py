@@ -69,7 +69,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
     elif not rows:
-        term.write(
+        term.say(
             "No sessions found. `clew formats` lists where clew looks; other files can be given by path."
         )
     else:
@@ -187,7 +187,11 @@ def run_formats(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps(rows, ensure_ascii=False))
         return 0
     width = max(map(len, FORMATS))
-    term.write(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
+    if term.console().width < NARROW:
+        for kind in FORMATS.values():
+            term.say("\n".join([f"{kind.name}: {kind.title}", *(f"  {one}" for one in kind.locations)]))
+        return 0
+    term.say(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
     for kind in FORMATS.values():
-        term.write(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
+        term.say(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
     return 0

@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
 
+from clew.cli.text import NARROW, hanging, hanging_spans
+from clew.errors import InputError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 DEFAULT_PAGER = "less -FRX"
+PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,13 @@ class Terminal:
         """Write a line of machine-readable output."""
         self.out.write(f"{text}\n")
 
+    def say(self, text: str) -> None:
+        """Write lines for people: wrapped if the terminal is narrow."""
+        self.write(hanging(text, shutil.get_terminal_size((100, 24)).columns))
+
     def note(self, text: str) -> None:
         """Write a line to standard error."""
-        self.err.write(f"{text}\n")
+        self.err.write(f"{hanging(text, shutil.get_terminal_size((100, 24)).columns)}\n")
 
     def console(self, out: IO[str] | None = None) -> Console:
         """Return a rich console on standard output, without colours if it does not support them."""
@@ -52,7 +60,10 @@ class Terminal:
         """Print styled lines."""
         console = self.console()
         for line in lines:
-            console.print(line, markup=False)
+            if console.width < NARROW:
+                print_wrapped(console, line)
+            else:
+                console.print(line, markup=False)
 
     @contextmanager
     def paged(self, wanted: bool = True) -> Iterator[Console]:
@@ -75,11 +86,51 @@ class Terminal:
                 reader.wait()
 
 
+def print_wrapped(console: Console, line: Text | str) -> None:
+    """Print a line: on a narrow console wrapped below its last column, elsewhere left to the terminal."""
+    from rich.text import Text
+
+    text = Text(line) if isinstance(line, str) else line
+    indent, spans = hanging_spans(text.plain, console.width)
+    for number, (start, end) in enumerate(spans):
+        row = Text(" " * indent if number else "") + text[start:end]
+        console.print(row, markup=False, soft_wrap=True)
+
+
 def _split(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError:
         return []  # unbalanced quotes: no pager
+
+
+@contextmanager
+def written_to(path: Path | None, term: Terminal, *, force: bool = False) -> Iterator[Terminal]:
+    """Yield a terminal whose output goes to a file, if one is given.
+
+    The file appears when the command has finished, and only its owner can read it.
+    """
+    if path is None:
+        yield term
+        return
+    refuse_existing(path, force=force)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+    except OSError as cause:
+        raise InputError(f"cannot write {path}: {cause.strerror}", "choose another file") from cause
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
+            yield Terminal(out, term.err)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Raise ``InputError`` if a file would be overwritten without ``--force``."""
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists", "choose another name, or use --force")
 
 
 def standard() -> Terminal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,47 @@ def one_line(text: str, width: int) -> str:
     if columns(flat) <= width and len(text) <= width * 4:
         return flat
     return f"{first_columns(flat, width - 1)}…"
+
+
+NARROW = 80
+"""Below this many columns lines are wrapped under their own indent; wider terminals wrap well enough."""
+_LAST_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s*(?:[-~•◆·→✓✗⚠…?]\s+|\[\S+\]\s+)?")
+
+
+def hanging(text: str, width: int) -> str:
+    """Return a text for a narrow terminal: long lines are wrapped, and continue below their last column.
+
+    A word that is longer than a line stays whole: a path must stay copyable.
+    """
+    if width >= NARROW:
+        return text
+    return "\n".join(piece for line in text.split("\n") for piece in _hang(line, width))
+
+
+def _hang(line: str, width: int) -> Iterator[str]:
+    indent, spans = hanging_spans(line, width)
+    for number, (start, end) in enumerate(spans):
+        yield " " * (indent if number else 0) + line[start:end]
+
+
+def hanging_spans(line: str, width: int) -> tuple[int, list[tuple[int, int]]]:
+    """Return the indent of all but the first row of a wrapped line, and where each row begins and ends."""
+    if width >= NARROW or columns(line) <= width:
+        return 0, [(0, len(line))]
+    found = _LAST_COLUMN.match(line)
+    indent, text_at = (columns(found[0]), found.end()) if found else (0, 0)
+    if indent > width // 2:
+        indent, text_at = 4, 0
+    spans: list[tuple[int, int]] = []
+    start = end = 0
+    for word in re.finditer(r"\S+", line):
+        room = width - (indent if spans else 0)
+        may_break = word.start() > text_at or text_at > 4
+        if end > start and may_break and columns(line[start : word.end()]) > room:
+            spans.append((start, end))
+            start = word.start()
+        end = word.end()
+    return indent, [*spans, (start, end)]
 
 
 def columns(text: str) -> int:

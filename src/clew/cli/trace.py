@@ -72,7 +72,7 @@ def _select(found: list[ToolCompaction], name: str, file: str) -> ToolCompaction
 def _print_summary(one: ToolCompaction, as_json: bool, term: Terminal) -> None:
     texts = [entry.message.text for entry in one.summary if entry.message.text]
     if as_json:
-        term.write(
+        term.say(
             json.dumps({"name": one.name, "summary": texts, "sealed": one.is_sealed}, ensure_ascii=False)
         )
     else:
@@ -175,7 +175,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         }
         term.write(json.dumps(told, ensure_ascii=False))
     elif not past and not refused:
-        term.write(printable(f"{log.name}: never compacted"))
+        term.say(printable(f"{log.name}: never compacted"))
     else:
         for one in past:
             term.print(*_lines(one, term.console().width))
@@ -186,7 +186,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def _report(log: Log, name: str, as_json: bool, term: Terminal) -> int:
     report = past_named(log, name).compaction.report
-    term.write(
+    term.say(
         json.dumps(report.to_json(), ensure_ascii=False) if as_json else printable(render_report(report))
     )
     return 0
@@ -195,7 +195,10 @@ def _report(log: Log, name: str, as_json: bool, term: Terminal) -> int:
 def _explain(log: Log, ref: str, as_json: bool, term: Terminal) -> int:
     with log.open() as session:
         why = session.explain(ref)
-    term.write(json.dumps(asdict(why), ensure_ascii=False) if as_json else printable(str(why)))
+    if as_json:
+        term.write(json.dumps(asdict(why), ensure_ascii=False))
+    else:
+        term.say(printable(str(why)))
     return 0
 
 
@@ -302,9 +305,9 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
     for one in undone:
         when = one.time[:16].replace("T", " ")
         why = one_line(one.plan.reason, 80)
-        term.write(printable(f"undone: {one.name}, the compaction of {when}, {why}"))
-    term.write(f"still in force: {', '.join(left)}" if left else "every message is in view, unchanged")
-    term.write(
+        term.say(printable(f"undone: {one.name}, the compaction of {when}, {why}"))
+    term.say(f"still in force: {', '.join(left)}" if left else "every message is in view, unchanged")
+    term.say(
         f"{sizes['before']:,} → {sizes['after']:,} tokens, {len(before):,} → {count(len(after), 'message')}; "
         f"{sizes['sent_anew']:,} tokens of the next request miss the provider's cache"
     )

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps(figures))
     else:
         for line in _table(figures):
-            term.write(line)
+            term.say(line)
     return 0
 
 

@@ -40,7 +40,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         rows = [asdict(one) for one in found]
         term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
     elif not found:
-        term.write("This session was never compacted by its tool: nothing was lost.")
+        term.say("This session was never compacted by its tool: nothing was lost.")
     else:
         term.print(*_lines(session, args.file, found, args.full, term.console().width))
     return 0

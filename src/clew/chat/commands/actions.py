@@ -97,30 +97,29 @@ def on(chat: Chat, _words: str) -> Turn:
     yield CommandOutput(f"on: the compacted view is sent again, {chat.session.tokens:,} tokens")
 
 
-def context(chat: Chat, _words: str) -> Turn:
-    """Show the next request by region and source."""
-    assembled = chat.requests.assembled()
-    yield CommandOutput("\n".join(context_lines(assembled, chat.session.gauge.measure(assembled.asks))))
+PARTS = ("budget", "snapshot", "contributors", "summaries")
+"""What ``/context`` can show: the split of the window, every section, every source, every summary."""
 
 
-def budget(chat: Chat, _words: str) -> Turn:
-    """Show the split of the window, in one line and then by region."""
-    yield CommandOutput("\n".join([context_budget(chat.scene()).text, *budget_lines(chat.budget())]))
-
-
-def snapshot(chat: Chat, _words: str) -> Turn:
-    """Show the tokens of every region and section."""
-    yield CommandOutput(context_snapshot(chat.scene()).text)
-
-
-def contributors(chat: Chat, words: str) -> Turn:
-    """List what is in the next request, and what was omitted."""
-    yield CommandOutput(list_contributors(chat.scene(), words or None).text)
-
-
-def summaries(chat: Chat, words: str) -> Turn:
-    """List the sources of each summary in force."""
-    yield CommandOutput(trace_summaries(chat.scene(), words or None).text)
+def context(chat: Chat, words: str) -> Turn:
+    """Show the next request by region and source, or one part of it."""
+    part, _, of = words.partition(" ")
+    scope = of.strip() or None
+    match part:
+        case "":
+            assembled = chat.requests.assembled()
+            lines = [*context_lines(assembled, chat.session.gauge.measure(assembled.asks))]
+        case "budget":
+            lines = [context_budget(chat.scene()).text, *budget_lines(chat.budget())]
+        case "snapshot":
+            lines = [context_snapshot(chat.scene()).text]
+        case "contributors":
+            lines = [list_contributors(chat.scene(), scope).text]
+        case "summaries":
+            lines = [trace_summaries(chat.scene(), scope).text]
+        case _:
+            raise InputError(f"/context has no part {part!r}", f"use one of {', '.join(PARTS)}")
+    yield CommandOutput("\n".join(lines))
 
 
 def trace(chat: Chat, words: str) -> Turn:
@@ -161,7 +160,7 @@ def unpin(chat: Chat, words: str) -> Turn:
     yield CommandOutput(f'{ended.id} is no longer in force: "{ended.quote}"')
 
 
-def pins(chat: Chat, _words: str) -> Turn:
+def rules(chat: Chat, _words: str) -> Turn:
     """List the rules in force."""
     rows = [
         f'{one.id:<4} "{one.quote}"{f" [{one.source.message}]" if one.source else " (by hand)"}'

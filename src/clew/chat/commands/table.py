@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from clew.chat.commands.actions import (
+    PARTS,
     auto,
-    budget,
     compact,
     context,
-    contributors,
     expand,
     forget,
     notes,
     off,
     on,
     pin,
-    pins,
     preview,
     recall,
     remember,
-    snapshot,
+    rules,
     stats,
-    summaries,
     trace,
     trust,
     undo,
@@ -58,6 +56,20 @@ class Command:
 PRIVATE = 0o600
 
 
+ALIASES = {
+    "!contextBudget": "/context budget",
+    "!contextSnapshot": "/context snapshot",
+    "!listContributors": "/context contributors",
+    "!traceSummaries": "/context summaries",
+    "/budget": "/context budget",
+    "/snapshot": "/context snapshot",
+    "/contributors": "/context contributors",
+    "/summaries": "/context summaries",
+    "/pins": "/rules",
+}
+"""Other names of commands: the diagnostics as agents call them, and names of earlier versions."""
+
+
 def is_command(line: str) -> bool:
     """Return whether a line is a command and not a message for the model."""
     return line.startswith("/") or line.split(maxsplit=1)[:1] in [[name] for name in ALIASES]
@@ -65,30 +77,24 @@ def is_command(line: str) -> bool:
 
 def run_command(chat: Chat, line: str) -> Turn:
     """Run the command of a line; raise ``InputError`` with advice if it is wrong."""
-    name, _, words = line.strip().partition(" ")
-    return command_named(name).does(chat, words.strip())
+    given, _, rest = line.strip().partition(" ")
+    name, _, first = ALIASES.get(given, given).partition(" ")
+    return command_named(name).does(chat, f"{first} {rest.strip()}".strip())
 
 
 def command_named(name: str) -> Command:
-    """Return a command by its name, with or without slash, or by a unique prefix."""
-    plain = ALIASES.get(name, name.removeprefix("/"))
-    for command in COMMANDS:
+    """Return a command by its name or alias, with or without slash, or by a unique prefix."""
+    slashed = name if name.startswith(("/", "!")) else f"/{name}"
+    plain = ALIASES.get(slashed, slashed).partition(" ")[0].removeprefix("/")
+    for command in (*COMMANDS, _ON):
         if command.name == plain:
             return command
     near = [command.name for command in COMMANDS if plain and command.name.startswith(plain)]
     if len(near) == 1:
         return command_named(near[0])
+    near = near or difflib.get_close_matches(plain, [command.name for command in COMMANDS], 2)
     advice = f"did you mean /{' or /'.join(near)}?" if near else "/help lists the commands"
     raise InputError(f"unknown command {name!r}", advice)
-
-
-ALIASES = {
-    "!contextBudget": "budget",
-    "!contextSnapshot": "snapshot",
-    "!listContributors": "contributors",
-    "!traceSummaries": "summaries",
-}
-"""The names of the diagnostics as agents call them."""
 
 
 # Commands about the chat itself ----------------------------------------------------------------------
@@ -127,70 +133,63 @@ def _help(_chat: Chat, words: str) -> Turn:
         yield CommandOutput(f"{command.usage}\n  {command.about}\n  for example: {command.example}")
         return
     wide = max(len(command.usage) for command in COMMANDS)
-    rows = [f"  {command.usage:<{wide}}  {command.about}" for command in COMMANDS]
-    yield CommandOutput(
-        "\n".join(
-            ["Everything you type is sent to the model, except:", *rows, "/help COMMAND shows an example."]
-        )
-    )
+    lines = ["Everything you type is sent to the model, except:"]
+    for title, group in GROUPS.items():
+        lines += [f"{title}:", *(f"  {command.usage:<{wide}}  {command.about}" for command in group)]
+    yield CommandOutput("\n".join([*lines, "/help COMMAND shows an example."]))
 
 
 def _quit(_chat: Chat, _words: str) -> Turn:
     yield ChatEnded()
 
 
-COMMANDS = (
-    Command(
-        "compact",
-        "[focus]",
-        "compact now; name what to keep",
-        "/compact the parser",
-        compact,
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "compaction": (
+        Command("compact", "[focus]", "compact now; name what to keep", "/compact the parser", compact),
+        Command("preview", "[focus]", "show what /compact would do and drop", "/preview", preview),
+        Command("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
+        Command("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
+        Command("trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", trace),
+        Command("auto", "on|off", "switch automatic compaction on or off", "/auto on", auto),
     ),
-    Command("preview", "[focus]", "show what /compact would do and drop", "/preview", preview),
-    Command("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
-    Command("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
-    Command("pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", pin),
-    Command("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", unpin),
-    Command("pins", "", "list the rules in force", "/pins", pins),
-    Command("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", remember),
-    Command("forget", "NOTE [why]", "retire a note", "/forget w3", forget),
-    Command("notes", "", "list the notes", "/notes", notes),
-    Command("trust", "FILE", "trust an instruction file that this session wrote", "/trust AGENTS.md", trust),
-    Command("recall", "WORDS", "search all messages", "/recall deploy token", recall),
-    Command("context", "", "show the next request by region and source", "/context", context),
-    Command("trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", trace),
-    Command("budget", "", "show the split of the window (!contextBudget)", "/budget", budget),
-    Command("snapshot", "", "show every region and section (!contextSnapshot)", "/snapshot", snapshot),
-    Command(
-        "contributors",
-        "[SECTION]",
-        "list what is in the request (!listContributors)",
-        "/contributors history",
-        contributors,
+    "rules": (
+        Command("rules", "", "list the rules in force", "/rules", rules),
+        Command("pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", pin),
+        Command("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", unpin),
+        Command("trust", "FILE", "trust an instruction file written here", "/trust AGENTS.md", trust),
     ),
-    Command(
-        "summaries",
-        "[DIGEST]",
-        "list the sources of summaries (!traceSummaries)",
-        "/summaries d1",
-        summaries,
+    "memory": (
+        Command("recall", "WORDS", "search all messages", "/recall deploy token", recall),
+        Command("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", remember),
+        Command("forget", "NOTE [why]", "retire a note", "/forget w3", forget),
+        Command("notes", "", "list the notes", "/notes", notes),
+        Command("progress", "", "show what is done, open and next", "/progress", _progress),
     ),
-    Command("stats", "", "count compactions, freed tokens and recalls", "/stats", stats),
-    Command("auto", "on|off", "switch automatic compaction on or off", "/auto on", auto),
-    Command("off", "", "switch everything off: a plain client", "/off", off),
-    Command("on", "", "switch everything on again", "/on", on),
-    Command("progress", "", "show what is done, open and next", "/progress", _progress),
-    Command(
-        "model",
-        "[NAME]",
-        "show the model, or switch to another",
-        "/model anthropic/claude-sonnet-4-5",
-        _model,
+    "the next request": (
+        Command(
+            "context",
+            "[PART]",
+            f"show it by region, or one PART: {', '.join(PARTS)}",
+            "/context contributors history",
+            context,
+        ),
+        Command("stats", "", "count compactions, freed tokens and recalls", "/stats", stats),
+        Command("off", "", "send it as a plain client would; /on ends that", "/off", off),
     ),
-    Command("export", "[FILE]", "write the session as one file", "/export chat.clew.zst", _export),
-    Command("retry", "", "call the model again for the last message", "/retry", _retry),
-    Command("help", "[COMMAND]", "show this list, or help for one command", "/help compact", _help),
-    Command("quit", "", "end the chat; the session is kept", "/quit", _quit),
-)
-"""All commands, in the order of ``/help``."""
+    "the chat": (
+        Command(
+            "model",
+            "[NAME]",
+            "show the model, or switch to another",
+            "/model anthropic/claude-sonnet-4-5",
+            _model,
+        ),
+        Command("retry", "", "call the model again for the last message", "/retry", _retry),
+        Command("export", "[FILE]", "write the session as one file", "/export chat.clew.zst", _export),
+        Command("help", "[COMMAND]", "show this list, or help for one command", "/help compact", _help),
+        Command("quit", "", "end the chat; the session is kept", "/quit", _quit),
+    ),
+}
+"""The commands by topic, as ``/help`` lists them."""
+COMMANDS = tuple(command for group in GROUPS.values() for command in group)
+_ON = Command("on", "", "switch clew on again after /off", "/on", on)

@@ -30,7 +30,8 @@ _QUOTED_BLOCK = re.compile(
 )
 # The offline model's own phrases: its earlier replies are not sources.
 OWN = re.compile(
-    r"(?:\[\S+\] |I don't know\b|Noted\b|I won't\b|I have no tool\b|Done\b|It was not done\b|Let me\b)"
+    r"(?:\[\S+\] |I don't know\b|Noted\b|I won't\b|I have no tool\b|Done\b|It was not done\b|Let me\b"
+    r"|Rules in force\b|No rules\b|Nothing was done\b)"
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from clew.chat.offline.lookup import Passage, best, forbidding, of_result, passages
+from clew.ledger.ledger import Ledger
 from clew.memory.tools.recall import fence_verbatim
 from clew.message import (
     Item,
@@ -23,6 +24,7 @@ from clew.message import (
 )
 from clew.providers.model import Reply, Stop, Streamed
 from clew.providers.scripted import stream_words
+from clew.request.progress_log import checkpoint_from
 from clew.rules.rule import Pin
 from clew.session import Session
 
@@ -101,6 +103,17 @@ _ASKS = re.compile(
     r"tell me|remind me|recall|which)\b",
     re.I,
 )
+_SHOW = r"(?:list|show(?: me)?|tell me|say)"
+_ASKS_RULES = re.compile(
+    rf"^{_POLITE}(?:{_SHOW}|what are|which are|what|which)(?: all)?(?: of)?(?: the| my| our| your)? rules?"
+    r"(?: (?:are |is )?in force| (?:do|must|should) (?:you|we|I) \w+| apply)?[.?!]*$",
+    re.I,
+)
+_ASKS_DONE = re.compile(
+    rf"^{_POLITE}(?:{_SHOW} )?(?:what (?:did|have) (?:you|we) (?:do|done|changed?)|the (?:changes|progress)"
+    r"|what (?:was|has been|is) (?:done|changed)|where are we)(?: so far| until now| yet| here)?[.?!]*$",
+    re.I,
+)
 _MEMORY = ("recall_search", "recall_open", "notes_search")
 
 
@@ -128,14 +141,16 @@ class OfflineModel:
             else set()
         )
         view = self._session.view()
-        message = answer(view, self._session.pins, names)
+        message = answer(view, self._session.pins, names, self._session.ledger)
         counter = self._session.counter
         usage = Usage(self._session.tokens, counter.count(message))
         stop = Stop.TOOL_CALL if any(message.calls) else Stop.END
         return stream_words(Reply(message, stop, usage))
 
 
-def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = ()) -> Message:
+def answer(
+    view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = (), ledger: Ledger | None = None
+) -> Message:
     """Return the offline model's reply to a view; it is deterministic."""
     if not view:
         return _assistant_message("There are no messages yet.")
@@ -143,6 +158,10 @@ def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = (
     if any(last.message.results):
         return _after_tools(view)
     request = last.message.text.strip()
+    if _ASKS_RULES.match(request):
+        return _assistant_message(_rules(pins))
+    if ledger is not None and _ASKS_DONE.match(request):
+        return _assistant_message(_work_done(ledger, last.id))
     deed = parse_tool_request(request, tools)
     changes = bool(CHANGING.match(request))
     # "Can you delete it?" is a request, not a question.
@@ -166,6 +185,25 @@ def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = (
 def _rule_line(rule: Pin) -> str:
     where = f" [{rule.source.message}]" if rule.source else ""
     return f'[{rule.id}]{where} "{rule.quote}"'
+
+
+def _rules(pins: Sequence[Pin]) -> str:
+    rows = [f"- {_rule_line(pin)}" for pin in pins]
+    return "\n".join(["Rules in force:", "", *rows]) if rows else "No rules are in force."
+
+
+def _work_done(ledger: Ledger, asked: str) -> str:
+    """Say what the session got done and what is open, each with its source; the question does not count."""
+    now = checkpoint_from(ledger, 0, name="", time="", why="")
+    parts = {"done": now.changed, "checked": now.evidence, "open": now.open}
+    goal = [f"- goal: {now.goal.text} [{now.goal.source}]"] if now.goal else []
+    rows = [
+        f"- {label}: {one.text} [{one.source}]"
+        for label, points in parts.items()
+        for one in points
+        if one.source != asked
+    ]
+    return "\n".join(["Done so far:", "", *goal, *rows]) if rows else "Nothing was done yet."
 
 
 def _acknowledgement(id_: str, pins: Sequence[Pin]) -> str:

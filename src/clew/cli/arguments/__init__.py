@@ -23,6 +23,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--json", "print JSON")
 
 
+def add_to(parser: argparse.ArgumentParser, text: str, *more: str, required: bool = False) -> None:
+    """Declare ``--to``, the API whose message format is meant."""
+    names = f"{text}: {', '.join(WIRES)}"
+    parser.add_argument("--to", *more, choices=WIRES, metavar="API", required=required, help=names)
+
+
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Declare the session that most commands read."""
     parser.add_argument(

@@ -23,6 +23,7 @@ def install(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(AGENTS)}")
     flag(parser, "--dry-run", "print what would change, and change nothing")
+    add_json(parser)
 
 
 def uninstall(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +37,7 @@ def uninstall(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(AGENTS)}")
     flag(parser, "--dry-run", "print what would change, and change nothing")
+    add_json(parser)
 
 
 def doctor(parser: argparse.ArgumentParser) -> None:

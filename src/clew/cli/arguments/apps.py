@@ -1,4 +1,4 @@
-"""Arguments and help of chat, inspect and serve, and of the measurements eval and bench."""
+"""Arguments and help of demo, chat, inspect and serve, and of the measurements eval and bench."""
 
 from __future__ import annotations
 
@@ -10,9 +10,22 @@ from clew.cli.arguments import add_json, flag, positive
 LOOPBACK = "127.0.0.1"
 
 
-def chat(parser: argparse.ArgumentParser) -> None:
-    """Chat with a model in a session of any length: compact, undo and search it as you go.
+def demo(parser: argparse.ArgumentParser) -> None:
+    """Play a scripted session in half a minute: it is compacted, keeps a rule, recalls a value, is undone.
 
+    The engine is real, the model is a script. Nothing is sent anywhere, and nothing is kept.
+
+    examples:
+      clew demo
+      clew demo --fast
+    """
+    flag(parser, "--fast", "do not pause between the steps")
+
+
+def chat(parser: argparse.ArgumentParser) -> None:
+    """Try the engine in a chat: compact, undo and search a session of any length as you go.
+
+    This is a harness to try the engine and a reference implementation of an agent's loop, not a coding agent.
     Works without a key: an offline stand-in answers, which only quotes the conversation and cites its
     sources. For a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --base-url for your own server
     (Ollama, vLLM, llama.cpp). Lines from standard input are turns and commands; /help lists the commands,
@@ -80,7 +93,7 @@ def inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
     parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
     parser.add_argument(
-        "--export", metavar="PATH", type=Path, help="write one HTML file instead of serving a page"
+        "-o", "--export", metavar="FILE", type=Path, help="write one HTML file instead of serving a page"
     )
     add_server(parser)
     parser.set_defaults(host=LOOPBACK)

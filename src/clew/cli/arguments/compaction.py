@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from clew.cli.arguments import (
-    WIRES,
     add_file,
     add_input,
     add_json,
     add_limit,
     add_session,
+    add_to,
     flag,
     positive,
     share,
@@ -22,8 +22,11 @@ def compact(parser: argparse.ArgumentParser) -> None:
     """Make a session smaller: print the digest that the model reads, what was dropped, and how to undo it.
 
     A session of clew's log is compacted there: the log keeps every message, and `clew undo` restores them.
-    Any other file is only read; use --to, -o or --json to get the smaller list. Rules of the user and the
-    system prompt are kept at any size. If it fits with older tool output shortened, there is no digest.
+    Any other file is only read; use --to, -o or --json to get the smaller list. Of a session that its tool
+    compacted, the part that the tool's model sees now is taken; --whole takes the whole conversation. Rules
+    of the user and the system prompt are kept at any size. If it fits with older tool output shortened,
+    there is no digest.
+
     --window compacts as if that window were full; without --window and --target-tokens, at most half is left.
     No model is needed; with --model, one writes the prose, and code checks it.
 
@@ -37,6 +40,7 @@ def compact(parser: argparse.ArgumentParser) -> None:
       clew compact session.jsonl --model anthropic/claude-sonnet-4-5
     """
     add_input(parser)
+    flag(parser, "--whole", "take the whole conversation, not what its tool's compactions left")
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
         "--window", metavar="N", type=positive, help="fit this context window, with room for a reply"
@@ -55,7 +59,7 @@ def compact(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--dry-run", "print the plan and what would be lost; change nothing")
     flag(parser, "--stats", "print all statistics below the digest, not a summary")
-    parser.add_argument("--to", choices=WIRES, help="print the message list in this format")
+    add_to(parser, "print the message list for this API")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write the message list, --json or --digest to FILE"
     )
@@ -128,6 +132,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--around", metavar="N", type=positive, default=0, help="also print N messages before and after"
     )
+    flag(parser, "--current", "number what its tool's model sees now, as `clew compact` does")
     flag(parser, "--full", "print long messages whole")
     flag(parser, "--no-pager", "do not use a pager")
     add_json(parser)
@@ -180,9 +185,6 @@ def handoff(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--style", choices=("sections", "seed"), default="sections", help="six sections, or fourteen headings"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of standard output"
     )
     flag(parser, "--json", "print the lines with their sources as JSON")
 

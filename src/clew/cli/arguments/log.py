@@ -23,6 +23,7 @@ def import_(parser: argparse.ArgumentParser) -> None:
     """
     add_input(parser)
     flag(parser, "--keep-secrets", "do not mask keys, tokens and passwords")
+    add_json(parser)
 
 
 def export(parser: argparse.ArgumentParser) -> None:

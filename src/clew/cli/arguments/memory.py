@@ -102,14 +102,17 @@ def notes(parser: argparse.ArgumentParser) -> None:
     `history`.
 
     examples:
+      clew notes                                  list them
       clew notes add "Use uv, never pip." --key packages --category project_convention --tag python
-      clew notes list
+      clew notes --all
       clew notes approve w7
       clew notes forget packages --why "we use pixi now"
       clew notes history packages
     """
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    listing = actions.add_parser("list", help="list the notes in force and those that wait for approval")
+    listing = actions.add_parser(
+        "list", help="list the notes in force and those that wait for approval (the default)"
+    )
     flag(listing, "--all", "also list retired, rejected and forgotten notes")
     _add_note(actions.add_parser("add", help="add a note, in force at once"))
     for name, summary in (
@@ -224,6 +227,7 @@ def knowledge(parser: argparse.ArgumentParser) -> None:
     from its front matter, path or title. Indexing again reads only what changed.
 
     examples:
+      clew knowledge                              list the documents
       clew knowledge index docs
       clew knowledge list --topic runbook
       clew knowledge search "how do we restart the queue?"
@@ -232,7 +236,7 @@ def knowledge(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
     index = actions.add_parser("index", help="index a folder, or what changed in it")
     index.add_argument("folder", metavar="DIR", type=Path, help="the folder")
-    listing = actions.add_parser("list", help="list the documents by topic, with their dates")
+    listing = actions.add_parser("list", help="list the documents by topic, with their dates (the default)")
     listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="only documents of this folder")
     find = actions.add_parser("search", help="print the passages that best match a question")
     find.add_argument("question", metavar="WORDS", help="what to look for")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from clew.cli.arguments import WIRES, add_input, add_json, add_limit, flag, positive
+from clew.cli.arguments import add_input, add_json, add_limit, add_to, flag, positive
 
 UNVERIFIED = ("off", "warn", "refuse")
 
@@ -97,28 +97,29 @@ def convert(parser: argparse.ArgumentParser) -> None:
       clew convert messages.json --to openai --strict
     """
     add_input(parser)
-    parser.add_argument("--to", choices=WIRES, required=True, help="the format to print")
+    add_to(parser, "the API to print it for", required=True)
     flag(parser, "--current", "print only what the tool's model sees now")
     flag(parser, "--body", "print a request body, with the system prompt if the format keeps it apart")
     parser.add_argument("--model", metavar="NAME", help="the model to name in the body")
     flag(parser, "--strict", "fail and print nothing if anything would be lost")
     flag(parser, "--quiet", "do not report what was lost")
+    flag(parser, "--json", "print JSON (convert always does)")
 
 
 def check(parser: argparse.ArgumentParser) -> None:
     """Check whether a provider's API would accept a request, and list the rules it breaks.
 
     A request body or message list is checked as it is. A session of another tool is first converted to its
-    provider's message list (or the format given by --wire). Exit status 1 if the request would be rejected.
+    provider's message list (or the format given by --to). Exit status 1 if the request would be rejected.
 
     examples:
       clew check request.json
-      clew check messages.json --wire anthropic
+      clew check messages.json --to anthropic
       clew check ~/.claude/projects/-home-me-app/0d6c….jsonl --json
       clew check request.json --unverified refuse     also enforce rules that are only reported by users
     """
     add_input(parser)
-    parser.add_argument("--wire", choices=WIRES, help="the API to check for")
+    add_to(parser, "the API to check for", "--wire")
     parser.add_argument(
         "--unverified",
         choices=UNVERIFIED,

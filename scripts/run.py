@@ -1,0 +1,62 @@
+"""Run a command in clew's environment, on a machine that has only Python 3.11 and git.
+
+    python3 scripts/run.py clew demo
+    python3 scripts/run.py pytest
+
+Installs what the command needs: uv, into the folder ``.uv``, if there is none; then, through uv, the locked
+dependencies. ``clew`` gets those of the package only; everything else gets the development tools as well.
+"""
+
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN = ROOT / ".uv"
+NEEDED = (3, 11)
+
+
+def uv() -> str:
+    """Return the path of uv; install it into ``.uv`` if it is not there."""
+    found = shutil.which("uv")
+    if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
+        return found
+    folder = OWN / ("Scripts" if os.name == "nt" else "bin")
+    own = shutil.which("uv", path=str(folder))
+    if own:
+        return own
+    print("installing uv into .uv (once)", file=sys.stderr)
+    try:
+        venv.create(OWN, with_pip=True, clear=True)
+        pip = [str(folder / "python"), "-m", "pip", "install", "--quiet", "uv"]
+        subprocess.run(pip, check=True)
+    except subprocess.CalledProcessError as error:
+        advice = "install uv or python3-venv, and run this again"
+        raise SystemExit(f"uv could not be installed ({error}): {advice}") from None
+    return str(folder / "uv")
+
+
+def main(words: "list[str]") -> int:
+    """Run the command; return its exit status."""
+    if sys.version_info < NEEDED:
+        raise SystemExit(f"Python 3.11 or later is needed; this is {sys.version.split()[0]}")
+    if not words:
+        print(__doc__, file=sys.stderr)
+        return 2
+    lean = ["--no-default-groups"] if words[0] == "clew" else []
+    command = [uv(), "run", "--project", str(ROOT), "--locked", "--quiet", *lean, *words]
+    return subprocess.run(command, env=_environment(), check=False).returncode
+
+
+def _environment() -> "dict[str, str]":
+    """Return the environment; uv trusts the certificates of this machine, if it has any."""
+    trust = ["UV_SYSTEM_CERTS", "UV_NATIVE_TLS"] if ssl.get_default_verify_paths().cafile else []
+    return {**dict.fromkeys(trust, "1"), **os.environ}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""Set-up on a machine with only Python and git: ``scripts/run.py`` finds or installs uv."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+UV = """#!/bin/sh
+[ "$1" = --version ] && exit 0
+echo "$(basename "$(dirname "$0")"): $*"
+exit 3
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a folder with nothing but the script."""
+    path = tmp_path / "clone" / "scripts" / "run.py"
+    path.parent.mkdir(parents=True)
+    path.write_bytes((ROOT / "scripts" / "run.py").read_bytes())
+    return path.parent.parent
+
+
+def fake_uv(folder: Path) -> None:
+    """Put a uv into a folder that prints its arguments."""
+    folder.mkdir(parents=True)
+    path = folder / "uv"
+    path.write_text(UV)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def run(clone: Path, *words: str, path: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(clone / "scripts" / "run.py"), *words]
+    env = {"PATH": path, "HOME": str(clone)}
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+def test_clew_runs_with_the_locked_dependencies_of_the_package_only(clone: Path, tmp_path: Path):
+    fake_uv(tmp_path / "path")
+    done = run(clone, "clew", "demo", path=f"{tmp_path / 'path'}{os.pathsep}/usr/bin:/bin")
+    assert done.returncode == 3  # the status of the command
+    project = f"run --project {clone} --locked --quiet"
+    assert done.stdout == f"path: {project} --no-default-groups clew demo\n"
+
+
+def test_tests_run_with_the_development_tools(clone: Path, tmp_path: Path):
+    fake_uv(tmp_path / "path")
+    done = run(clone, "pytest", "-q", path=f"{tmp_path / 'path'}{os.pathsep}/usr/bin:/bin")
+    assert "--no-default-groups" not in done.stdout
+    assert done.stdout.endswith("pytest -q\n")
+
+
+def test_a_uv_that_does_not_run_is_not_used(clone: Path, tmp_path: Path):
+    fake_uv(tmp_path / "path")
+    (tmp_path / "path" / "uv").write_text("#!/bin/sh\nexit 127\n")
+    fake_uv(clone / ".uv" / "bin")
+    done = run(clone, "pytest", path=f"{tmp_path / 'path'}{os.pathsep}/usr/bin:/bin")
+    assert done.stdout.startswith("bin: run --project")
+
+
+def test_without_uv_it_is_installed_once(clone: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(clone / "scripts"))
+    monkeypatch.setenv("PATH", str(clone))
+    monkeypatch.delitem(sys.modules, "run", raising=False)
+    import run as script
+
+    made: list[list[str]] = []
+
+    def install(command: list[str], **_given: object) -> None:
+        made.append(command[1:])
+        fake_uv(clone / ".uv" / "bin")
+
+    monkeypatch.setattr(script.venv, "create", lambda *_given, **_more: None)
+    monkeypatch.setattr(script.subprocess, "run", install)
+    assert script.uv() == str(clone / ".uv" / "bin" / "uv")
+    assert script.uv() == str(clone / ".uv" / "bin" / "uv")
+    assert made == [["-m", "pip", "install", "--quiet", "uv"]]
+
+
+def test_without_a_command_it_says_how_it_is_used(clone: Path):
+    done = run(clone)
+    assert done.returncode == 2
+    assert "scripts/run.py clew demo" in done.stderr
