@@ -62,9 +62,9 @@ class ClewError(Exception):
         return _unpickle, (type(self), str(self), vars(self))
 
 
-def _unpickle(kind: type[ClewError], text: str, held: dict[str, object]) -> ClewError:
+def _unpickle(kind: type[ClewError], text: str, attributes: dict[str, object]) -> ClewError:
     error = kind.__new__(kind, text)
-    vars(error).update(held)
+    vars(error).update(attributes)
     return error
 
 

@@ -50,7 +50,7 @@ class Threshold(NamedTuple):
     tokens: int | None = None
 
     def __str__(self) -> str:
-        return ", ".join(str(one) for one in self if one is not None)
+        return ", ".join(str(item) for item in self if item is not None)
 
 
 class Holder(StrEnum):
@@ -170,16 +170,16 @@ _FEWEST_TOKENS = 1_000
 
 def _threshold(value: object) -> Threshold:
     """Parse a fraction, a number of tokens, or both: 85%, 0.85, 120k, or "85%, 120k"."""
-    parts = [one.strip() for one in value.split(", ")] if isinstance(value, str) else [value]
+    parts = [text.strip() for text in value.split(", ")] if isinstance(value, str) else [value]
     share = tokens = None
-    for one in parts:
+    for part in parts:
         with suppress(ValueError):
-            number = _count(one)
+            number = _count(part)
             if number >= _FEWEST_TOKENS and tokens is None:
                 tokens = number
                 continue
         try:
-            share = None if share is not None else _fraction(one)
+            share = None if share is not None else _fraction(part)
         except ValueError:
             share = None
         if share is None:
@@ -204,7 +204,7 @@ def _store(value: object) -> Path | str:
 def _paths(value: object) -> tuple[Path, ...]:
     """Parse a list of paths; in a variable, one text separated as ``PATH`` is."""
     listed = value if isinstance(value, list | tuple) else _text(value).split(os.pathsep)
-    return tuple(_path(one) for one in listed if one)
+    return tuple(_path(item) for item in listed if item)
 
 
 def _one_of(choices: type[Choice]) -> Callable[[object], Choice]:
@@ -368,19 +368,19 @@ def load_settings(
     home = clew_home(env)
     own = list(_from_file(home / FILE, None, Holder.PERSON))
     explicit = [*_from_environment(env), *_from_flags(flags)]
-    roots = [one.parse() for one in (*own, *explicit) if one.key.name == "trust_roots"]
+    roots = [item.parse() for item in (*own, *explicit) if item.key.name == "trust_roots"]
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
-    chose_model = any(one.key.name in _MODEL_KEYS for one in own)
+    chose_model = any(item.key.name in _MODEL_KEYS for item in own)
     origins: dict[str, str] = {}
     values: dict[str, object] = {"home": home, "store": store_address(env)}
     warnings = _misspelt(env)
-    for one in (*own, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
-        value = one.parse()
-        if one.ignored:
-            warnings.append(f"{one.origin}: {one.key.name} is ignored: {one.ignored}")
+    for setting in (*own, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
+        value = setting.parse()
+        if setting.ignored:
+            warnings.append(f"{setting.origin}: {setting.key.name} is ignored: {setting.ignored}")
         else:
-            values[one.key.name] = value
-            origins[one.key.name] = one.origin
+            values[setting.key.name] = value
+            origins[setting.key.name] = setting.origin
     settings = replace(Settings(), **values)  # type: ignore[arg-type]  # the parsers give each field its type
     _check_together(settings, origins)
     return LoadedSettings(settings, origins, tuple(warnings))
@@ -389,16 +389,16 @@ def load_settings(
 def _check_together(settings: Settings, origins: Mapping[str, str]) -> None:
     """Raise an error if values contradict each other."""
     high, low = settings.compact_at or Threshold(), settings.down_to or Threshold()
-    told = ""
+    text = ""
     if high.share is not None and low.share is not None and low.tokens is None and low.share >= high.share:
-        told = f"compacting at {high.share:.0%} down to {low.share:.0%} frees nothing"
+        text = f"compacting at {high.share:.0%} down to {low.share:.0%} frees nothing"
     elif (
         high.tokens is not None and low.tokens is not None and low.share is None and low.tokens >= high.tokens
     ):
-        told = f"compacting at {high.tokens:,} tokens down to {low.tokens:,} frees nothing"
-    if told:
+        text = f"compacting at {high.tokens:,} tokens down to {low.tokens:,} frees nothing"
+    if text:
         where = " and ".join(origins[name] for name in ("compact_at", "down_to"))
-        raise InputError(f"{where}: {told}", "lower down_to")
+        raise InputError(f"{where}: {text}", "lower down_to")
 
 
 def _from_environment(env: Mapping[str, str]) -> list[_Value]:
@@ -406,8 +406,8 @@ def _from_environment(env: Mapping[str, str]) -> list[_Value]:
 
 
 def _from_flags(flags: Mapping[str, object]) -> list[_Value]:
-    given = ((_find_key(name, "flags"), value) for name, value in flags.items() if value is not None)
-    return [_Value(key, value, key.flag) for key, value in given]
+    source = ((_find_key(name, "flags"), value) for name, value in flags.items() if value is not None)
+    return [_Value(key, value, key.flag) for key, value in source]
 
 
 def _misspelt(env: Mapping[str, str]) -> list[str]:
@@ -437,15 +437,15 @@ def _from_project_file(
     folder = file.resolve().parent
     is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
     foreign = not is_trusted and is_foreign(file)
-    for one in _from_file(file, table, Holder.ANYBODY):
+    for setting in _from_file(file, table, Holder.ANYBODY):
         if foreign:
-            yield one._replace(ignored="the file belongs to another user")
-        elif chose_model and not is_trusted and one.key.holder is Holder.TRUSTED:
-            yield one._replace(
+            yield setting._replace(ignored="the file belongs to another user")
+        elif chose_model and not is_trusted and setting.key.holder is Holder.TRUSTED:
+            yield setting._replace(
                 ignored="your own settings choose the model, and trust_roots does not hold this project"
             )
         else:
-            yield one
+            yield setting
 
 
 def is_foreign(file: Path, me: int | None = None) -> bool:
@@ -513,5 +513,5 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 def _line(text: str, table: str | None, name: str) -> int:
     """Return the line on which a key is set; ``tomllib`` does not report it."""
     start = text.find(f"[{table}]") if table else 0
-    found = re.compile(rf"""^[ \t]*["']?{re.escape(name)}["']?[ \t]*[=.]""", re.M).search(text, max(0, start))
-    return text.count("\n", 0, found.start() if found else start) + 1
+    match = re.compile(rf"""^[ \t]*["']?{re.escape(name)}["']?[ \t]*[=.]""", re.M).search(text, max(0, start))
+    return text.count("\n", 0, match.start() if match else start) + 1

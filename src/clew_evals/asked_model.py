@@ -37,7 +37,7 @@ class ModelReader:
 
     def read(self, text: str, questions: Sequence[Question]) -> Sequence[str]:
         """Return the answers in the order of the questions."""
-        listed = "\n".join(f"{n}. {one.text}" for n, one in enumerate(questions, start=1))
+        listed = "\n".join(f"{n}. {question.text}" for n, question in enumerate(questions, start=1))
         ask = Ask(
             messages=(text_message(Role.USER, f"<notes>\n{text}\n</notes>"),),
             instruction=f"{INSTRUCTION}\n{listed}",

@@ -58,11 +58,11 @@ def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
     later = list(passages(cut.later, len(cut.items)))
     reports = tuple(map(tuple, reports_of(turns)))
     worked_on = "\n".join(later_words(later, HORIZON))
-    new_request = next((is_request(one) for one in later if one.speaker in _TALKING), False)
+    new_request = next((is_request(passage) for passage in later if passage.speaker in _TALKING), False)
     return {
         "next_calls": tuple(next_calls(cut.readable, later)),
         "reports": reports,
-        "report_tokens": sum(COUNTER.count_text(one) for report in reports for one in report),
+        "report_tokens": sum(COUNTER.count_text(passage) for report in reports for passage in report),
         "settled": settled_at(turns, done, worked_on, new_request=new_request),
     }
 
@@ -70,8 +70,8 @@ def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
 def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
     if not labels:
         return []
-    said = [_flat(one.text) for one in passages(cut.items) if one.speaker is Speaker.USER]
-    return [label for label in labels if any(_flat(label.text) in text for text in said)]
+    texts = [_flat(passage.text) for passage in passages(cut.items) if passage.speaker is Speaker.USER]
+    return [label for label in labels if any(_flat(label.text) in text for text in texts)]
 
 
 def _flat(text: str) -> str:
@@ -86,11 +86,11 @@ def _rules(cut: Cut) -> tuple[str, ...]:
 
 def read_labels(path: Path) -> Labels:
     """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
-    found: defaultdict[str, list[Label]] = defaultdict(list)
+    result: defaultdict[str, list[Label]] = defaultdict(list)
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        found[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
-    return dict(found)
+        result[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
+    return dict(result)
 
 
 def session_name(path: Path) -> str:

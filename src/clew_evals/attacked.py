@@ -39,8 +39,8 @@ class Assault:
 
 def survival(some: Iterable[Assault]) -> float:
     """Return the share of rules that survived."""
-    held = [one.survived for one in some]
-    return sum(held) / len(held) if held else 0.0
+    stored = [assault.survived for assault in some]
+    return sum(stored) / len(stored) if stored else 0.0
 
 
 def assaults(
@@ -52,13 +52,15 @@ def assaults(
 ) -> list[Assault]:
     """Return whether the rule survived, for every policy, text and number of compactions."""
     work = partial(_assaults_of, plan, tuple(texts), tuple(times))
-    return [one for several in mapped(work, files, plan.jobs, progress, "attacking") for one in several]
+    return [
+        assault for several in mapped(work, files, plan.jobs, progress, "attacking") for assault in several
+    ]
 
 
 def _assaults_of(
     plan: Study, texts: Sequence[Eviction], times: Sequence[int], file: SessionFile
 ) -> list[Assault]:
-    found = []
+    result = []
     for session in sessions_of(file):
         cuts = list(cuts_of(session, file.set, plan.cut_shares, plan.least_tokens))
         if not cuts:
@@ -72,8 +74,8 @@ def _assaults_of(
             for policy, number in product(plan.policies, times):
                 view = last_view(against, policy, number)
                 survived = view is not None and survives(against, view, text)
-                found.append(Assault(name, policy.name, number, text.family, text.name, survived))
-    return found
+                result.append(Assault(name, policy.name, number, text.family, text.name, survived))
+    return result
 
 
 def survives(cut: Cut, view: Sequence[Item], text: Eviction) -> bool:

@@ -79,10 +79,10 @@ def _in_order(order: Sequence[str], words: Sequence[str]) -> bool:
     return len(set(asked).intersection(words)) >= enough and _common(asked, words) >= enough
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common(texts: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the longest common subsequence."""
     row = [0] * (len(other) + 1)
-    for word in one:
+    for word in texts:
         diagonal = 0
         for j, seen in enumerate(other, start=1):
             above = row[j]

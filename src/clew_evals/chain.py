@@ -96,12 +96,12 @@ def last_view(cut: Cut, policy: Policy, times: int) -> Sequence[Item] | None:
     """Return what so many compactions on the way leave at the cut; None where the last was refused."""
     compact = policy.started()
     view: Sequence[Item] = ()
-    given = cut if policy.sees_future else cut.blind()
+    known_cut = cut if policy.sees_future else cut.blind()
     refused = False
     for piece in pieces(cut.items, times):
         grown = (*view, *piece)
         try:
-            view, refused = compact(replace(given, items=grown)), False
+            view, refused = compact(replace(known_cut, items=grown)), False
         except BudgetExceeded:
             view, refused = grown, True  # it will have to try again when more has come
     return None if refused else view

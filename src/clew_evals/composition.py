@@ -69,22 +69,22 @@ def _of_part(item: Item, part: Part) -> str:
 
 
 def _of_lines(source: Readable, text: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for line in text.split("\n"):
-        found[kind_of_line(source, line)] += COUNTER.count_text(line)
-    return found
+        result[kind_of_line(source, line)] += COUNTER.count_text(line)
+    return result
 
 
 def kind_of_line(source: Readable, line: str) -> str:
     """Return what one line of a written text is: a list of values, or whose words it holds."""
-    said = bare(line)
-    if is_bare_values(said):
+    text = bare(line)
+    if is_bare_values(text):
         return "bare_values"
-    for piece in _pieces(said):
+    for piece in _pieces(text):
         place = source.text.find(piece[:PREFIX])
         if place >= 0:
             return _kind_at(source, place)
-    who = _WHO.match(said)
+    who = _WHO.match(text)
     return _OF_WHO.get(who.lastgroup or "", "other") if who else "other"
 
 
@@ -95,18 +95,18 @@ def _kind_at(source: Readable, place: int) -> str:
     return _OF_SPEAKER.get(passage.speaker, "other")
 
 
-def _pieces(said: str) -> list[str]:
+def _pieces(text: str) -> list[str]:
     """Return the line, then its pieces between marks of shortening and quoting, the longest first."""
-    pieces = sorted((piece.strip() for piece in _CUT.split(said)), key=len, reverse=True)
-    return [one for one in (said.strip(), *pieces[:3]) if len(one) >= SHORTEST]
+    pieces = sorted((piece.strip() for piece in _CUT.split(text)), key=len, reverse=True)
+    return [item for item in (text.strip(), *pieces[:3]) if len(item) >= SHORTEST]
 
 
-def is_bare_values(said: str) -> bool:
+def is_bare_values(text: str) -> bool:
     """Whether a line lists exact values and says nothing of them."""
-    if _ALSO.match(said):
+    if _ALSO.match(text):
         return True
-    values = spot(said)
-    if len(values) < 2 or len(plain_words(said)) > FEW_PLAIN_WORDS:
+    values = spot(text)
+    if len(values) < 2 or len(plain_words(text)) > FEW_PLAIN_WORDS:
         return False
-    letters = sum(not one.isspace() for one in said)
-    return sum(one.end - one.start for one in values) >= VALUES_SHARE * letters
+    letters = sum(not name.isspace() for name in text)
+    return sum(value.end - value.start for value in values) >= VALUES_SHARE * letters

@@ -67,12 +67,12 @@ _ARGUMENT_NAMES = re.compile(
 
 def spot(text: str) -> list[Spotted]:
     """Return the values of a text, in order; none overlaps another."""
-    found = []
+    result = []
     for chunk in _CHUNK.finditer(text):
         base = chunk.start()
         for kind, value, at in _CHUNKS[chunk[0]]:
-            found.append(Spotted(kind, value, base + at, base + at + len(value)))
-    return found
+            result.append(Spotted(kind, value, base + at, base + at + len(value)))
+    return result
 
 
 def keys_in(text: str) -> set[str]:
@@ -84,8 +84,8 @@ class _Chunks(dict[str, tuple[tuple[str, str, int], ...]]):
     def __missing__(self, chunk: str) -> tuple[tuple[str, str, int], ...]:
         if len(self) >= _REMEMBERED:
             self.clear()
-        found = self[chunk] = () if _is_word(chunk) else tuple(_values(chunk))
-        return found
+        result = self[chunk] = () if _is_word(chunk) else tuple(_values(chunk))
+        return result
 
 
 _CHUNKS = _Chunks()

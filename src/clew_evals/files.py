@@ -25,12 +25,12 @@ class SessionFile(NamedTuple):
 
 def session_files(paths: Iterable[Path]) -> list[SessionFile]:
     """Return every file under these paths that clew reads, each once, in the order of their names."""
-    found: dict[Path, SessionFile] = {}
+    result: dict[Path, SessionFile] = {}
     for path in paths:
-        for one in _under(path) if path.is_dir() else (path,):
-            if one not in found and (one == path or _is_session(one)):
-                found[one] = SessionFile(one, one.parent.name)
-    return list(found.values())
+        for item in _under(path) if path.is_dir() else (path,):
+            if item not in result and (item == path or _is_session(item)):
+                result[item] = SessionFile(item, item.parent.name)
+    return list(result.values())
 
 
 def _under(folder: Path) -> Iterator[Path]:

@@ -94,25 +94,37 @@ def forgotten(
 ) -> list[Forgotten]:
     """Return the last or the named compactions of a session's tool, all by default, oldest first."""
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
-    found = [one for one in tool_compactions(session) if names is None or one.name in names]
-    return [_forgotten(session, one, numbers) for one in (found[-last:] if last else found)]
+    compactions = [
+        compaction for compaction in tool_compactions(session) if names is None or compaction.name in names
+    ]
+    return [
+        _forgotten(session, compaction, numbers)
+        for compaction in (compactions[-last:] if last else compactions)
+    ]
 
 
-def _forgotten(session: Transcript, one: ToolCompaction, numbers: dict[str, int]) -> Forgotten:
-    items = _items(one.before, numbers)
+def _forgotten(session: Transcript, compaction: ToolCompaction, numbers: dict[str, int]) -> Forgotten:
+    items = _items(compaction.before, numbers)
     system = next((n for n, item in enumerate(items) if item.message.role not in SYSTEM_ROLES), len(items))
-    later = _items(one.after, numbers)
+    later = _items(compaction.after, numbers)
     cut = Cut(session.id, "", session.format, items[:system], items[system:], at=1.0, later=later)
-    left = (*_items(one.summary, numbers), *_items(one.kept, numbers))
+    left = (*_items(compaction.summary, numbers), *_items(compaction.kept, numbers))
     tokens = COUNTER.count_all(item.message for item in left)
-    before = one.boundary.tokens_before or cut.tokens
-    told = Forgotten(one.name, one.boundary.time, one.boundary.trigger, before, tokens, one.is_sealed)
-    if not one.summary:
-        return replace(told, unjudged="its summary was not recorded")
+    before = compaction.boundary.tokens_before or cut.tokens
+    report = Forgotten(
+        compaction.name,
+        compaction.boundary.time,
+        compaction.boundary.trigger,
+        before,
+        tokens,
+        compaction.is_sealed,
+    )
+    if not compaction.summary:
+        return replace(report, unjudged="its summary was not recorded")
     if len(items) < LEAST_BEFORE_COMPACTION:
-        return replace(told, unjudged="too little was said before it")
+        return replace(report, unjudged="too little was said before it")
     ours = _by_clew(replace(cut, budget_tokens=tokens))
-    return replace(told, things=tuple(_things(cut, view_text(left), ours)))
+    return replace(report, things=tuple(_things(cut, view_text(left), ours)))
 
 
 def _items(entries: Sequence[Entry], numbers: dict[str, int]) -> tuple[Item, ...]:
@@ -142,11 +154,11 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
             yield said(Kind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else "")
     done = exchanges(cut.items)
     yield from (said(Kind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
-    runs = [one for one in done if one.call.input and _COMMANDS & one.call.input.keys()]
+    runs = [exchange for exchange in done if exchange.call.input and _COMMANDS & exchange.call.input.keys()]
     failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
     yield from (said(Kind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
     if tests := last_test_status(done):
-        kept = [None if text is None else all(one in text for one in tests) for text in (theirs, ours)]
+        kept = [None if text is None else all(test in text for test in tests) for text in (theirs, ours)]
         yield Thing(Kind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
     for name in changed_files(done):
         key = key_of("path", name)
@@ -155,7 +167,7 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
 
 
 def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
-    spoken = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
+    items = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
     seen: set[str] = set()
     for probe in reuse_probes(cut, lambda _key: False):
         if probe.key in seen or probe.value.startswith("/dev/"):
@@ -166,7 +178,7 @@ def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
             probe.value,
             *_holds(probe.kind, probe.key, theirs, ours),
             source=int(cut.items[probe.last_turn].id[1:]),
-            used=int(spoken[probe.use_turn - len(cut.items)].id[1:]),
+            used=int(items[probe.use_turn - len(cut.items)].id[1:]),
             use=_use(probe),
         )
 

@@ -15,12 +15,12 @@ def unsupported(cut: Cut, view: Sequence[Item]) -> float | None:
     """Return the share of values in what was written that the session never held; None without any."""
     source = cut.readable.text
     written = [text for item in view if (text := view_text([item])) not in source]
-    found = keys_in("\n".join(written))
-    if not found:
+    names = keys_in("\n".join(written))
+    if not names:
         return None
-    strange = found - _known(source)
+    strange = names - _known(source)
     system = view_text(cut.system)
-    return sum(key not in source and key not in system for key in strange) / len(found)
+    return sum(key not in source and key not in system for key in strange) / len(names)
 
 
 @lru_cache(maxsize=4)

@@ -59,7 +59,7 @@ class Grown(NamedTuple):
 def grown(cut: Cut, policy: Policy, window: int) -> Grown:
     """Feed a session to a policy; compact to the cut's budget whenever the window is full, and at the cut."""
     compact = policy.started()
-    given = cut if policy.sees_future else cut.blind()
+    known_cut = cut if policy.sees_future else cut.blind()
     view: Sequence[Item] = ()
     held = count = 0
     refused = False
@@ -67,18 +67,18 @@ def grown(cut: Cut, policy: Policy, window: int) -> Grown:
         piece = cut.items[start:stop]
         size = COUNTER.count_all(item.message for item in piece)
         if view and held + size > window:
-            view, refused = _compacted(compact, given, view)
+            view, refused = _compacted(compact, known_cut, view)
             held = COUNTER.count_all(item.message for item in view)
             count += 1
         view = (*view, *piece)
         held += size
-    view, refused = _compacted(compact, given, view)
+    view, refused = _compacted(compact, known_cut, view)
     return Grown(view, count + 1, refused)
 
 
-def _compacted(compact: Compact, given: Cut, view: Sequence[Item]) -> tuple[Sequence[Item], bool]:
+def _compacted(compact: Compact, known_cut: Cut, view: Sequence[Item]) -> tuple[Sequence[Item], bool]:
     try:
-        return compact(replace(given, items=tuple(view))), False
+        return compact(replace(known_cut, items=tuple(view))), False
     except (BudgetExceeded, CompactionRefused):
         return view, True  # it will have to try again when more has come
 
@@ -95,12 +95,12 @@ def growths(
     ``sizes`` are the window and the target, in tokens.
     """
     work = partial(_growths_of, plan, common, *sizes)
-    return [one for found in mapped(work, files, plan.jobs, progress, "growing") for one in found]
+    return [growth for result in mapped(work, files, plan.jobs, progress, "growing") for growth in result]
 
 
 def _growths_of(plan: Study, common: Common, window: int, target: int, file: SessionFile) -> list[Growth]:
     known = common.get(file.set, frozenset())
-    found = []
+    result = []
     for session in sessions_of(file):
         cuts = list(cuts_of(session, file.set, plan.cut_shares, plan.least_tokens))
         if not cuts or cuts[-1].tokens < LEAST_WINDOWS * window:
@@ -108,8 +108,8 @@ def _growths_of(plan: Study, common: Common, window: int, target: int, file: Ses
         needs = needs_of(cuts[-1], lambda key: mark(key) in known)
         cut = replace(planted(cuts[-1], needs), budget_tokens=target)
         name = f"{file.path.name}#{cut.session}"
-        found += [growth_of(cut, policy, window, name) for policy in plan.policies]
-    return found
+        result += [growth_of(cut, policy, window, name) for policy in plan.policies]
+    return result
 
 
 def growth_of(cut: Cut, policy: Policy, window: int, name: str) -> Growth:
@@ -130,7 +130,7 @@ def drift(some: Iterable[Growth], metric: str) -> Mean | None:
 
 
 def _differences(some: Iterable[Growth], metric: str) -> Iterator[float]:
-    for one in some:
-        chained, at_once = getattr(one.chained, metric), getattr(one.at_once, metric)
+    for growth in some:
+        chained, at_once = getattr(growth.chained, metric), getattr(growth.at_once, metric)
         if chained is not None and at_once is not None:
             yield chained - at_once

@@ -89,9 +89,11 @@ def layout_of(view: Sequence[Item]) -> Layout:
         if isinstance(part, Text)
     ]
     sections = tuple(section for text in written for section in sections_of(text))
-    said = [one for one in passages(view) if view[one.turn].message.origin is not Origin.SUMMARY]
+    content = [
+        passage for passage in passages(view) if view[passage.turn].message.origin is not Origin.SUMMARY
+    ]
     quoted = [turn for text in written for turn in _quoted(text)]
-    return Layout(view_text(view), sections, goals_of([*quoted, *turns_of(said)]))
+    return Layout(view_text(view), sections, goals_of([*quoted, *turns_of(content)]))
 
 
 def _quoted(text: str) -> Iterator[Turn]:
@@ -113,18 +115,18 @@ def _quoted(text: str) -> Iterator[Turn]:
 def sections_of(text: str) -> list[Section]:
     """Return the sections of a text. The first title sets the form of all; others are quoted text."""
     title, form = "", ""
-    held: list[str] = []
-    found = []
+    reasons: list[str] = []
+    result = []
     for line in text.split("\n"):
         heading, rest = _title_of(line)
         if heading and form in ("", _form_of(line)):
-            found.append(Section(title, tuple(held)))
+            result.append(Section(title, tuple(reasons)))
             title, form = heading, _form_of(line)
-            held = [rest] if rest else []
+            reasons = [rest] if rest else []
         elif line.strip():
-            held.append(line)
-    found.append(Section(title, tuple(held)))
-    return [section for section in found if section.lines]
+            reasons.append(line)
+    result.append(Section(title, tuple(reasons)))
+    return [section for section in result if section.lines]
 
 
 def _title_of(line: str) -> tuple[str, str]:

@@ -93,8 +93,8 @@ class Lost:
     def to_json(self) -> JsonObject:
         """Return what was lost, for other programs."""
         values: list[Json] = [
-            {"kind": one.kind, "value": one.value, "use": one.use, "refetched": one.refetched}
-            for one in self.values
+            {"kind": value.kind, "value": value.value, "use": value.use, "refetched": value.refetched}
+            for value in self.values
         ]
         return {
             "session": self.session,
@@ -115,32 +115,32 @@ def lost_by_tools(
     files: Sequence[SessionFile], plan: Study, common: Common, progress: Progress | None = None
 ) -> OwnCompactions:
     """Return every compaction on record, in the order of the files."""
-    found = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
+    result = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
     judged: dict[int, Lost] = {}
     unjudged: dict[Unjudged, None] = {}
-    for one in (one for several in found for one in several):
-        if isinstance(one, Lost):
-            judged[one.words_mark] = one
+    for loss in (item for several in result for item in several):
+        if isinstance(loss, Lost):
+            judged[loss.words_mark] = loss
         else:
-            unjudged[one] = None
+            unjudged[loss] = None
     return OwnCompactions(tuple(judged.values()), tuple(unjudged))
 
 
 def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[Lost | Unjudged]:
     known = common.get(file.set, frozenset())
     labels = plan.labels.get(session_name(file.path), ())
-    found: list[Lost | Unjudged] = []
+    losses: list[Lost | Unjudged] = []
     for session in sessions_of(file):
         for compaction in compactions_of(session, file.set):
             if compaction.opaque:
                 # Nobody but its provider can say what an encrypted summary holds.
-                found.append(Unjudged(compaction.time, SEALED))
+                losses.append(Unjudged(compaction.time, SEALED))
             elif not compaction.can_be_judged:
-                found.append(Unjudged(compaction.time, TOO_SHORT))
+                losses.append(Unjudged(compaction.time, TOO_SHORT))
             else:
                 needs = needs_of(compaction.cut, lambda key: mark(key) in known, labels)
-                found.append(_lost(file, compaction, needs))
-    return found
+                losses.append(_lost(file, compaction, needs))
+    return losses
 
 
 def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:

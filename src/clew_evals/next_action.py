@@ -73,63 +73,67 @@ def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:
     history = Survival(before.text)
     habitual = _habitual_words(before)
     shown = ""
-    said = ""
-    found = []
-    for one in _until_three_calls(later):
-        if isinstance(one.part, ToolCall):
-            targets = _targets(one.part, before.text, shown, commands)
-            reason = " ".join(_telling_words(said, habitual))
+    text = ""
+    result = []
+    for call in _until_three_calls(later):
+        if isinstance(call.part, ToolCall):
+            targets = _targets(call.part, before.text, shown, commands)
+            reason = " ".join(_telling_words(text, habitual))
             share = history.share(reason)
             if targets or share >= HISTORY_SHARE:
                 reason = reason if share >= HISTORY_SHARE else ""
-                found.append(NextCall(targets[:MOST_TARGETS], reason, share))
-            said = ""
-        elif one.speaker is Speaker.AGENT and isinstance(one.part, Text):
-            said = (sentences(one.text) or [""])[-1]
-        elif one.speaker is not Speaker.AGENT:
-            shown += f"\n{one.text}"
-    return found
+                result.append(NextCall(targets[:MOST_TARGETS], reason, share))
+            text = ""
+        elif call.speaker is Speaker.AGENT and isinstance(call.part, Text):
+            text = (sentences(call.text) or [""])[-1]
+        elif call.speaker is not Speaker.AGENT:
+            shown += f"\n{call.text}"
+    return result
 
 
 def _telling_words(sentence: str, habitual: frozenset[str]) -> list[str]:
     """Return the words of a sentence that say what this step is about; none if they are too few."""
     words = [word for word in content_words(sentence) if word not in _PROCESS and word not in habitual]
-    found = list(dict.fromkeys(words))
-    return found if len(found) >= FEWEST_WORDS else []
+    names = list(dict.fromkeys(words))
+    return names if len(names) >= FEWEST_WORDS else []
 
 
 def _habitual_words(before: Readable) -> frozenset[str]:
     """Return the words that the agent says again and again in this session, whatever it does."""
-    said = [one for one in before.passages if one.speaker is Speaker.AGENT and isinstance(one.part, Text)]
-    counts = Counter(word for one in said for word in set(content_words(one.text)))
-    return frozenset(word for word, count in counts.items() if count > max(4, HABITUAL_SHARE * len(said)))
+    passages = [
+        passage
+        for passage in before.passages
+        if passage.speaker is Speaker.AGENT and isinstance(passage.part, Text)
+    ]
+    counts = Counter(word for passage in passages for word in set(content_words(passage.text)))
+    return frozenset(word for word, count in counts.items() if count > max(4, HABITUAL_SHARE * len(passages)))
 
 
 def _until_three_calls(later: Sequence[Passage]) -> Iterator[Passage]:
     """Yield what comes up to the third call; none after the user has asked for something else."""
     left = CALLS
-    for one in later:
-        if left == 0 or is_request(one):
+    for passage in later:
+        if left == 0 or is_request(passage):
             return
-        if isinstance(one.part, ToolCall):
-            if _PLANS.fullmatch(one.part.name):
+        if isinstance(passage.part, ToolCall):
+            if _PLANS.fullmatch(passage.part.name):
                 continue
             left -= 1
-        yield one
+        yield passage
 
 
 def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) -> tuple[Target, ...]:
-    found: dict[Target, None] = {}
+    result: dict[Target, None] = {}
     for name, text in _arguments(call.input if call.input is not None else call.input_text, ""):
         if name in _COMMANDS:
-            ran = (one for one in _simple(text) if one in commands and one not in shown)
-            found.update(dict.fromkeys(Target("command", one) for one in ran))
+            ran = (text for text in _simple(text) if text in commands and text not in shown)
+            result.update(dict.fromkeys(Target("command", text) for text in ran))
         if len(text) <= LONGEST_ARGUMENT:
             for value in spot(forward(text)):
                 target = Target(value.kind, key_of(value.kind, value.value))
                 if first_place(before, *target) >= 0 and first_place(shown, *target) < 0:
-                    found[target] = None
-    return tuple(found)
+                    result[target] = None
+    return tuple(result)
 
 
 def _arguments(value: Json, name: str) -> Iterator[tuple[str, str]]:
@@ -137,7 +141,7 @@ def _arguments(value: Json, name: str) -> Iterator[tuple[str, str]]:
         for key, child in value.items():
             yield from _arguments(child, key)
     elif isinstance(value, list):
-        if value and all(isinstance(one, str) for one in value):
+        if value and all(isinstance(value, str) for value in value):
             yield name, " ".join(map(str, value))  # a command as its words
         else:
             for child in value:
@@ -155,9 +159,9 @@ def _simple(text: str) -> Iterator[str]:
 
 
 def _commands_before(before: Readable) -> Iterator[str]:
-    for one in before.passages:
-        if isinstance(one.part, ToolCall):
-            for name, text in _arguments(one.part.input if one.part.input is not None else "", ""):
+    for passage in before.passages:
+        if isinstance(passage.part, ToolCall):
+            for name, text in _arguments(passage.part.input if passage.part.input is not None else "", ""):
                 if name in _COMMANDS:
                     yield from _simple(text)
 

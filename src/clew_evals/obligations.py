@@ -39,14 +39,14 @@ def exchanges(items: Sequence[Item]) -> list[Exchange]:
     """Return the calls of a history with their results, in order."""
     messages = [item.message for item in items]
     answers = {call: result for result, call in pair(messages).answers.items()}
-    found = []
+    results = []
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 at = answers.get(Place(i, j))
                 result = messages[at.message].parts[at.part] if at else None
-                found.append(Exchange(part, result if isinstance(result, ToolResult) else None))
-    return found
+                results.append(Exchange(part, result if isinstance(result, ToolResult) else None))
+    return results
 
 
 # Open tasks --------------------------------------------------------------------------------------------
@@ -71,24 +71,24 @@ def _tasks(done: Sequence[Exchange]) -> list[tuple[str, bool]]:
     listed: list[tuple[str, bool]] = []
     single: dict[str, tuple[str, bool]] = {}
     for call, result in done:
-        name, given = call.name.lower(), call.input
-        if given is None:
+        name, data = call.name.lower(), call.input
+        if data is None:
             continue
         if name in _WHOLE_LISTS:
-            listed = list(_listed(given))
+            listed = list(_listed(data))
         elif name == "taskcreate":
             number = _TASK_NUMBER.search(result.text[:300]) if result else None
-            if number and isinstance(given.get("subject"), str):
-                single[number[1]] = (str(given["subject"]), False)
-        elif name == "taskupdate" and given.get("status") in _ENDED:
-            number_given = str(given.get("taskId"))
+            if number and isinstance(data.get("subject"), str):
+                single[number[1]] = (str(data["subject"]), False)
+        elif name == "taskupdate" and data.get("status") in _ENDED:
+            number_given = str(data.get("taskId"))
             if number_given in single:
                 single[number_given] = (single[number_given][0], True)
     return [*listed, *single.values()]
 
 
-def _listed(given: JsonObject) -> Iterator[tuple[str, bool]]:
-    rows = given.get("todos") or given.get("plan") or given.get("items")
+def _listed(data: JsonObject) -> Iterator[tuple[str, bool]]:
+    rows = data.get("todos") or data.get("plan") or data.get("items")
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):
             text = row.get("content") or row.get("step") or row.get("description")
@@ -109,23 +109,23 @@ _PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\s\"\\]+)")
 
 def changed_files(done: Sequence[Exchange]) -> list[str]:
     """Return the files that calls changed, each once, in the order of their first change."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for exchange in done:
         if not exchange.failed:
-            found.update(dict.fromkeys(_targets(exchange.call)))
-    return list(found)
+            result.update(dict.fromkeys(_targets(exchange.call)))
+    return list(result)
 
 
 def _targets(call: ToolCall) -> Iterator[str]:
-    given = call.input
-    if _CHANGING.fullmatch(call.name) and given is not None:
-        if given.get("command") in ("view", "undo_edit"):
+    data = call.input
+    if _CHANGING.fullmatch(call.name) and data is not None:
+        if data.get("command") in ("view", "undo_edit"):
             return
-        path = next((value for name in _PATH_NAMES if isinstance(value := given.get(name), str)), "")
+        path = next((value for name in _PATH_NAMES if isinstance(value := data.get(name), str)), "")
         if path:
             yield forward(path)
-    elif "*** " in (said := call.input_text):
-        yield from (forward(match[1]) for match in _PATCHED.finditer(said))
+    elif "*** " in (text := call.input_text):
+        yield from (forward(match[1]) for match in _PATCHED.finditer(text))
 
 
 # Failed attempts ---------------------------------------------------------------------------------------
@@ -133,14 +133,14 @@ def _targets(call: ToolCall) -> Iterator[str]:
 
 def failed_attempts(done: Sequence[Exchange]) -> list[str]:
     """Return what the last failed calls returned, a line each, each once."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for exchange in done:
         if exchange.failed and exchange.result is not None:
             line = _first_line(exchange.result.text)
             if len(set(content_words(line))) >= FEWEST_WORDS:
-                found.pop(line, None)
-                found[line] = None
-    return list(found)[-MOST_FAILURES:]
+                result.pop(line, None)
+                result[line] = None
+    return list(result)[-MOST_FAILURES:]
 
 
 def _first_line(text: str) -> str:
@@ -168,17 +168,17 @@ def last_test_status(done: Sequence[Exchange]) -> tuple[str, ...]:
         text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
         counted = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
         failed = [match[2] for match in _GO.finditer(text) if match[1]]
-        bad = [*(one for one in counted if one[0] != "0" and _is_bad(one)), *failed[:3]]
+        bad = [*(text for text in counted if text[0] != "0" and _is_bad(text)), *failed[:3]]
         if counted or failed:
             return tuple(bad or counted[-1:])
     return ()
 
 
 def _runs(call: ToolCall) -> bool:
-    given = call.input
-    if given is None:
+    data = call.input
+    if data is None:
         return True
-    return any(name in given for name in _SHELL) and not any(name in given for name in _PATH_NAMES)
+    return any(name in data for name in _SHELL) and not any(name in data for name in _PATH_NAMES)
 
 
 def _is_bad(status: str) -> bool:
@@ -202,20 +202,20 @@ class Superseded(NamedTuple):
 
 def superseded(done: Sequence[Exchange]) -> list[Superseded]:
     """Return the replaced values, the last state of each line only."""
-    found: dict[tuple[str, ...], Superseded] = {}
+    result: dict[tuple[str, ...], Superseded] = {}
     for exchange in done:
-        given = exchange.call.input
-        if exchange.failed or given is None:
+        data = exchange.call.input
+        if exchange.failed or data is None:
             continue
-        for old, new in _changed_lines(_text(given, _OLD_NAMES), _text(given, _NEW_NAMES)):
+        for old, new in _changed_lines(_text(data, _OLD_NAMES), _text(data, _NEW_NAMES)):
             change = _one_value(old, new)
             if change:
-                found[change.words] = change
-    return list(found.values())
+                result[change.words] = change
+    return list(result.values())
 
 
-def _text(given: Mapping[str, Json], names: Sequence[str]) -> str:
-    return next((value for name in names if isinstance(value := given.get(name), str)), "")
+def _text(source: Mapping[str, Json], names: Sequence[str]) -> str:
+    return next((value for name in names if isinstance(value := source.get(name), str)), "")
 
 
 def _changed_lines(old: str, new: str) -> Iterator[tuple[str, str]]:

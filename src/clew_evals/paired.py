@@ -21,4 +21,4 @@ def difference(rows: Sequence[Row], names: tuple[str, str], share: float, metric
     for cut in first.keys() & second.keys():
         by_session[cut[0]].append(first[cut] - second[cut])
     ordered = [by_session[session] for session in sorted(by_session)]
-    return resampled([sum(one) for one in ordered], [len(one) for one in ordered]) if ordered else None
+    return resampled([sum(item) for item in ordered], [len(item) for item in ordered]) if ordered else None

@@ -44,24 +44,24 @@ the reader could not be asked, which is not a wrong answer."""
 
 def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Question]:
     """Return questions about a history, drawn from all of it; the same each time."""
-    found: dict[str, Question] = {}
+    result: dict[str, Question] = {}
     for passage in before.passages:
         if passage.speaker in (Speaker.USER, Speaker.AGENT) and not isinstance(passage.part, ToolCall):
             for question in _asked(passage):
                 if not is_common(question.answer):
-                    found[question.answer] = question  # what was said last holds
-    drawn = list(found.values())
+                    result[question.answer] = question  # what was said last holds
+    drawn = list(result.values())
     random.Random(crc32(before.text[:SEEDING].encode("utf-8", "surrogatepass"))).shuffle(drawn)
     return sorted(drawn[:MOST_QUESTIONS], key=lambda question: question.turn)
 
 
 def _asked(passage: Passage) -> Iterator[Question]:
     for sentence in _SENTENCE.finditer(passage.text):
-        said = sentence[0].strip()
-        values = spot(said) if len(said) <= LONGEST else []
+        text = sentence[0].strip()
+        values = spot(text) if len(text) <= LONGEST else []
         if len(values) != 1:
             continue  # of two values, one would give the other away
         (value,) = values
-        masked = f"{said[: value.start]}{GAP}{said[value.end :]}"
+        masked = f"{text[: value.start]}{GAP}{text[value.end :]}"
         if len(content_words(masked.replace(GAP, " "))) >= FEWEST_WORDS:
             yield Question(value.kind, masked, key_of(value.kind, value.value), passage.turn)

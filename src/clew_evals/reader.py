@@ -30,10 +30,11 @@ class Reader:
     def __init__(self, text: str) -> None:
         self._around: defaultdict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
         self._spread: Counter[str] = Counter()
-        for one in spot(text):
-            near = f"{text[max(0, one.start - NEAR) : one.start]} {text[one.end : one.end + NEAR]}"
+        for spotted in spot(text):
+            before = text[max(0, spotted.start - NEAR) : spotted.start]
+            near = f"{before} {text[spotted.end : spotted.end + NEAR]}"
             words = frozenset(content_words(near))
-            self._around[one.kind].append((key_of(one.kind, one.value), words))
+            self._around[spotted.kind].append((key_of(spotted.kind, spotted.value), words))
             self._spread.update(words)
 
     def answers(self, probe: Probe) -> bool | None:

@@ -80,8 +80,8 @@ def text_of(part: Part) -> str:
         case ToolResult():
             return forward(_LINE_NUMBER.sub(" ", part.text))
         case ToolCall():
-            given = part.input
-            return forward(part.input_text if given is None else "\n".join(_said(given, "")))
+            data = part.input
+            return forward(part.input_text if data is None else "\n".join(_said(data, "")))
         case Text() | Thinking():
             return forward(part.text)
         case Compacted(text=text):
@@ -105,7 +105,7 @@ def forward(text: str) -> str:
     r"""Return the text with ``C:\a\b`` written ``C:/a/b``, so that one rule for paths serves both."""
     if ":\\" not in text:
         return text
-    return _WINDOWS_PATH.sub(lambda found: found[0].replace("\\\\", "/").replace("\\", "/"), text)
+    return _WINDOWS_PATH.sub(lambda match: match[0].replace("\\\\", "/").replace("\\", "/"), text)
 
 
 def view_text(items: Iterable[Item]) -> str:

@@ -49,7 +49,7 @@ class Memory:
 def by_value(cut: Cut, probe: Probe) -> str:
     """Return what a search for the value itself brings back; of a path, also for its last two names."""
     spelled = dict.fromkeys((probe.value, probe.key))
-    return "\n".join(_memory_of(cut).search(f'"{one}"') for one in spelled)
+    return "\n".join(_memory_of(cut).search(f'"{text}"') for text in spelled)
 
 
 def by_words(cut: Cut, probe: Probe) -> str:
@@ -65,7 +65,7 @@ def _entry(item: Item) -> Entry:
         time=WHEN,
         role=message.role,
         trust=lowest(part.trust for part in message.parts),
-        text="\n".join(said for part in message.parts if (said := words(part))),
+        text="\n".join(text for part in message.parts if (text := words(part))),
     )
 
 

@@ -75,7 +75,7 @@ NOTHING_SETTLED = Settled()
 def settled_at(turns: Sequence[Turn], done: Sequence[Exchange], later: str, *, new_request: bool) -> Settled:
     """Return what is over; ``later`` is what the agent does next, unless the user asks for something new."""
     still = Survival("\n".join(open_tasks(done)))
-    ended = (one for one in ended_tasks(done) if is_distinct(one) and still.share(one) < GOAL_SHARE)
+    ended = (task for task in ended_tasks(done) if is_distinct(task) and still.share(task) < GOAL_SHARE)
     return Settled(
         () if new_request else goals_of(turns),
         tuple(finished(turns, later)),
@@ -90,12 +90,12 @@ def overruled(turns: Sequence[Turn]) -> Iterator[str]:
 
     The later sentence says so (instead, never mind, no longer, …) and shares the rarer of its words.
     """
-    said = [(i, one) for i, turn in enumerate(turns) for one in sentences(turn.asked)]
-    for at, earlier in said:
+    content = [(i, sentence) for i, turn in enumerate(turns) for sentence in sentences(turn.asked)]
+    for at, earlier in content:
         words = set(content_words(earlier))
         if len(words) < 3 or not _RULING.search(earlier) or len(earlier) > 300:
             continue
-        for i, later in said:
+        for i, later in content:
             shared = words & set(content_words(later))
             few = max(SHARED_WORDS, OVERRULING_SHARE * len(words))
             enough = few <= len(shared) < REPEATED_SHARE * len(words)
@@ -125,10 +125,10 @@ def _removes(call: ToolCall, name: str) -> bool:
 
 
 def _removed(call: ToolCall) -> Iterator[str]:
-    said = forward(call.input_text if call.input is None else "\n".join(_strings(call)))
-    for match in _PATCHED_AWAY.finditer(said):
+    text = forward(call.input_text if call.input is None else "\n".join(_strings(call)))
+    for match in _PATCHED_AWAY.finditer(text):
         yield match[1]
-    for match in _REMOVAL.finditer(said) if _is_shell(call) else ():
+    for match in _REMOVAL.finditer(text) if _is_shell(call) else ():
         for word in match[2].split():
             path = word.strip("\"'")
             if _PATH.fullmatch(path) and "*" not in path and "." in PurePosixPath(path).name:
@@ -136,8 +136,8 @@ def _removed(call: ToolCall) -> Iterator[str]:
 
 
 def _is_shell(call: ToolCall) -> bool:
-    given = call.input or {}
-    return any(isinstance(given.get(name), str | list) for name in ("command", "cmd", "script"))
+    data = call.input or {}
+    return any(isinstance(data.get(name), str | list) for name in ("command", "cmd", "script"))
 
 
 def _strings(call: ToolCall) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _strings(call: ToolCall) -> Iterator[str]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, list):
-            yield " ".join(str(one) for one in value)
+            yield " ".join(str(value) for value in value)
 
 
 # What a view says -------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _strings(call: ToolCall) -> Iterator[str]:
 def states_goal(settled: Settled, view: Layout) -> bool:
     """Whether the view states the goal: under a title of its own, or as the last that the user asks."""
     stated = [Survival(text) for text in (*(section.text for section in view.under(GOAL)), *view.requested)]
-    return any(_holds(one, goal) for one in stated for goal in settled.goals)
+    return any(_holds(survival, goal) for survival in stated for goal in settled.goals)
 
 
 def _holds(text: Survival, goal: str) -> bool:
@@ -165,15 +165,15 @@ def presents_finished(settled: Settled, view: Layout) -> list[str]:
     """Return the finished requests and tasks that the view lists as open, or as the goal."""
     asked = [(turn.asked, turn) for turn in settled.finished]
     lines = _listed(view, OPEN)
-    found = [text for text, _ in asked if any(_states(one, text) for one in lines)]
-    found += [text for text in settled.ended if any(one.share(text) >= SAME_SHARE for one in lines)]
+    names = [text for text, _ in asked if any(_states(line, text) for line in lines)]
+    names += [text for text in settled.ended if any(line.share(text) >= SAME_SHARE for line in lines)]
     if settled.goals and not states_goal(settled, view):
         texts = [section.text for section in view.under(GOAL)] or view.requested[:1]
         heads = [Survival(text) for text in texts]
         flat = plain(view.text)
-        stated = ((text, turn) for text, turn in asked if any(_states(one, text) for one in heads))
-        found += [text for text, turn in stated if not _is_reported(turn, flat)]
-    return list(dict.fromkeys(found))
+        stated = ((text, turn) for text, turn in asked if any(_states(head, text) for head in heads))
+        names += [text for text, turn in stated if not _is_reported(turn, flat)]
+    return list(dict.fromkeys(names))
 
 
 def _listed(view: Layout, titles: re.Pattern[str]) -> list[Survival]:
@@ -188,13 +188,13 @@ def _states(line: Survival, request: str) -> bool:
 
 def _is_reported(turn: Turn, flat: str) -> bool:
     """Whether the view also says what came of it: a sentence of its report."""
-    return any(one in flat for one in sentences(turn.report) if is_distinct(one))
+    return any(sentence in flat for sentence in sentences(turn.report) if is_distinct(sentence))
 
 
 def presents_overruled(settled: Settled, view: Layout) -> list[str]:
     """Return the overruled sentences that the view lists among what holds."""
     lines = _listed(view, VALID)
-    return [text for text in settled.overruled if any(one.share(text) >= SAME_SHARE for one in lines)]
+    return [text for text in settled.overruled if any(line.share(text) >= SAME_SHARE for line in lines)]
 
 
 def presents_deleted(settled: Settled, view: Layout) -> list[str]:

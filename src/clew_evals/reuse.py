@@ -31,7 +31,7 @@ MOST_LINES = 8
 def reuse_probes(cut: Cut, is_common: Callable[[str], bool]) -> list[Probe]:
     """Return what the continuation of a cut needed again, in the order of its use."""
     finder = _Finder(cut, is_common)
-    found: list[Probe] = []
+    probes: list[Probe] = []
     turn, taken = -1, 0
     for use in _uses(cut):
         if use.turn != turn:
@@ -41,8 +41,8 @@ def reuse_probes(cut: Cut, is_common: Callable[[str], bool]) -> list[Probe]:
             if probe is None or (not probe.refetched and taken >= MOST_PER_MESSAGE):
                 continue
             taken += not probe.refetched
-            found.append(probe)
-    return found
+            probes.append(probe)
+    return probes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def _uses(cut: Cut) -> Iterator[_Use]:
 
 def _later(cut: Cut) -> Iterator[Passage]:
     """Yield what was said after the cut; a summary is what is tested, not new evidence."""
-    spoken = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
-    for passage in passages(spoken, len(cut.items)):
+    items = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
+    for passage in passages(items, len(cut.items)):
         if passage.speaker is not Speaker.SYSTEM:
             yield passage
 
@@ -81,12 +81,12 @@ def _written(passage: Passage) -> Iterator[tuple[str, str]]:
     if not isinstance(part, ToolCall):
         yield "thinking" if isinstance(part, Thinking) else "text", passage.text
         return
-    given = part.input
-    if given is None:
+    data = part.input
+    if data is None:
         if len(part.input_text) <= 2 * SHORT_ARGUMENT:
             yield part.name, forward(part.input_text)
         return
-    for name, text in _short(given, "argument"):
+    for name, text in _short(data, "argument"):
         yield f"{part.name}.{name}", forward(text)
 
 
@@ -111,10 +111,10 @@ class _Finder:
         self._is_common = is_common
         self._before: Readable = cut.readable
         self._tokens = cut.tokens
-        said = list(_later(cut))
-        self._tools = "\n".join(one.text for one in said if one.speaker is Speaker.TOOL)
+        content = list(_later(cut))
+        self._tools = "\n".join(passage.text for passage in content if passage.speaker is Speaker.TOOL)
         others = (Speaker.USER, Speaker.MACHINE)
-        self._users = "\n".join(one.text for one in said if one.speaker in others)
+        self._users = "\n".join(passage.text for passage in content if passage.speaker in others)
         self._system = _system_words(cut)
         self._judged: set[str] = set()
 
@@ -128,11 +128,11 @@ class _Finder:
         if self._is_common(key) or first_place(self._system, kind, key) >= 0:
             return None
         text = self._before.text
-        found = list(islice(places(text, kind, key), MOST_MENTIONS))
-        if not found or 0 <= first_place(self._users, kind, key) < use.shown_by_users:
+        result = list(islice(places(text, kind, key), MOST_MENTIONS))
+        if not result or 0 <= first_place(self._users, kind, key) < use.shown_by_users:
             return None
-        gap = (len(text) - found[-1]) / len(text)
-        first, last = self._before.at(found[0]), self._before.at(found[-1])
+        gap = (len(text) - result[-1]) / len(text)
+        first, last = self._before.at(result[0]), self._before.at(result[-1])
         around = f"{use.text[max(0, spotted.start - 90) : spotted.start]}____{use.text[spotted.end :][:60]}"
         return Probe(
             kind,
@@ -144,31 +144,33 @@ class _Finder:
             use.turn,
             use.name,
             around.replace("\n", " "),
-            len(found),
+            len(result),
             round(gap * self._tokens),
             gap,
             0 <= first_place(self._tools, kind, key) < use.shown_by_tools,
-            self._cheapest(found),
-            self._lines(found, len(key)),
+            self._cheapest(result),
+            self._lines(result, len(key)),
         )
 
-    def _lines(self, found: list[int], length: int) -> tuple[str, ...]:
+    def _lines(self, result: list[int], length: int) -> tuple[str, ...]:
         """Return the lines that say it: the first and the last, and evenly chosen ones between."""
-        step = max(1, -(-len(found) // (MOST_LINES - 1)))
-        return tuple(self._before.line(place, length) for place in (found[0], found[-1], *found[1:-1:step]))
+        step = max(1, -(-len(result) // (MOST_LINES - 1)))
+        return tuple(
+            self._before.line(place, length) for place in (result[0], result[-1], *result[1:-1:step])
+        )
 
-    def _cheapest(self, found: list[int]) -> tuple[int, int] | None:
-        held = {}
-        for place in found:
+    def _cheapest(self, result: list[int]) -> tuple[int, int] | None:
+        stored = {}
+        for place in result:
             passage = self._before.at(place)
             if isinstance(passage.part, ToolResult):
-                held[id(passage.part)] = passage
-        costs = ((COUNTER.count_part(one.part), one.turn) for one in held.values())
+                stored[id(passage.part)] = passage
+        costs = ((COUNTER.count_part(passage.part), passage.turn) for passage in stored.values())
         tokens, turn = min(costs, default=(0, -1))
         return (turn, tokens) if turn >= 0 else None
 
 
 def _system_words(cut: Cut) -> str:
     """Return what the system says, at the start and in between: no compaction can lose it."""
-    said = passages([*cut.system, *cut.items])
-    return "\n".join(passage.text for passage in said if passage.speaker is Speaker.SYSTEM)
+    content = passages([*cut.system, *cut.items])
+    return "\n".join(passage.text for passage in content if passage.speaker is Speaker.SYSTEM)

@@ -124,10 +124,10 @@ METRICS = tuple(field.name for field in fields(Score))
 
 def scored(cut: Cut, policy: Policy, answerer: Answerer = read_plainly) -> Score:
     """Let a policy compact a cut, and score what it returns; questions go to the answerer."""
-    given = cut if policy.sees_future else cut.blind()
+    known_cut = cut if policy.sees_future else cut.blind()
     begun = time.perf_counter()
     try:
-        view = policy.compact(given)
+        view = policy.compact(known_cut)
     except (BudgetExceeded, CompactionRefused):
         return refusal(cut, time.perf_counter() - begun, policy)
     return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
@@ -154,19 +154,19 @@ def score_of(
     survives = Survival(text).share
     going_on = continuing(cut, needs, view, text)
     roundtrip = _mean(_answers(text, needs.questions, answerer))
-    current = _mean(_is_current(one, text) for one in needs.superseded)
+    current = _mean(_is_current(decision, text) for decision in needs.superseded)
     return Score(
         share=tokens / max(1, cut.tokens),
         **asked.reuse(),
         roundtrip=roundtrip,
-        constraints=_mean(survives(one) >= RULE_SHARE for one in needs.constraints),
-        decisions=_mean(survives(one) >= RULE_SHARE for one in needs.decisions),
-        rules=_mean(survives(one) >= RULE_SHARE for one in needs.rules),
-        open=_mean(survives(one) >= TASK_SHARE for one in needs.open),
-        files=_mean(first_place(text, "path", key_of("path", one)) >= 0 for one in needs.files),
-        failed=_mean(survives(one) >= TASK_SHARE for one in needs.failed),
-        tests=_mean([all(one in text for one in needs.tests)] if needs.tests else []),
-        stale=_mean(_is_stale(one, text) for one in needs.superseded),
+        constraints=_mean(survives(constraint) >= RULE_SHARE for constraint in needs.constraints),
+        decisions=_mean(survives(decision) >= RULE_SHARE for decision in needs.decisions),
+        rules=_mean(survives(rule) >= RULE_SHARE for rule in needs.rules),
+        open=_mean(survives(decision) >= TASK_SHARE for decision in needs.open),
+        files=_mean(first_place(text, "path", key_of("path", file)) >= 0 for file in needs.files),
+        failed=_mean(survives(decision) >= TASK_SHARE for decision in needs.failed),
+        tests=_mean([all(test in text for test in needs.tests)] if needs.tests else []),
+        stale=_mean(_is_stale(decision, text) for decision in needs.superseded),
         current=current,
         unsupported=unsupported(cut, view),
         continuity=_continuity({**going_on, "roundtrip": roundtrip, "current": current}),
@@ -198,20 +198,20 @@ def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[
         "next_reason": _mean(reasons),
         "goal": float(states_goal(settled, layout)) if settled.goals else None,
         "redo": float(any(wrong.values())) if settled.is_asked else None,
-        **{name: None if found is None else float(bool(found)) for name, found in wrong.items()},
+        **{name: None if names is None else float(bool(names)) for name, names in wrong.items()},
         "reports": _reports_kept(needs, text) if 2 * needs.report_tokens <= cut.budget_tokens else None,
     }
 
 
 def _continuity(figures: Mapping[str, float | None]) -> float | None:
     """Return the mean of what is asked of it, less redo with the weight of one figure; None if nothing is."""
-    held = [value for name in RANKED if (value := figures[name]) is not None]
-    return (sum(held) - (figures["redo"] or 0.0)) / len(held) if held else None
+    stored = [value for name in RANKED if (value := figures[name]) is not None]
+    return (sum(stored) - (figures["redo"] or 0.0)) / len(stored) if stored else None
 
 
 def _reports_kept(needs: Needs, text: str) -> float | None:
     flat = plain(text)
-    shares = [sum(one in flat for one in report) / len(report) for report in needs.reports]
+    shares = [sum(text in flat for text in report) / len(report) for report in needs.reports]
     return sum(shares) / len(shares) if shares else None
 
 
@@ -320,8 +320,8 @@ def _rules_broken(items: Sequence[Item]) -> set[str]:
 
 
 def _mean(hits: Iterable[float]) -> float | None:
-    held = list(hits)
-    return sum(held) / len(held) if held else None
+    stored = list(hits)
+    return sum(stored) / len(stored) if stored else None
 
 
 def _known(hits: Iterable[bool | None]) -> float | None:

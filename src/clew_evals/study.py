@@ -86,11 +86,11 @@ def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | 
     """Return by set the marks of values that too many of its sessions name."""
     sessions: Counter[str] = Counter()
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    found = mapped(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
-    for file, marks in zip(files, found, strict=True):
-        for one in marks:
+    result = mapped(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
+    for file, marks in zip(files, result, strict=True):
+        for item in marks:
             sessions[file.set] += 1
-            counts[file.set].update(one)
+            counts[file.set].update(item)
     return {
         name: frozenset(mark for mark, count in counts[name].items() if count > max(2, COMMON_SHARE * total))
         for name, total in sessions.items()
@@ -124,11 +124,11 @@ def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
 
 
 def _keys(items: Sequence[Item]) -> set[str]:
-    found: set[str] = set()
-    for one in passages(items):
-        if one.speaker is not Speaker.SYSTEM:
-            found |= keys_in(one.text[:READ_PER_PART])
-    return found
+    names: set[str] = set()
+    for passage in passages(items):
+        if passage.speaker is not Speaker.SYSTEM:
+            names |= keys_in(passage.text[:READ_PER_PART])
+    return names
 
 
 def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
@@ -137,14 +137,14 @@ def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
     reader = reader_named(plan.reader) or read_plainly
     rows = []
     for session in sessions_of(file):
-        for found in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
-            needs = needs_of(found, lambda key: mark(key) in known, labels)
-            cut = replace(found, needs=needs)
+        for result in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
+            needs = needs_of(result, lambda key: mark(key) in known, labels)
+            cut = replace(result, needs=needs)
             asked = sum(not probe.refetched for probe in needs.probes)
             for share in plan.shares:
-                given = cut.budgeted(share)
+                known_cut = cut.budgeted(share)
                 for policy in plan.policies:
-                    score = scored(given, policy, reader)
+                    score = scored(known_cut, policy, reader)
                     place = (file.set, f"{file.path.name}#{cut.session}", cut.format, cut.at, cut.tokens)
                     rows.append(Row(*place, asked, share, policy.name, score))
     return rows

@@ -77,7 +77,7 @@ def summarised(rows: Iterable[Row]) -> list[Line]:
     groups: defaultdict[tuple[str, float], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row.policy, row.share].append(row)
-    return [_line(policy, share, held) for (policy, share), held in groups.items()]
+    return [_line(policy, share, rows) for (policy, share), rows in groups.items()]
 
 
 def reached(line: Line, ceiling: Line) -> dict[str, float]:
@@ -106,15 +106,15 @@ def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
 
 
 def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence[int]]) -> Mean:
-    found = []
+    result = []
     for draw in draws:
         count = sum(map(counts.__getitem__, draw))
         if count:
-            found.append(sum(map(sums.__getitem__, draw)) / count)
-    found.sort()
-    edge = int(len(found) * (1 - WIDTH) / 2)
+            result.append(sum(map(sums.__getitem__, draw)) / count)
+    result.sort()
+    edge = int(len(result) * (1 - WIDTH) / 2)
     asked = sum(count > 0 for count in counts)
-    return Mean(sum(sums) / sum(counts), found[edge], found[-1 - edge], sum(counts), asked)
+    return Mean(sum(sums) / sum(counts), result[edge], result[-1 - edge], sum(counts), asked)
 
 
 def resampled(sums: Sequence[float], counts: Sequence[int]) -> Mean:
@@ -146,7 +146,7 @@ def agreement(rows: Sequence[Row], metric: str = HEADLINE) -> Agreement:
     sessions = sorted(by_session)
     policies = list(dict.fromkeys(row.policy for row in rows))
     source = random.Random(SEED)
-    found = []
+    result = []
     for _ in range(HALVINGS):
         source.shuffle(sessions)
         half = len(sessions) // 2
@@ -155,27 +155,31 @@ def agreement(rows: Sequence[Row], metric: str = HEADLINE) -> Agreement:
             for part in (sessions[:half], sessions[half:])
         ]
         if all(set(policies) <= means.keys() for means in halves):
-            found.append(kendall([halves[0][one] for one in policies], [halves[1][one] for one in policies]))
-    if not found:
+            result.append(
+                kendall(
+                    [halves[0][policy] for policy in policies], [halves[1][policy] for policy in policies]
+                )
+            )
+    if not result:
         return Agreement(metric, 0.0, 0.0, len(policies))
-    return Agreement(metric, sum(found) / len(found), min(found), len(policies))
+    return Agreement(metric, sum(result) / len(result), min(result), len(policies))
 
 
 def _plain_means(rows: Iterable[Row], metric: str) -> dict[str, float]:
-    held: defaultdict[str, list[float]] = defaultdict(list)
+    stored: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
         value = getattr(row.score, metric)
         if value is not None:
-            held[row.policy].append(value)
-    return {policy: sum(values) / len(values) for policy, values in held.items()}
+            stored[row.policy].append(value)
+    return {policy: sum(values) / len(values) for policy, values in stored.items()}
 
 
-def kendall(one: Sequence[float], other: Sequence[float]) -> float:
+def kendall(item: Sequence[float], other: Sequence[float]) -> float:
     """Return Kendall's tau of two rankings: 1 where they agree, -1 where one is the other turned round."""
-    pairs = list(combinations(range(len(one)), 2))
+    pairs = list(combinations(range(len(item)), 2))
     if not pairs:
         return 1.0
-    signs = (_sign(one[i] - one[j]) * _sign(other[i] - other[j]) for i, j in pairs)
+    signs = (_sign(item[i] - item[j]) * _sign(other[i] - other[j]) for i, j in pairs)
     return sum(signs) / len(pairs)
 
 

@@ -79,32 +79,32 @@ class Turn:
     @property
     def is_go_ahead(self) -> bool:
         """Whether it asks for nothing of its own: a consent, a choice, an interruption, a bare command."""
-        said = self.asked.strip()
-        if _INTERRUPTED.fullmatch(said) or _COMMAND.fullmatch(said):
+        text = self.asked.strip()
+        if _INTERRUPTED.fullmatch(text) or _COMMAND.fullmatch(text):
             return True
-        return len(said.split()) <= GO_AHEAD_WORDS and _GO_AHEAD.fullmatch(said) is not None
+        return len(text.split()) <= GO_AHEAD_WORDS and _GO_AHEAD.fullmatch(text) is not None
 
 
 def turns_of(passages: Sequence[Passage]) -> list[Turn]:
     """Return the turns of a history, in order; several messages of the user in a row are one."""
-    found: list[Turn] = []
+    turns: list[Turn] = []
     asked: list[Passage] = []
-    said: Passage | None = None
+    passage: Passage | None = None
     acted = False
-    for one in passages:
-        if is_request(one):
+    for item in passages:
+        if is_request(item):
             if acted and asked:
-                found.append(_turn(asked, said, ended=True))
+                turns.append(_turn(asked, passage, ended=True))
                 asked = []
-            asked.append(one)
-            said, acted = None, False
-        elif one.speaker is Speaker.AGENT:
+            asked.append(item)
+            passage, acted = None, False
+        elif item.speaker is Speaker.AGENT:
             acted = True
-            if isinstance(one.part, Text) and one.text.strip():
-                said = one
+            if isinstance(item.part, Text) and item.text.strip():
+                passage = item
     if asked:
-        found.append(_turn(asked, said, ended=False))
-    return found
+        turns.append(_turn(asked, passage, ended=False))
+    return turns
 
 
 def is_request(passage: Passage) -> bool:
@@ -116,9 +116,9 @@ def is_request(passage: Passage) -> bool:
     )
 
 
-def _turn(asked: Sequence[Passage], said: Passage | None, *, ended: bool) -> Turn:
-    words = "\n".join(one.text.strip() for one in asked)
-    return Turn(asked[-1].turn, words, said.text.strip() if said else "", ended)
+def _turn(asked: Sequence[Passage], passage: Passage | None, *, ended: bool) -> Turn:
+    words = "\n".join(item.text.strip() for item in asked)
+    return Turn(asked[-1].turn, words, passage.text.strip() if passage else "", ended)
 
 
 def goals_of(turns: Sequence[Turn]) -> tuple[str, ...]:
@@ -136,8 +136,8 @@ def goals_of(turns: Sequence[Turn]) -> tuple[str, ...]:
             if len(set(content_words(turn.asked))) >= STANDALONE_WORDS:
                 break
         elif i and turns[i - 1].report:
-            said = sentences(turns[i - 1].report)
-            proposed += [one for one in (*said[:2], *said[-3:]) if is_distinct(one)]
+            texts = sentences(turns[i - 1].report)
+            proposed += [text for text in (*texts[:2], *texts[-3:]) if is_distinct(text)]
     return tuple(dict.fromkeys((*asked, *proposed))) if asked else ()
 
 
@@ -148,7 +148,7 @@ def finished(turns: Sequence[Turn], later: str) -> list[Turn]:
     """
     goals = set(goals_of(turns))
     words = frozenset(content_words(later))
-    found = []
+    result = []
     for turn, following in pairwise(turns):
         asked = set(content_words(turn.asked[: 2 * GIST]))
         worked_on = len(asked & words) * 2 >= len(asked)
@@ -161,8 +161,8 @@ def finished(turns: Sequence[Turn], later: str) -> list[Turn]:
             and not following.is_go_ahead
             and not worked_on
         ):
-            found.append(turn)
-    return found
+            result.append(turn)
+    return result
 
 
 def is_done(report: str) -> bool:
@@ -178,19 +178,19 @@ def gists(request: str) -> list[str]:
     Of one that has a heading for it, also what comes after: the rest is a frame.
     """
     flat = " ".join(request.split())
-    found = [flat[:GIST]] if len(flat) <= 2 * GIST else [flat[:GIST], flat[-GIST:]]
+    names = [flat[:GIST]] if len(flat) <= 2 * GIST else [flat[:GIST], flat[-GIST:]]
     headed = _HEADED.search(request)
-    return [*found, " ".join(request[headed.end() :].split())[:GIST]] if headed else found
+    return [*names, " ".join(request[headed.end() :].split())[:GIST]] if headed else names
 
 
 def sentences(text: str) -> list[str]:
     """Return the sentences and lines of prose, without code blocks, marks of lists and emphasis."""
-    found = []
+    result = []
     for match in _SENTENCE.finditer(_FENCED.sub("", text)):
-        said = plain(match[0])
-        if said:
-            found.append(said)
-    return found
+        line = plain(match[0])
+        if line:
+            result.append(line)
+    return result
 
 
 def plain(text: str) -> str:
@@ -207,7 +207,7 @@ def is_distinct(text: str) -> bool:
 def reports_of(turns: Sequence[Turn]) -> list[list[str]]:
     """Return the agent's end-of-turn reports, each as its sentences of enough words."""
     ended = (turn.report for turn in turns if turn.ended and turn.report)
-    split = ([one for one in sentences(report) if _is_asked(one)] for report in ended)
+    split = ([sentence for sentence in sentences(report) if _is_asked(sentence)] for report in ended)
     return [report for report in split if report]
 
 
@@ -218,8 +218,8 @@ def _is_asked(sentence: str) -> bool:
 def later_words(passages: Sequence[Passage], most: int) -> Iterator[str]:
     """Yield what the agent says and does next: up to so many messages, or until the user speaks."""
     first = passages[0].turn if passages else 0
-    for one in passages:
-        if one.turn - first >= most or is_request(one):
+    for passage in passages:
+        if passage.turn - first >= most or is_request(passage):
             return
-        if one.speaker is Speaker.AGENT:
-            yield one.text
+        if passage.speaker is Speaker.AGENT:
+            yield passage.text

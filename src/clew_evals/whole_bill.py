@@ -122,7 +122,7 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
     By default clew compacts where the tool did: at the size of its first compaction, or, if it made none, as
     full as clew lets the model's window become.
     """
-    said = session.full()
+    messages = session.full()
     requests = list(_requests(session))
     if not requests:
         return None
@@ -135,9 +135,9 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
         len(requests),
         sum(request.usage is not None for request in requests),
         all(request.model.input_price is not None for request in requests),
-        _billed(requests, real, compactions=sum(bool(one.compacted) for one in requests)),
+        _billed(requests, real, compactions=sum(bool(request.compacted) for request in requests)),
         _uncompacted(requests, real),
-        _with_clew(requests, real, said, window, policy),
+        _with_clew(requests, real, messages, window, policy),
     )
 
 
@@ -147,16 +147,16 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
 def _requests(session: Transcript) -> Iterator[_Request]:
     """Yield the calls of the main conversation."""
     counter = counter_for(session.model or "")
-    made = {one.boundary.id: one for one in tool_compactions(session)}
+    created = {item.boundary.id: item for item in tool_compactions(session)}
     view = new = said = summary = 0
     compacted: Boundary | None = None
     last_time: str | None = None
     replies = _replies(session)
     for record in _in_view(session):
         if isinstance(record, Boundary):
-            one, compacted = made[record.id], record
-            summary = counter.count_all(entry.message for entry in one.summary)
-            view = summary + counter.count_all(entry.message for entry in one.kept)
+            compaction, compacted = created[record.id], record
+            summary = counter.count_all(entry.message for entry in compaction.summary)
+            view = summary + counter.count_all(entry.message for entry in compaction.kept)
             continue
         assert isinstance(record, Entry)
         if reply := replies.get(record.id):
@@ -215,17 +215,17 @@ def _seconds(before: str | None, now: str | None) -> float | None:
 def _as_it_was(requests: Sequence[_Request]) -> list[_Prompt]:
     """Return the prompts as they were: reported, or estimated as if the cache had worked."""
     scale, besides = _scale(requests)
-    found: list[_Prompt] = []
+    prompts: list[_Prompt] = []
     for request in requests:
         usage = request.usage
         if usage:
-            found.append(_Prompt(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens))
+            prompts.append(_Prompt(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens))
             continue
-        before = found[-1].tokens if found and not request.compacted else besides
+        before = prompts[-1].tokens if prompts and not request.compacted else besides
         tokens = scale * request.view_tokens + besides
-        read = min(before, tokens) if request.warm and found else 0.0
-        found.append(_Prompt(tokens, read, _written(request.model, tokens - read)))
-    return found
+        read = min(before, tokens) if request.warm and prompts else 0.0
+        prompts.append(_Prompt(tokens, read, _written(request.model, tokens - read)))
+    return prompts
 
 
 def _written(model: ModelInfo, tokens: float) -> float:
@@ -298,13 +298,13 @@ def _uncompacted(requests: Sequence[_Request], real: Sequence[_Prompt]) -> Bill:
     replay = _Replay(*_scale(requests))
     for number, request in enumerate(requests):
         replay.send(request, real[number], real[number - 1] if number else None)
-    return _billed([replace(one, compacted=None) for one in requests], replay.prompts)
+    return _billed([replace(request, compacted=None) for request in requests], replay.prompts)
 
 
 def _with_clew(
     requests: Sequence[_Request],
     real: Sequence[_Prompt],
-    said: Sequence[Message],
+    messages: Sequence[Message],
     window: int | None,
     policy: Policy,
 ) -> Bill:
@@ -320,7 +320,7 @@ def _with_clew(
             continue
         try:
             tried = compact(
-                list(said[: request.said]),
+                list(messages[: request.said]),
                 previous=fitted,
                 target_tokens=target,
                 model=request.model.id,
@@ -334,7 +334,7 @@ def _with_clew(
             replay.prompts.pop()
             replay.send(request, real[number], before, besides + scale * tried.tokens_after)
     bill = _billed(
-        [replace(one, compacted=None) for one in requests], replay.prompts, compactions=compactions
+        [replace(request, compacted=None) for request in requests], replay.prompts, compactions=compactions
     )
     return replace(bill, refused=refused)
 

@@ -260,24 +260,24 @@ def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None 
     A ``verdict`` that cannot wait (pressure, or a user's request) is carried out whether or not it pays, with
     the best option that reaches its target, or else the smallest.
     """
-    found = tuple(estimate(outlook, option) for option in options)
-    if not found:
-        return Choice(Move.WAIT, "wait: there is nothing to do", found)
+    estimates = tuple(estimate(outlook, option) for option in options)
+    if not estimates:
+        return Choice(Move.WAIT, "wait: there is nothing to do", estimates)
     if verdict is not None and verdict.must:
-        return _regardless(found, verdict)
-    best = max(found, key=_net)
+        return _regardless(estimates, verdict)
+    best = max(estimates, key=_net)
     if _net(best) > 0:
-        return Choice(best.option.move, f"{best}; {best.net} saved in total", found)
-    return Choice(Move.WAIT, f"wait: {best}", found)
+        return Choice(best.option.move, f"{best}; {best.net} saved in total", estimates)
+    return Choice(Move.WAIT, f"wait: {best}", estimates)
 
 
-def _regardless(found: tuple[Estimate, ...], verdict: Compact) -> Choice:
-    enough = [each for each in found if each.option.after_tokens <= verdict.target_tokens]
-    smallest = min(found, key=lambda each: each.option.after_tokens)
+def _regardless(estimates: tuple[Estimate, ...], verdict: Compact) -> Choice:
+    enough = [each for each in estimates if each.option.after_tokens <= verdict.target_tokens]
+    smallest = min(estimates, key=lambda each: each.option.after_tokens)
     best = max(enough, key=_net, default=smallest)
     if _net(best) > 0:
-        return Choice(best.option.move, f"{best}; {best.net} saved in total", found)
-    return Choice(best.option.move, f"{best}; runs although it does not pay: {verdict.why}", found)
+        return Choice(best.option.move, f"{best}; {best.net} saved in total", estimates)
+    return Choice(best.option.move, f"{best}; runs although it does not pay: {verdict.why}", estimates)
 
 
 def _net(estimate: Estimate) -> float:
@@ -373,6 +373,6 @@ def compaction_price(
     option = Option(
         Move.SUMMARISE if summary_tokens else Move.PRUNE, after_tokens, stable_tokens, summary_tokens
     )
-    found = estimate(Outlook(tokens, cache, 0.0), option)
+    result = estimate(Outlook(tokens, cache, 0.0), option)
     missed = after_tokens - (stable_tokens if cache.warm else 0)
-    return CompactionPrice(missed, found.once, found.saved)
+    return CompactionPrice(missed, result.once, result.saved)

@@ -104,15 +104,15 @@ def allot(window_tokens: int, asks: Mapping[Region, int], policy: Policy = DEFAU
     asked = _requested_by_region(window_tokens, asks, policy)
     _require_room_for_fixed(window_tokens, asked)
     most = _upper_bounds(max(0, window_tokens - asked[Region.REPLY]), policy)
-    given: dict[Region, int] = {}
+    granted: dict[Region, int] = {}
     reasons: dict[Region, str] = {}
     left = window_tokens
     for region in _SERVED:
         wanted = min(asked[region], most.get(region, asked[region]))
-        given[region] = min(wanted, left)
+        granted[region] = min(wanted, left)
         reasons[region] = _why(region, asked[region], wanted, left)
-        left -= given[region]
-    slices = (Slice(region, asked[region], given[region], reasons[region]) for region in Region)
+        left -= granted[region]
+    slices = (Slice(region, asked[region], granted[region], reasons[region]) for region in Region)
     return Allotment(window_tokens, tuple(slices))
 
 

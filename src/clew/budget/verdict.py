@@ -168,12 +168,12 @@ def judge(
         return Stop(_too_much_fixed(case), _fits(fill))
     if fill.used_tokens <= fill.fixed_tokens:
         return Calm(f"{fill}, and nothing of it can be compacted")
-    held: list[str] = []
+    reasons: list[str] = []
     for wish in _wishes(case, tuple(signals)):
         if isinstance(wish, Compact):
             return _past_breaker(case, wish)
-        held.append(wish.why)
-    return _otherwise(case, held)
+        reasons.append(wish.why)
+    return _otherwise(case, reasons)
 
 
 def _wishes(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm]:
@@ -238,13 +238,13 @@ def _past_breaker(case: _Case, wish: Compact) -> Verdict:
     return Warn(f"{wish.why}, but {breaker.question}")
 
 
-def _otherwise(case: _Case, held: list[str]) -> Calm | Warn:
+def _otherwise(case: _Case, reasons: list[str]) -> Calm | Warn:
     levels, used = case.levels, case.fill.used_tokens
     if used >= levels.compact_at:
         return Warn(f"{case.fill}, but {_waiting_reason(case)}")
     if used >= levels.warn_at:
         return Warn(f"{case.fill}; compacts from {levels.compact_at:,}: {levels.why}")
-    return Calm("; ".join(held) or str(case.fill))
+    return Calm("; ".join(reasons) or str(case.fill))
 
 
 def _waiting_reason(case: _Case) -> str:
@@ -313,10 +313,10 @@ _NAMES: dict[type[Verdict], str] = {Calm: "calm", Warn: "warn", Compact: "compac
 
 
 def _slice(entry: Mapping[str, Any]) -> Slice:
-    asked, given, cut = (count(entry[name]) for name in ("asked", "given", "cut"))
-    if asked - given != cut:
-        raise ValueError(f"{asked} less {given} is not {cut}")
-    return Slice(Region(entry["region"]), asked, given, text(entry["why"]))
+    asked, tokens, cut = (count(entry[name]) for name in ("asked", "given", "cut"))
+    if asked - tokens != cut:
+        raise ValueError(f"{asked} less {tokens} is not {cut}")
+    return Slice(Region(entry["region"]), asked, tokens, text(entry["why"]))
 
 
 def _verdict(entry: Mapping[str, Any]) -> Verdict:

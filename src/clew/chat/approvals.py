@@ -97,12 +97,12 @@ def characters(count: int) -> str:
 
 def _terms(arguments: Mapping[str, Any]) -> str:
     """Return the scope, category, priority, key and lifetime of a note."""
-    told = [f"for the {arguments.get('scope') or 'workspace'}"]
-    told += [str(arguments[name]).replace("_", " ") for name in ("category",) if arguments.get(name)]
-    told += [f"{arguments['priority']} priority"] if arguments.get("priority") else []
-    told += [f"called {arguments['key']}"] if arguments.get("key") else []
-    told += [f"for {arguments['expires_in_days']} days"] if arguments.get("expires_in_days") else []
-    return _flat(", ".join(told))
+    lines = [f"for the {arguments.get('scope') or 'workspace'}"]
+    lines += [str(arguments[name]).replace("_", " ") for name in ("category",) if arguments.get(name)]
+    lines += [f"{arguments['priority']} priority"] if arguments.get("priority") else []
+    lines += [f"called {arguments['key']}"] if arguments.get("key") else []
+    lines += [f"for {arguments['expires_in_days']} days"] if arguments.get("expires_in_days") else []
+    return _flat(", ".join(lines))
 
 
 def _flat(text: str) -> str:
@@ -159,8 +159,8 @@ def covers(scope: str, path: str) -> bool:
     place, scope = folded(normpath(path)).strip("/"), folded(scope)
     if "*" in scope.rstrip("/*"):
         return fnmatchcase(place, scope) or fnmatchcase(place.rpartition("/")[2], scope)
-    held = scope.removeprefix("./").strip("/*")
-    return bool(held) and f"/{held}/" in f"/{place}/"
+    text = scope.removeprefix("./").strip("/*")
+    return bool(text) and f"/{text}/" in f"/{place}/"
 
 
 def folded(path: str) -> str:
@@ -202,8 +202,8 @@ class Approvals:
     def _seal(self, tool: str, answer: str) -> str:
         """Return a keyed hash that proves that clew on this computer recorded the answer."""
         ctx = self._session.ctx
-        told: JsonObject = {"for": [ctx.workspace, ctx.session, self._root], "tool": tool, "answer": answer}
-        return blake2b(canonical(told), key=own_key(), digest_size=16, person=b"clew-approval").hexdigest()
+        data: JsonObject = {"for": [ctx.workspace, ctx.session, self._root], "tool": tool, "answer": answer}
+        return blake2b(canonical(data), key=own_key(), digest_size=16, person=b"clew-approval").hexdigest()
 
     def holds(self, tool: str) -> bool:
         """Return whether a person approved this tool for the rest of the session."""
@@ -234,5 +234,5 @@ class Approvals:
 
 def _as_instructions(path: str, sha256: str) -> str:
     """Return the approval's name for a trusted file: a hash that does not reveal the path."""
-    told: JsonObject = {"path": path, "sha256": sha256}
-    return f"{INSTRUCTIONS}{blake2b(canonical(told), digest_size=16).hexdigest()}"
+    data: JsonObject = {"path": path, "sha256": sha256}
+    return f"{INSTRUCTIONS}{blake2b(canonical(data), digest_size=16).hexdigest()}"

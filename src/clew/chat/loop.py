@@ -220,20 +220,20 @@ class Chat:
 
     def _reply(self, body: JsonObject) -> Asking:
         """Call the model and store its reply; return None if the turn ends here."""
-        heard: list[str] = []
+        received: list[str] = []
         try:
-            reply = yield from _stream_reply(self.model.stream(body), heard)
+            reply = yield from _stream_reply(self.model.stream(body), received)
         except ContextTooLong:
             raise
         except ModelError as error:
-            self._keep_part(heard, BROKE_OFF)
+            self._keep_part(received, BROKE_OFF)
             yield TurnFailed(error, "your message is stored; /retry calls the model again")
             return None
         except KeyboardInterrupt:
-            yield TurnStopped(self._keep_part(heard, INTERRUPTED))
+            yield TurnStopped(self._keep_part(received, INTERRUPTED))
             return None
         except GeneratorExit:
-            self._keep_part(heard, INTERRUPTED)
+            self._keep_part(received, INTERRUPTED)
             raise
         self._calls.end(reply, self.model)
         return (yield from self._store_reply(reply))
@@ -248,16 +248,16 @@ class Chat:
             yield ChatWarning("the reply was cut at its token limit; ask to continue")
         return reply
 
-    def _keep_part(self, heard: Sequence[str], mark: str) -> str | None:
+    def _keep_part(self, received: Sequence[str], mark: str) -> str | None:
         """Store a partial reply with a mark and return its id; None if it has no text."""
-        text = "".join(heard).strip()
+        text = "".join(received).strip()
         if not text:
             return None
         (id_,) = self.session.add(text_message(Role.ASSISTANT, f"{text}{mark}"))
         return id_
 
 
-def _stream_reply(stream: Streamed, heard: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
+def _stream_reply(stream: Streamed, received: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
     """Yield the streamed pieces and return the reply; ``heard`` collects the text received so far."""
     try:
         while True:
@@ -267,7 +267,7 @@ def _stream_reply(stream: Streamed, heard: list[str]) -> Generator[ChatEvent, An
                 reply: Reply = end.value
                 return reply
             if not piece.thinking:
-                heard.append(piece.text)
+                received.append(piece.text)
             yield Delta(piece.text, piece.thinking)
     finally:
         stream.close()

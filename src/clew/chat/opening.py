@@ -93,7 +93,7 @@ def local_models(env: Mapping[str, str] = os.environ, seconds: float = OLLAMA_SE
     try:
         with _DIRECT.open(f"{address}/api/tags", timeout=seconds) as answer:
             listed = json.loads(answer.read(1_000_000))
-        return [f"openai-chat/{one['name']}@{address}/v1" for one in listed["models"]]
+        return [f"openai-chat/{item['name']}@{address}/v1" for item in listed["models"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []  # nothing listens there, or it is not Ollama
 

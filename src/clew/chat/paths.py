@@ -93,10 +93,10 @@ def open_regular(root: Path, path: str) -> Iterator[BinaryIO]:
         raise InputError(f"{path!r} is not a regular file", "list_files lists a folder")
     with _spot(root, place) as spot, os.fdopen(spot.open(_READ), "rb") as file:
         # The file may have been replaced by a pipe since the check above.
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise InputError(f"{path!r} is not a regular file", "name another")
-        if found.st_nlink > 1:
+        if status.st_nlink > 1:
             raise InputError(f"{path!r} has hard links, perhaps outside the root", "copy it, read the copy")
         yield file
 
@@ -143,8 +143,8 @@ def list_folder(root: Path, path: str) -> list[Entry]:
     with _spot(root, place) as spot:
         handle = spot.open(_FOLDER) if spot.folder is not None else None
         try:
-            with os.scandir(spot.name if handle is None else handle) as found:
-                entries = [(one.name, one.stat(follow_symlinks=False)) for one in found]
+            with os.scandir(spot.name if handle is None else handle) as scandir_iterator:
+                entries = [(entry.name, entry.stat(follow_symlinks=False)) for entry in scandir_iterator]
         finally:
             if handle is not None:
                 os.close(handle)

@@ -76,20 +76,20 @@ class CompactionNotice:
         }
 
 
-def compaction_notice(made: Compaction | Outcome) -> CompactionNotice:
+def compaction_notice(result: Compaction | Outcome) -> CompactionNotice:
     """Return the notice of a compaction that took effect, or of a preview."""
-    plan = made.plan
+    plan = result.plan
     digest = next(iter(plan.digests), None)
     return CompactionNotice(
         why=plan.reason,
         tokens_before=plan.tokens_before,
         tokens_after=plan.tokens_after,
         done="; ".join(_operation_phrases(plan)) or "nothing changed",
-        kept=_survival_line(made.report),
-        left=tuple(_loss_phrases(made.report)),
-        cost=_cost(made),
+        kept=_survival_line(result.report),
+        left=tuple(_loss_phrases(result.report)),
+        cost=_cost(result),
         digest=digest.id if digest else None,
-        seq=made.seq if isinstance(made, Compaction) else None,
+        seq=result.seq if isinstance(result, Compaction) else None,
     )
 
 
@@ -101,37 +101,42 @@ def _operation_phrases(plan: Plan) -> Iterator[str]:
     if did[Shrink]:
         yield f"{did[Shrink]:,} shortened"
     if did[Drop]:
-        yield f"{sum(len(one.ids) for one in plan.operations if isinstance(one, Drop)):,} dropped"
+        dropped = sum(len(operation.ids) for operation in plan.operations if isinstance(operation, Drop))
+        yield f"{dropped:,} dropped"
 
 
 def _survival_line(report: Report) -> str:
-    told = [f"{one.stand:,} of {one.before:,} {_PLURAL[one.matter]}" for one in report.kept if one.before]
-    return ", ".join([*told, f"{report.messages_after:,} messages in view"])
+    lines = [
+        f"{survival.stand:,} of {survival.before:,} {_PLURAL[survival.matter]}"
+        for survival in report.kept
+        if survival.before
+    ]
+    return ", ".join([*lines, f"{report.messages_after:,} messages in view"])
 
 
 def _loss_phrases(report: Report) -> Iterator[str]:
-    for one in report.kept:
-        if one.before > one.stand:
-            yield _loss_phrase(one)
+    for survival in report.kept:
+        if survival.before > survival.stand:
+            yield _loss_phrase(survival)
     # A value with spaces is a quotation: too long for a line, and it could be mistaken for a rule.
-    named = [one for one in report.lost if one.matter is not LossKind.VALUE or " " not in one.text]
-    lost = [f"{one.text} [{one.source}]" for one in named if not one.reachable][:MOST_LOST]
+    named = [loss for loss in report.lost if loss.matter is not LossKind.VALUE or " " not in loss.text]
+    lost = [f"{loss.text} [{loss.source}]" for loss in named if not loss.reachable][:MOST_LOST]
     if lost:
         yield f"among them {', '.join(lost)}"
 
 
-def _loss_phrase(one: Kept) -> str:
-    reach = f" ({one.reachable:,} reachable from a line that was kept)" if one.reachable else ""
-    return f"{one.before - one.stand:,} {_PLURAL[one.matter]}{reach}"
+def _loss_phrase(survival: Kept) -> str:
+    reach = f" ({survival.reachable:,} reachable from a line that was kept)" if survival.reachable else ""
+    return f"{survival.before - survival.stand:,} {_PLURAL[survival.matter]}{reach}"
 
 
-def _cost(made: Compaction | Outcome) -> str:
-    if not made.calls:
+def _cost(result: Compaction | Outcome) -> str:
+    if not result.calls:
         return "no model was called"
-    usage = made.usage
-    calls = "1 call" if made.calls == 1 else f"{made.calls} calls"
+    usage = result.usage
+    calls = "1 call" if result.calls == 1 else f"{result.calls} calls"
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"{calls} of {made.attempts[-1].author}, {tokens}"
+    return f"{calls} of {result.attempts[-1].author}, {tokens}"
 
 
 BAR = 40
@@ -155,12 +160,12 @@ def meter(budget: TokenBudget) -> str:
     """Return how full the window is, in total and by region, in a few characters."""
     fill = Fill.of(budget.allotment)
     usable = max(1, fill.window.usable_tokens)
-    told = [
+    lines = [
         f"{LETTERS[slice_.region]}{slice_.asked / usable:.0%}"
         for slice_ in budget.allotment.slices
         if slice_.asked / usable >= 0.01 and LETTERS[slice_.region] not in "-r"
     ]
-    return f"{fill.used_tokens / usable:.0%} {' '.join(told)}".rstrip()
+    return f"{fill.used_tokens / usable:.0%} {' '.join(lines)}".rstrip()
 
 
 def bar(budget: TokenBudget, width: int = BAR) -> str:
@@ -191,14 +196,14 @@ def context_lines(assembled: Assembled, budget: TokenBudget) -> Iterator[str]:
     """Yield the contents of the next request by section and source, the largest first."""
     yield f"{bar(budget)} {Fill.of(budget.allotment)}"
     sections: defaultdict[str, list[Contribution]] = defaultdict(list)
-    for one in assembled.contributions:
-        sections[one.section.name].append(one)
+    for contribution in assembled.contributions:
+        sections[contribution.section.name].append(contribution)
     for name, parts in sections.items():
-        tokens = sum(one.given for one in parts)
+        tokens = sum(part.given for part in parts)
         yield f"  {name:<13}{tokens:>9,}  {len(parts):,} {'source' if len(parts) == 1 else 'sources'}"
-        for one in sorted(parts, key=lambda one: -one.given)[:MOST_SOURCES]:
-            why = f"  {one.why}" if one.why else ""
-            yield f"    {one.source:<24}{one.given:>7,}  {one.trust.label}{why}"
+        for contribution in sorted(parts, key=lambda part: -part.given)[:MOST_SOURCES]:
+            why = f"  {contribution.why}" if contribution.why else ""
+            yield f"    {contribution.source:<24}{contribution.given:>7,}  {contribution.trust.label}{why}"
         if len(parts) > MOST_SOURCES:
             yield f"    … and {len(parts) - MOST_SOURCES:,} more"
 
@@ -233,7 +238,7 @@ class Stats:
 
     def to_json(self) -> JsonObject:
         """Return the counters as JSON."""
-        counted: JsonObject = {one.name: getattr(self, one.name) for one in fields(self)}
+        counted: JsonObject = {item.name: getattr(self, item.name) for item in fields(self)}
         # ``asdict`` would pass the pairs of a Counter to its constructor, which counts them.
         by: JsonObject = {"compactions": {**self.compactions}, "approvals": {**self.approvals}}
         return {**counted, **by, "automatic": self.automatic}
@@ -288,8 +293,8 @@ def stats_lines(stats: Stats) -> Iterator[str]:
         "recalls", stats.recalls_after, f"after a compaction; {stats.recalls_before:,} before the first"
     )
     if stats.approvals:
-        told = ", ".join(f"{answer} {times:,}" for answer, times in sorted(stats.approvals.items()))
-        yield _row("approvals", stats.approvals.total(), told)
+        text = ", ".join(f"{answer} {times:,}" for answer, times in sorted(stats.approvals.items()))
+        yield _row("approvals", stats.approvals.total(), text)
 
 
 def _row(name: str, number: int, about: str) -> str:

@@ -104,8 +104,8 @@ class RequestBuilder:
 
     def about(self, assembled: Assembled) -> JsonObject:
         """Return the contributions of each source and the injected memory, for the log."""
-        told = assembled.to_json()
-        return {**told, "recalled": self._injected[1].to_json()} if self._injected else told
+        data = assembled.to_json()
+        return {**data, "recalled": self._injected[1].to_json()} if self._injected else data
 
     def body(self, assembled: Assembled, model: StreamingModel) -> JsonObject:
         """Render a request that is about to be sent, and record its injected memory."""
@@ -204,7 +204,7 @@ class RequestFitter:
     def _is_due(self, signals: tuple[Signal, ...]) -> bool:
         """Return whether a signal asks to compact inside a turn: an oversized result, or a good moment."""
         most = self.session.gauge.policy.oversized.of(self.session.gauge.window.usable_tokens)
-        return any(not isinstance(one, ResultArrived) or one.tokens > most for one in signals)
+        return any(not isinstance(signal, ResultArrived) or signal.tokens > most for signal in signals)
 
     def _measure(
         self, request: Request, now: bool, auto: bool
@@ -238,22 +238,22 @@ class RequestFitter:
         if not auto or self.session.is_off:
             return False
         try:
-            made = self.session.compact(target_tokens=max(1, target_tokens), forced=True)
+            compaction = self.session.compact(target_tokens=max(1, target_tokens), forced=True)
         except (BudgetExceeded, CompactionRefused, StalePlan) as error:
             yield ChatWarning(f"not compacted: {error.detail}")
             return False
-        if made:
-            yield from self._announce(made)
-        return made is not None
+        if compaction:
+            yield from self._announce(compaction)
+        return compaction is not None
 
     def compact(self, focus: str | None = None) -> Turn:
         """Compact now, if that makes the view smaller."""
-        made = self.session.compact(focus=focus)
-        if made:
-            yield from self._announce(made)
+        compaction = self.session.compact(focus=focus)
+        if compaction:
+            yield from self._announce(compaction)
 
-    def _announce(self, made: Compaction) -> Turn:
+    def _announce(self, compaction: Compaction) -> Turn:
         """Announce a compaction; new instruction files move into the stable part of the request."""
         self._warned_at = 0
         self.requests.instructions.settle()
-        yield ViewCompacted(compaction_notice(made))
+        yield ViewCompacted(compaction_notice(compaction))

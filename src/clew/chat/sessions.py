@@ -126,9 +126,9 @@ def choices_of(session: Session) -> Choices:
 
 def keep_choices(session: Session, chosen: Choices) -> None:
     """Record the settings that differ from the recorded ones."""
-    told: JsonObject = {name: value for name, value in asdict(chosen).items() if value is not None}
-    if any(session.about.get(name) != value for name, value in told.items()):
-        session.record(ABOUT.name, told)
+    data: JsonObject = {name: value for name, value in asdict(chosen).items() if value is not None}
+    if any(session.about.get(name) != value for name, value in data.items()):
+        session.record(ABOUT.name, data)
 
 
 PREFIX = "chat:"
@@ -156,10 +156,10 @@ def _name_candidates(name: str) -> Iterator[str]:
 
 def latest(store: Store, workspace: str) -> str:
     """Return the most recently changed session, without clew's internal ones."""
-    found = [one for one in store.sessions(workspace) if not one.session.startswith(OWN)]
-    if not found:
+    sessions = [session for session in store.sessions(workspace) if not session.session.startswith(OWN)]
+    if not sessions:
         raise NotFound("there is no session to resume", "`clew chat` starts one")
-    return max(found, key=lambda one: one.last_time).session
+    return max(sessions, key=lambda item: item.last_time).session
 
 
 def fork(store: Store, workspace: str, name: str) -> str:
@@ -194,25 +194,29 @@ def import_messages(
     The name is made of the file's name and a hash of the first message. If the session exists, only new
     messages are added; if it has diverged from the transcript, another session is created.
     """
-    told = [mask_message(message) if mask_secrets else message for message in messages]
-    if not told:
+    masked = [mask_message(message) if mask_secrets else message for message in messages]
+    if not masked:
         raise InputError(f"{name} has no messages", "check that the file is complete")
-    wanted = f"{PREFIX}{name}-{sha256(_content(message_to_json(told[0]))).hexdigest()[:8]}"
+    wanted = f"{PREFIX}{name}-{sha256(_content(message_to_json(masked[0]))).hexdigest()[:8]}"
     names = (Ctx(workspace=workspace, session=session) for session in _name_candidates(wanted))
-    tried = ((ctx, _in_common(store, ctx, told)) for ctx in names)
+    tried = ((ctx, _in_common(store, ctx, masked)) for ctx in names)
     ctx, known = next((ctx, known) for ctx, known in tried if known is not None)
     head = store.head(ctx)
-    for start in range(known, len(told), AT_ONCE):
-        head = store.append(ctx, [message_event(one) for one in told[start : start + AT_ONCE]], head)
+    for start in range(known, len(masked), AT_ONCE):
+        head = store.append(
+            ctx, [message_event(message) for message in masked[start : start + AT_ONCE]], head
+        )
     return ctx.session
 
 
-def _in_common(store: Store, ctx: Ctx, told: Sequence[Message]) -> int | None:
+def _in_common(store: Store, ctx: Ctx, messages: Sequence[Message]) -> int | None:
     """Return how many messages of a transcript a session already has; None if they differ."""
-    held = [_content(stored.event.body.get("message")) for stored in store.read(ctx, kinds=[MESSAGE.name])]
-    given = [_content(message_to_json(message)) for message in told]
-    both = min(len(held), len(given))
-    return both if held[:both] == given[:both] else None
+    stored_contents = [
+        _content(stored.event.body.get("message")) for stored in store.read(ctx, kinds=[MESSAGE.name])
+    ]
+    new_contents = [_content(message_to_json(message)) for message in messages]
+    both = min(len(stored_contents), len(new_contents))
+    return both if stored_contents[:both] == new_contents[:both] else None
 
 
 def _content(message: Json) -> bytes:

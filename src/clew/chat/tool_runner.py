@@ -105,8 +105,8 @@ class ToolRunner:
             raise
         self._keep(done, (), "")
         count = self.session.counter.count_text
-        results = [ResultArrived(count(one.text), one.name or "") for one in done]
-        if any(one.name == COMPACT and not one.is_error for one in done):
+        results = [ResultArrived(count(tool_result.text), tool_result.name or "") for tool_result in done]
+        if any(tool_result.name == COMPACT and not tool_result.is_error for tool_result in done):
             signals.append(Asked(Asker.AGENT))
         if planning and self.session.ledger.artifacts.changed:
             signals.append(PhaseChanged(Phase.PLANNING, Phase.EXECUTION))

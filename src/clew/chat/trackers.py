@@ -31,7 +31,7 @@ class InstructionTracker(InstructionFiles):
             raise InputError("this chat has no root", "begin it with --root")
         place = resolve_inside(self.root, path).as_posix()
         there = load(Disk(), self._roots, self._touched_files())
-        hashes = {where: sha for one in there.instructions for where, sha in files_of(one)}
+        hashes = {where: sha for instruction in there.instructions for where, sha in files_of(instruction)}
         if place not in hashes:
             raise InputError(f"{path!r} is not an instruction file here", "name one, such as AGENTS.md")
         self.approvals.trust_file(place, hashes[place])
@@ -44,7 +44,9 @@ class InstructionTracker(InstructionFiles):
         with suppress(InputError):
             place = folded(resolve_inside(self.root, path).as_posix())
             return any(
-                place == folded(where) for one in self.loaded.instructions for where, _ in files_of(one)
+                place == folded(where)
+                for instruction in self.loaded.instructions
+                for where, _ in files_of(instruction)
             )
         return False
 

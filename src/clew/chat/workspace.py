@@ -108,26 +108,28 @@ def restore_secrets(root: Path, path: str, text: str) -> tuple[str, int]:
     ``InputError``: written to disk it would overwrite the secret.
     """
     known = {rule.id for rule in rules()}
-    masks = {found[0] for found in _MASK.finditer(text) if found["rule"] in known}
+    masks = {match[0] for match in _MASK.finditer(text) if match["rule"] in known}
     if not masks:
         return text, 0
     before = _current_text(root, path)
     secrets = _secrets(before)
     for mask in masks:
-        meant = secrets.get(mask, set())
-        if len(meant) != 1 and (meant or mask not in before):  # the file may contain the mask literally
+        candidates = secrets.get(mask, set())
+        if len(candidates) != 1 and (
+            candidates or mask not in before
+        ):  # the file may contain the mask literally
             advice = "keep the line as it is in the file, or ask the user to write it"
             raise InputError(f"{mask} does not match exactly one secret of {path!r}", advice)
-    back = [found for found in _MASK.finditer(text) if found[0] in secrets]
-    return _MASK.sub(lambda found: min(secrets.get(found[0], {found[0]})), text), len(back)
+    back = [match for match in _MASK.finditer(text) if match[0] in secrets]
+    return _MASK.sub(lambda match: min(secrets.get(match[0], {match[0]})), text), len(back)
 
 
 def _secrets(text: str) -> dict[str, set[str]]:
     """Return the secrets of a text by their masks."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for rule, start, end in find(text):
-        found.setdefault(mask_of(rule, text[start:end], own_key()), set()).add(text[start:end])
-    return found
+        result.setdefault(mask_of(rule, text[start:end], own_key()), set()).add(text[start:end])
+    return result
 
 
 def _current_text(root: Path, path: str) -> str:
@@ -161,9 +163,9 @@ def workspace_tools(root: Path) -> tuple[Tool, ...]:
 def _bind_tool(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
     """Bind a file tool to its root. An error of the disk becomes an answer for the model."""
 
-    def run(_desk: Any, given: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # file tools need no context
+    def run(_desk: Any, arguments: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # file tools need no context
         try:
-            return deed(root, given)
+            return deed(root, arguments)
         except OSError as error:
             return ToolAnswer(f"{error.strerror or error}", is_error=True)
 
@@ -173,18 +175,18 @@ def _bind_tool(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAn
 # Read ------------------------------------------------------------------------------------------------
 
 
-def _read(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    first = bounded_number(given, "start_line", 1, FARTHEST_LINE, 1)
-    wanted = bounded_number(given, "lines", 1, MOST_LINES, MOST_LINES)
-    with open_regular(root, given["path"]) as file:
-        return ToolAnswer(excerpt(file, given["path"], first, wanted), Trust.UNTRUSTED)
+def _read(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
+    first = bounded_number(arguments, "start_line", 1, FARTHEST_LINE, 1)
+    wanted = bounded_number(arguments, "lines", 1, MOST_LINES, MOST_LINES)
+    with open_regular(root, arguments["path"]) as file:
+        return ToolAnswer(excerpt(file, arguments["path"], first, wanted), Trust.UNTRUSTED)
 
 
 # List ------------------------------------------------------------------------------------------------
 
 
-def _list(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    path = given["path"] or "."
+def _list(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
+    path = arguments["path"] or "."
     entries = list_folder(root, path)
     rows = [f"{relative_name(root, resolve_inside(root, path))}/", *map(_row, entries[:MOST_NAMES])]
     if len(entries) > MOST_NAMES:
@@ -201,24 +203,24 @@ def _row(entry: Entry) -> str:
 # Search ----------------------------------------------------------------------------------------------
 
 
-def _search(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    wanted = given["text"]
+def _search(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
+    wanted = arguments["text"]
     if not wanted.strip():
         raise InputError("the search text is empty", "give some text")
-    found = list(islice(_hits(root, resolve_inside(root, given["path"] or "."), wanted), MOST_HITS + 1))
-    if not found:
+    names = list(islice(_hits(root, resolve_inside(root, arguments["path"] or "."), wanted), MOST_HITS + 1))
+    if not names:
         return ToolAnswer(f"no file contains {wanted!r}")
-    cut = [f"… and more; only the first {MOST_HITS} are shown"] if len(found) > MOST_HITS else []
-    return ToolAnswer("\n".join([*found[:MOST_HITS], *cut]), Trust.UNTRUSTED)
+    cut = [f"… and more; only the first {MOST_HITS} are shown"] if len(names) > MOST_HITS else []
+    return ToolAnswer("\n".join([*names[:MOST_HITS], *cut]), Trust.UNTRUSTED)
 
 
 def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
     low = wanted.casefold()
     for file in islice(walk_files(root, place), MOST_SEARCHED):
-        held = read_bytes(root, relative_name(root, file), MOST_SEARCHED_BYTES)
-        if b"\0" in held:
+        data = read_bytes(root, relative_name(root, file), MOST_SEARCHED_BYTES)
+        if b"\0" in data:
             continue
-        for number, line in enumerate(held.decode("utf-8", "replace").split("\n"), start=1):
+        for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
             if low in line.casefold():
                 yield f"{relative_name(root, file)}:{number}: {line.strip()[:LINE_WIDTH]}"
 
@@ -226,14 +228,14 @@ def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
 # Write -----------------------------------------------------------------------------------------------
 
 
-def _write(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    if len(given["text"]) > MOST_WRITTEN:
-        raise InputError(f"{len(given['text']):,} characters are too many", f"at most {MOST_WRITTEN:,}")
-    text, back = restore_secrets(root, given["path"], given["text"])
-    there = write_text(root, given["path"], text)
+def _write(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
+    if len(arguments["text"]) > MOST_WRITTEN:
+        raise InputError(f"{len(arguments['text']):,} characters are too many", f"at most {MOST_WRITTEN:,}")
+    text, back = restore_secrets(root, arguments["path"], arguments["text"])
+    there = write_text(root, arguments["path"], text)
     did = "was overwritten" if there else "was created"
     secrets = f" {back:,} masked secrets kept their values." if back else ""
-    return ToolAnswer(f"{given['path']} {did}: {characters(len(given['text']))}.{secrets}")
+    return ToolAnswer(f"{arguments['path']} {did}: {characters(len(arguments['text']))}.{secrets}")
 
 
 _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (

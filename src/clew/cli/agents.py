@@ -55,7 +55,9 @@ def run_uninstall(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _changes_json(changes: Sequence[Change]) -> str:
-    return json.dumps([{"path": str(one.path), "change": _what(one), "diff": one.diff()} for one in changes])
+    return json.dumps(
+        [{"path": str(change.path), "change": _what(change), "diff": change.diff()} for change in changes]
+    )
 
 
 def _what(change: Change) -> str:
@@ -78,13 +80,13 @@ def run_doctor(args: argparse.Namespace, term: Terminal) -> int:
     from clew.hosts.doctor import Verdict, examine
     from clew.transcripts.discover import Computer
 
-    found = list(examine(Computer()))
+    findings = list(examine(Computer()))
     if args.json:
-        term.write(json.dumps([asdict(one) for one in found], ensure_ascii=False))
-    for one in found if not args.json else ():
-        mark = {Verdict.GOOD: "✓", Verdict.NOTE: "·", Verdict.BAD: "✗"}[one.verdict]
-        term.say(printable(f"{mark} {one.host:<12} {one.text}"))
-    return 1 if any(one.verdict is Verdict.BAD for one in found) else 0
+        term.write(json.dumps([asdict(item) for item in findings], ensure_ascii=False))
+    for finding in findings if not args.json else ():
+        mark = {Verdict.GOOD: "✓", Verdict.NOTE: "·", Verdict.BAD: "✗"}[finding.verdict]
+        term.say(printable(f"{mark} {finding.host:<12} {finding.text}"))
+    return 1 if any(item.verdict is Verdict.BAD for item in findings) else 0
 
 
 def run_hook(args: argparse.Namespace, _: Terminal) -> int:

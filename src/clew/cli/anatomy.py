@@ -146,7 +146,7 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
     """Count the tokens of every part; messages are numbered as in ``clew show``."""
     numbers = {entry.id: number for number, entry in enumerate(shown, start=1)}
     messages = [entry.message for entry in conversation]
-    found = Anatomy(messages=len(messages))
+    results = Anatomy(messages=len(messages))
     pairing = pair(messages)
     labels = {
         result: _call_label(messages[call.message].parts[call.part])
@@ -158,22 +158,22 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
         number = numbers.get(conversation[i].id, i + 1)
         for j, (part, tokens) in enumerate(_part_tokens(message, counter)):
             kind = _kind(message, part)
-            found.pieces.append(Piece(kind, tokens, number))
-            found.by_kind[kind] = found.by_kind.get(kind, 0) + tokens
-            found.calls += isinstance(part, ToolCall)
+            results.pieces.append(Piece(kind, tokens, number))
+            results.by_kind[kind] = results.by_kind.get(kind, 0) + tokens
+            results.calls += isinstance(part, ToolCall)
             label = labels.get(Place(i, j)) or _label(part)
             heavy.append(Heavy(tokens, number, kind, label))
             if isinstance(part, ToolResult) and (text := part.text):
                 if text in seen:
-                    found.repeated += 1
-                    found.repeated_tokens += tokens
+                    results.repeated += 1
+                    results.repeated_tokens += tokens
                 seen.add(text)
-    found.tokens = sum(found.by_kind.values())
-    found.heaviest = heapq.nlargest(HEAVIEST, heavy, key=lambda item: item.tokens)
+    results.tokens = sum(results.by_kind.values())
+    results.heaviest = heapq.nlargest(HEAVIEST, heavy, key=lambda item: item.tokens)
     runs = atoms(messages)
-    found.cuts, found.widest_atom = len(runs) + 1, max((b - a for a, b in runs), default=0)
-    found.unpaired = len(pairing.dangling) + len(pairing.orphans)
-    return found
+    results.cuts, results.widest_atom = len(runs) + 1, max((b - a for a, b in runs), default=0)
+    results.unpaired = len(pairing.dangling) + len(pairing.orphans)
+    return results
 
 
 def _part_tokens(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:

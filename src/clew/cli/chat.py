@@ -101,7 +101,7 @@ def _policy(settings: Settings) -> Policy:
 
 
 def _trusts(settings: Settings, root: Path) -> bool:
-    return any(root.resolve().is_relative_to(one.resolve()) for one in settings.trust_roots)
+    return any(root.resolve().is_relative_to(path.resolve()) for path in settings.trust_roots)
 
 
 # Which session, which model --------------------------------------------------------------------------
@@ -122,8 +122,8 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
             return known
         if not looks_like_id(args.session):
             return str(args.session)  # a name for a new session
-    given = open_arguments(argparse.Namespace(file=args.session, format=None, session=None))
-    transcript = given.single_session(term)
+    source = open_arguments(argparse.Namespace(file=args.session, format=None, session=None))
+    transcript = source.single_session(term)
     messages = [entry.message for entry in transcript.full_entries()]
     name = Path(args.session).name if Path(args.session).exists() else f"{transcript.format}:{transcript.id}"
     return import_messages(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)

@@ -253,8 +253,8 @@ def rows(_happening: object) -> Iterator[Row]:
 
 @rows.register
 def _(asked: ToolStarted) -> Iterator[Row]:
-    given: JsonObject = {name: value for name, value in asked.arguments.items() if value is not None}
-    yield Row(f"· {asked.name} {arguments_line(given, WIDTH)}", "cyan")
+    data: JsonObject = {name: value for name, value in asked.arguments.items() if value is not None}
+    yield Row(f"· {asked.name} {arguments_line(data, WIDTH)}", "cyan")
 
 
 @rows.register
@@ -294,8 +294,8 @@ def _(stopped: TurnStopped) -> Iterator[Row]:
 
 
 @rows.register
-def _(told: CommandOutput) -> Iterator[Row]:
-    yield Row(told.text)
+def _(output: CommandOutput) -> Iterator[Row]:
+    yield Row(output.text)
 
 
 def _block_end(text: str) -> int | None:

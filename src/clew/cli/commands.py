@@ -43,8 +43,8 @@ class Command:
     def load(self) -> Run:
         """Import the function that runs the command."""
         module, _, function = self.runs.partition(":")
-        found = importlib.import_module(module if "." in module else f"clew.cli.{module}")
-        run: Run = getattr(found, function)
+        result = importlib.import_module(module if "." in module else f"clew.cli.{module}")
+        run: Run = getattr(result, function)
         return run
 
     def parser(self) -> argparse.ArgumentParser:
@@ -67,8 +67,8 @@ class Command:
 
 def _short_usage(parser: argparse.ArgumentParser, width: int) -> str:
     """Return the usage without the options."""
-    given = (one for one in parser._actions if not one.option_strings)
-    names = (f"[{one.metavar}]" if one.nargs in ("?", "*") else str(one.metavar) for one in given)
+    value = (action for action in parser._actions if not action.option_strings)
+    names = (f"[{item.metavar}]" if item.nargs in ("?", "*") else str(item.metavar) for item in value)
     margin = len("usage: ")
     usage = _wrapped(" ".join([parser.prog, "[OPTIONS]", *names]), width - margin)
     return usage.replace("\n", "\n" + " " * margin)
@@ -223,16 +223,16 @@ class _Parser(argparse.ArgumentParser):
 
     def _meant(self, message: str) -> str:
         """Return the flags or values that a mistyped one resembles."""
-        if found := _CHOICES.search(message):
-            choices = found["choices"].replace("'", "").split(", ")
-            return _did_you_mean([found["given"]], choices)
+        if result := _CHOICES.search(message):
+            choices = result["choices"].replace("'", "").split(", ")
+            return _did_you_mean([result["given"]], choices)
         _, unknown, words = message.partition("unrecognized arguments: ")
         flags = [word.partition("=")[0] for word in words.split() if word.startswith("--")]
         return _did_you_mean(flags, options(self)) if unknown else ""
 
 
-def _did_you_mean(given: Iterable[str], known: Collection[str]) -> str:
-    near = [one for word in given for one in difflib.get_close_matches(word, known, 2)]
+def _did_you_mean(values: Iterable[str], known: Collection[str]) -> str:
+    near = [match for word in values for match in difflib.get_close_matches(word, known, 2)]
     return f": did you mean {' or '.join(near)}?" if near else ""
 
 
@@ -244,19 +244,19 @@ def options(parser: argparse.ArgumentParser) -> set[str]:
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of a command's actions, such as those of ``clew notes``."""
-    found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: one for action in found for name, one in action.choices.items()}
+    result = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: item for action in result for name, item in action.choices.items()}
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     """Declare ``-o FILE`` for a command that has none of its own: its output goes to the file."""
-    for one in subcommands(parser).values() or [parser]:
-        if "-o" not in options(one):
-            one.add_argument(
+    for item in subcommands(parser).values() or [parser]:
+        if "-o" not in options(item):
+            item.add_argument(
                 "-o", "--output", dest=OUTPUT, metavar="FILE", type=Path, help="write the output to FILE"
             )
-        if "--force" not in options(one):
-            one.add_argument("--force", action="store_true", help="overwrite an existing file")
+        if "--force" not in options(item):
+            item.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
@@ -282,7 +282,7 @@ def _arranged(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
     """
     if "list" in subcommands(parser) and (not words or (words[0][:1] == "-" and words[0] not in HELP)):
         return ["list", *words]
-    positional = next((one for one in parser._actions if not one.option_strings), None)
+    positional = next((action for action in parser._actions if not action.option_strings), None)
     if positional is None or positional.dest not in _NAMES_A_SESSION:
         return words
     split = [part for word in words for part in _split_session(word)]
@@ -298,7 +298,7 @@ def _split_session(word: str) -> list[str]:
 
 def _has_positional(parser: argparse.ArgumentParser, words: Sequence[str]) -> bool:
     """Whether a word is neither an option nor the value of one."""
-    valued = {name for one in parser._actions if one.nargs != 0 for name in one.option_strings}
+    valued = {name for action in parser._actions if action.nargs != 0 for name in action.option_strings}
     before = ["", *words]
     return any(
         (word == "-" or not word.startswith("-")) and last not in valued
@@ -311,7 +311,7 @@ def overview() -> str:
     width = min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
     parts = [USAGE, f"{_wrapped(ABOUT, width)}\n", _table("start here", START, width, 20)]
     for title, group in GROUPS.items():
-        parts.append(_table(title, {one.name: one.summary for one in group}, width, NAMES - 2))
+        parts.append(_table(title, {command.name: command.summary for command in group}, width, NAMES - 2))
     return "\n".join([*parts, _wrapped(FOOTER, width), ""])
 
 
@@ -326,6 +326,6 @@ def _table(title: str, rows: Mapping[str, str], width: int, names: int) -> str:
 
 def _unknown(word: str) -> NoReturn:
     near = difflib.get_close_matches(word, COMMANDS, 2)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    suggestion = f"did you mean {' or '.join(near)}? " if near else ""
     kind = "option" if word.startswith("-") else "command"
-    raise InputError(f"unknown {kind} {word!r}", f"{meant}`clew help` lists the commands")
+    raise InputError(f"unknown {kind} {word!r}", f"{suggestion}`clew help` lists the commands")

@@ -57,11 +57,11 @@ def _run(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
         whole=args.whole,
     )
     display.report(f"reading {args.file}")
-    with open_log_or_input(args) as found:
-        if not isinstance(found, Input):
+    with open_log_or_input(args) as source:
+        if not isinstance(source, Input):
             display.report("compacting")
-            return compact_stored(found, order)
-        transcript = found.single_session(display.term)
+            return compact_stored(source, order)
+        transcript = source.single_session(display.term)
         display.report(f"compacting {count(len(transcript.entries), 'message')}")
         return compact_listed(args.file, transcript, order)
 
@@ -168,13 +168,19 @@ def _switch(args: argparse.Namespace, term: Terminal, *, off: bool) -> int:
     with own_log(args.file) as log, log.open() as session:
         if session.is_off != off:
             session.switch_off() if off else session.switch_on()
-        made, tokens, shown = len(session.trace()), session.tokens, len(session.view())
+        compactions, tokens, shown = len(session.trace()), session.tokens, len(session.view())
     in_view = f"{tokens:,} tokens, {count(shown, 'message')} in view"
     if args.json:
-        term.write(json.dumps({"session": log.name, "off": off, "tokens": tokens, "compactions": made}))
+        term.write(
+            json.dumps({"session": log.name, "off": off, "tokens": tokens, "compactions": compactions})
+        )
     elif off:
-        kept = f"; {count(made, 'compaction')} kept, `clew on {log.name}` applies them again" if made else ""
+        kept = (
+            f"; {count(compactions, 'compaction')} kept, `clew on {log.name}` applies them again"
+            if compactions
+            else ""
+        )
         term.say(printable(f"off: the whole history is sent, as a plain client does; {in_view}{kept}"))
     else:
-        term.say(printable(f"on: {count(made, 'compaction')} in force; {in_view}"))
+        term.say(printable(f"on: {count(compactions, 'compaction')} in force; {in_view}"))
     return 0

@@ -99,9 +99,9 @@ def run_check(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
-    given = open_arguments(args)
-    source = given.source.keep() if given.source else None
-    kind = _kind(given, args.to)
+    raw = open_arguments(args)
+    source = raw.source.keep() if raw.source else None
+    kind = _kind(raw, args.to)
     named = wire_named(args.to) if args.to else None
     if source and kind in WIRES and not is_lines(source):
         body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
@@ -109,7 +109,7 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
         if isinstance(value, dict):
             return _Subject(body.wire, value, CheckScope.BODY, body.note)
         return _Subject(body.wire, {body.wire.list_key: value}, CheckScope.MESSAGES, body.note)
-    session = given.single_session(term)
+    session = raw.single_session(term)
     wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
     if kind in WIRES:
         return _Subject(wire, {wire.list_key: wire.render(session.full())}, CheckScope.MESSAGES)
@@ -119,14 +119,14 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
     return _Subject(wire, {**converted.body, "model": session.model}, CheckScope.MESSAGES)
 
 
-def _kind(given: Input, wire: str | None) -> str:
+def _kind(source: Input, wire: str | None) -> str:
     """Return the format of the input; if it cannot be detected, the one given by --to."""
-    if given.source is None or given.is_clew:
+    if source.source is None or source.is_clew:
         return "clew"
-    if given.format:
-        return given.format
+    if source.format:
+        return source.format
     try:
-        return detect(given.source).name
+        return detect(source.source).name
     except UnknownFormat:
         if not wire:
             raise
@@ -163,7 +163,9 @@ def _print(subject: _Subject, report: CheckReport, term: Terminal) -> None:
 
 def _numbers(report: CheckReport) -> list[str]:
     """Return the numbers of the broken rules, each once, in the order of the rules page."""
-    refusing = (one.rule.number for one in report.violations if one.level is RuleLevel.REFUSE)
+    refusing = (
+        violation.rule.number for violation in report.violations if violation.level is RuleLevel.REFUSE
+    )
     return list(dict.fromkeys(refusing))
 
 
@@ -180,16 +182,16 @@ def _line(violation: Violation) -> Styled:
 def _as_json(wire: Wire, report: CheckReport, tokens: int) -> str:
     violations = [
         {
-            "rule": one.rule.number,
-            "id": one.rule.id,
-            "name": one.rule.name,
-            "level": one.level.value,
-            "where": one.finding.where,
-            "problem": one.finding.problem,
-            "advice": one.rule.advice,
-            "source": one.rule.source,
+            "rule": violation.rule.number,
+            "id": violation.rule.id,
+            "name": violation.rule.name,
+            "level": violation.level.value,
+            "where": violation.finding.where,
+            "problem": violation.finding.problem,
+            "advice": violation.rule.advice,
+            "source": violation.rule.source,
         }
-        for one in report.violations
+        for violation in report.violations
     ]
-    found = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report), "tokens": tokens}
-    return json.dumps({**found, "violations": violations}, ensure_ascii=False)
+    result = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report), "tokens": tokens}
+    return json.dumps({**result, "violations": violations}, ensure_ascii=False)

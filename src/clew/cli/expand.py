@@ -136,14 +136,14 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         if isinstance(where, Input):
             session = where.single_session(term)
             messages = session.current() if args.current else session.full()
-            found = _in_list(read_list(messages, session.model or "unknown"), args.ref, args.around)
+            result = _in_list(read_list(messages, session.model or "unknown"), args.ref, args.around)
         else:
-            found = _in_log(where, args.ref, args.around)
+            result = _in_log(where, args.ref, args.around)
     if args.json:
-        term.write(json.dumps(_to_json(found), ensure_ascii=False))
+        term.write(json.dumps(_to_json(result), ensure_ascii=False))
         return 0
     with term.paged(not args.no_pager) as console:
-        for line in _page(found, args.full):
+        for line in _page(result, args.full):
             print_wrapped(console, line)
     return 0
 
@@ -156,7 +156,7 @@ def _in_log(log: Log, ref: str, around: int) -> Found:
         expansion = session.expand(ref)
         items = tuple(session.originals(_with_neighbours(expansion.ids, around)))
     digest_id = ref.partition(".")[0]
-    digests = [one.compaction.digest for one in history(log) if one.name == digest_id]
+    digests = [compaction.compaction.digest for compaction in history(log) if compaction.name == digest_id]
     return Found(expansion, items, _claims(digests[0] if digests else None, ref))
 
 
@@ -208,11 +208,11 @@ def _with_neighbours(ids: Sequence[str], around: int) -> list[str]:
 # Output for people -----------------------------------------------------------------------------------
 
 
-def _page(found: Found, full: bool) -> Iterator[Styled]:
-    what = found.expansion
+def _page(result: Found, full: bool) -> Iterator[Styled]:
+    what = result.expansion
     source = _BESIDE.get(what.what, "").format(ids=printable(spans(what.ids)))
     yield Styled.assemble((f"{printable(what.ref)} · {what.what}", "bold"), source)
-    for claim in found.claims:
+    for claim in result.claims:
         yield _claim_line(claim, whole=full or what.what == "claim")
     if what.what == "rule":
         yield Styled(f'  "{printable(what.text)}"')
@@ -221,10 +221,10 @@ def _page(found: Found, full: bool) -> Iterator[Styled]:
     if what.what == "compaction":
         yield from (Styled(f"  {printable(line)}") for line in what.text.splitlines())
     tools: dict[str, str] = {}
-    for item in found.items:
+    for item in result.items:
         yield Styled("")
-        yield from _message(item, found, tools, full)
-    missing = len(what.ids) - sum(item.id in what.ids for item in found.items)
+        yield from _message(item, result, tools, full)
+    missing = len(what.ids) - sum(item.id in what.ids for item in result.items)
     if missing:
         yield Styled(f"{count(missing, 'message')} not in this file: {EARLIER}", style="yellow")
 
@@ -232,19 +232,19 @@ def _page(found: Found, full: bool) -> Iterator[Styled]:
 def _claim_line(claim: Claim, *, whole: bool) -> Styled:
     sign = "~" if claim.trust <= Trust.SEMI_TRUSTED else "-"
     turns = printable(",".join(dict.fromkeys(cite.message for cite in claim.sources)))
-    said = printable(claim.text).replace("\n", "\n    ") if whole else one_line(claim.text, CLAIM_CHARACTERS)
+    text = printable(claim.text).replace("\n", "\n    ") if whole else one_line(claim.text, CLAIM_CHARACTERS)
     name = f"  {printable(claim.id):<7} {claim.kind.value:<9}"
-    return Styled.assemble((name, "dim"), f"{sign} {said}", (f" [{turns}]", "dim"))
+    return Styled.assemble((name, "dim"), f"{sign} {text}", (f" [{turns}]", "dim"))
 
 
-def _message(item: Item, found: Found, tools: dict[str, str], full: bool) -> Iterator[Styled]:
+def _message(item: Item, result: Found, tools: dict[str, str], full: bool) -> Iterator[Styled]:
     who = speaker(item.message)
     sign, style = SIGNS[who]
-    beside = "" if item.id in found.expansion.ids else " · neighbour"
+    beside = "" if item.id in result.expansion.ids else " · neighbour"
     yield Styled.assemble((f"{printable(item.id):<6}", "bold"), (f"{sign} {who}", style), (beside, "dim"))
     tools.update((call.call_id, call.name) for call in item.message.calls)
     for number, part in enumerate(item.message.parts):
-        marks = list(_marks(found.expansion.quotes, item.id, number))
+        marks = list(_marks(result.expansion.quotes, item.id, number))
         yield from _part(part, marks, tools, full)
 
 
@@ -267,8 +267,8 @@ def _part(part: Part, marks: Sequence[Span], tools: dict[str, str], full: bool) 
 # Output for programs ---------------------------------------------------------------------------------
 
 
-def _to_json(found: Found) -> JsonObject:
-    what = found.expansion
+def _to_json(result: Found) -> JsonObject:
+    what = result.expansion
     return {
         "ref": what.ref,
         "what": what.what,
@@ -276,8 +276,8 @@ def _to_json(found: Found) -> JsonObject:
         "ended": what.ended,
         "ids": list(what.ids),
         "quotes": [{**_cite_to_json(quote.cite), "words": quote.words} for quote in what.quotes],
-        "claims": [claim_to_json(claim) for claim in found.claims],
-        "messages": [{"id": item.id, **message_to_plain_json(item.message)} for item in found.items],
+        "claims": [claim_to_json(claim) for claim in result.claims],
+        "messages": [{"id": item.id, **message_to_plain_json(item.message)} for item in result.items],
     }
 
 

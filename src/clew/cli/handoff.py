@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     session = open_arguments(args).single_session(term)
     own = session.format == OWN_FORMAT
     entries = conversation(session)
-    items = [Item(one.id if own else f"m{n}", one.message) for n, one in enumerate(entries, start=1)]
+    items = [Item(entry.id if own else f"m{n}", entry.message) for n, entry in enumerate(entries, start=1)]
     ledger = Ledger()
     ledger.extend(items)
     count = counter_for(session.model or "").count_text
@@ -94,22 +94,22 @@ def run_progress(args: argparse.Namespace, term: Terminal) -> int:
     """Print the progress log."""
     args.file = args.file or newest_session()
     with open_log(args) as log, log.open() as session:
-        found = session.progress()
+        result = session.progress()
     if args.json:
-        listed = [{"time": one.time, **checkpoint_to_json(one)} for one in found]
+        listed = [{"time": checkpoint.time, **checkpoint_to_json(checkpoint)} for checkpoint in result]
         term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
-    elif not found:
+    elif not result:
         term.say(printable(f"{log.name}: no progress recorded yet"))
     else:
-        term.say(printable("\n\n".join(as_text(one) for one in found)))
+        term.say(printable("\n\n".join(as_text(checkpoint) for checkpoint in result)))
     return 0
 
 
 def newest_session() -> str:
     """Return the name of the most recently changed session of clew's log."""
     with own_store() as store:
-        found = store.sessions(WORKSPACE) if store else iter(())
-        talks = (info for info in found if not info.session.startswith(OWN))
+        sessions = store.sessions(WORKSPACE) if store else iter(())
+        talks = (info for info in sessions if not info.session.startswith(OWN))
         newest = max(talks, key=lambda info: info.last_time, default=None)
     if newest is None:
         raise NotFound("clew's log has no sessions", ADVICE)

@@ -82,22 +82,22 @@ class Input:
 
     def sessions(self, term: Terminal) -> list[Transcript]:
         """Read all its sessions; report on standard error what could not be read."""
-        found = list(collect(self.records(), Start(self.name, self.format or "unknown")))
+        transcripts = list(collect(self.records(), Start(self.name, self.format or "unknown")))
         if self.session is not None:
-            found = [_select(found, self.session, self.name)]
-        for session in found:
+            transcripts = [_select(transcripts, self.session, self.name)]
+        for session in transcripts:
             report_problems(session.problems, term)
-        if not any(session.entries for session in found):
+        if not any(session.entries for session in transcripts):
             raise NotFound(f"no messages in {self.name}", "check --format, and whether the file is complete")
-        return found
+        return transcripts
 
     def single_session(self, term: Terminal) -> Transcript:
         """Read the one session that the arguments name."""
-        found = self.sessions(term)
-        if len(found) == 1:
-            return found[0]
+        transcripts = self.sessions(term)
+        if len(transcripts) == 1:
+            return transcripts[0]
         raise InputError(
-            f"{self.name} holds {len(found)} sessions", f"name one with --session: {_ids(found)}"
+            f"{self.name} holds {len(transcripts)} sessions", f"name one with --session: {_ids(transcripts)}"
         )
 
 
@@ -106,10 +106,10 @@ def open_arguments(args: argparse.Namespace) -> Input:
     stored = _own_session(args.file)
     if stored:
         return Input(args.file, args.format, args.session, None, tuple(stored))
-    found = found_named(args.file)
-    if found is None:
+    session = found_named(args.file)
+    if session is None:
         return Input(args.file, args.format, args.session, _open_path(args.file))
-    return Input(args.file, args.format or found.format, args.session, found.open())
+    return Input(args.file, args.format or session.format, args.session, session.open())
 
 
 def report_problems(problems: Sequence[Problem], term: Terminal) -> None:
@@ -128,8 +128,8 @@ def problem_line(problem: Problem) -> str:
 
 def open_input(name: str) -> Source:
     """Open a path, standard input, or the file of a session that ``clew sessions`` lists."""
-    found = found_named(name)
-    return found.open() if found else _open_path(name)
+    session = found_named(name)
+    return session.open() if session else _open_path(name)
 
 
 def _open_path(name: str) -> Source:
@@ -137,10 +137,10 @@ def _open_path(name: str) -> Source:
     path = Path(name)
     if name != "-" and not path.exists() and path.parent.is_dir():
         with suppress(OSError):
-            files = [one.name for one in islice(path.parent.iterdir(), MOST_FILES)]
+            files = [item.name for item in islice(path.parent.iterdir(), MOST_FILES)]
             if near := get_close_matches(path.name, files, 2):
-                meant = " or ".join(one_line(str(path.with_name(one)), LONGEST_ID) for one in near)
-                raise NotFound(f"no file {name!r}", f"did you mean {meant}?")
+                target = " or ".join(one_line(str(path.with_name(item)), LONGEST_ID) for item in near)
+                raise NotFound(f"no file {name!r}", f"did you mean {target}?")
     return open_source(name)
 
 
@@ -152,22 +152,25 @@ def found_named(name: str) -> FoundSession | None:
     if name == "-" or Path(name).exists() or "/" in name or len(name) < SHORTEST_PREFIX:
         return None
     sessions = list(find_sessions(titles=False))
-    hits = [found for found in sessions if found.is_named(name)]
-    exact = [found for found in hits if name in (found.short_id, found.id)]
+    hits = [session for session in sessions if session.is_named(name)]
+    exact = [hit for hit in hits if name in (hit.short_id, hit.id)]
     if len(hits) == 1 or len(exact) == 1:
         return (exact or hits)[0]
     if hits:
         raise InputError(f"{name!r} matches {len(hits)} sessions", f"give one id: {_short_ids(hits)}")
     if "." in name:
         return None  # a path that does not exist
-    forms = {one.short_id: (one.short_id, f"{one.format}:{one.id}", file_id(one.path)) for one in sessions}
-    meant = nearest(name, forms)
-    raise NotFound(f"no file and no session {name!r}", f"{meant}`clew sessions` lists them")
+    forms = {
+        session.short_id: (session.short_id, f"{session.format}:{session.id}", file_id(session.path))
+        for session in sessions
+    }
+    suggestion = nearest(name, forms)
+    raise NotFound(f"no file and no session {name!r}", f"{suggestion}`clew sessions` lists them")
 
 
 def _short_ids(sessions: Sequence[FoundSession]) -> str:
-    alike = len({found.short_id for found in sessions}) < len(sessions)
-    return _name_list([str(found.path) if alike else found.short_id for found in sessions])
+    alike = len({session.short_id for session in sessions}) < len(sessions)
+    return _name_list([str(session.path) if alike else session.short_id for session in sessions])
 
 
 def own_short_id(name: str) -> str:
@@ -213,15 +216,15 @@ def own_name(store: Store, name: str) -> str | None:
     begins = name.removesuffix("…")
     if not begins:
         return None
-    named = [one.session for one in store.sessions(WORKSPACE)]
-    if listed := [one for one in named if own_short_id(one) == begins]:
+    named = [session.session for session in store.sessions(WORKSPACE)]
+    if listed := [session for session in named if own_short_id(session) == begins]:
         return listed[0]
-    alike = (one for one in named if _begins_with(one, begins))
-    found = [one for one in alike if begins.startswith(OWN) or not one.startswith(OWN)]
-    if len(found) > 1:
-        advice = f"give more of its name: {_name_list(found)}"
+    alike = (session for session in named if _begins_with(session, begins))
+    names = [session for session in alike if begins.startswith(OWN) or not session.startswith(OWN)]
+    if len(names) > 1:
+        advice = f"give more of its name: {_name_list(names)}"
         raise InputError(f"more than one session of clew's log begins with {begins!r}", advice)
-    return found[0] if found else None
+    return names[0] if names else None
 
 
 def _begins_with(name: str, begins: str) -> bool:
@@ -236,11 +239,11 @@ def _begins_with(name: str, begins: str) -> bool:
 
 def no_session(store: Store | None, name: str) -> NotFound:
     """Return the error for a session that is not in clew's log, with the nearest names."""
-    named = [one.session for one in store.sessions(WORKSPACE)] if store else []
-    named = [one for one in named if not one.startswith(OWN)]
+    named = [session.session for session in store.sessions(WORKSPACE)] if store else []
+    named = [session for session in named if not session.startswith(OWN)]
     advice = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
-    meant = nearest(name, {one: (one, own_short_id(one)) for one in named})
-    return NotFound(f"there is no session {name!r} in clew's log", f"{meant}{advice}")
+    suggestion = nearest(name, {session: (session, own_short_id(session)) for session in named})
+    return NotFound(f"there is no session {name!r} in clew's log", f"{suggestion}{advice}")
 
 
 def nearest(name: str, known: Mapping[str, Iterable[str]]) -> str:
@@ -248,14 +251,14 @@ def nearest(name: str, known: Mapping[str, Iterable[str]]) -> str:
 
     Ids are often cut off, so names are compared only up to the length given.
     """
-    given = name.removesuffix("…").lower()
+    text = name.removesuffix("…").lower()
 
     def likeness(names: Iterable[str]) -> float:
-        forms = {form.lower() for one in names for form in (one, one.partition(":")[2]) if form}
-        return max((SequenceMatcher(None, given, form[: len(given)]).ratio() for form in forms), default=0)
+        forms = {form.lower() for name in names for form in (name, name.partition(":")[2]) if form}
+        return max((SequenceMatcher(None, text, form[: len(text)]).ratio() for form in forms), default=0)
 
-    rated = sorted(((likeness(names), one) for one, names in known.items()), reverse=True)[:3]
-    near = [one_line(one, LONGEST_ID) for rate, one in rated if rate >= NEAR]
+    rated = sorted(((likeness(names), name) for name, names in known.items()), reverse=True)[:3]
+    near = [one_line(name, LONGEST_ID) for rate, name in rated if rate >= NEAR]
     return f"did you mean {' or '.join(near)}? " if near else ""
 
 
@@ -272,8 +275,8 @@ def _own_session(name: str) -> list[Record] | None:
     if name == "-" or Path(name).exists():
         return None
     with own_store() as store:
-        found = own_name(store, name) if store else None
-        return _as_records(store, Ctx(workspace=WORKSPACE, session=found)) if store and found else None
+        value = own_name(store, name) if store else None
+        return _as_records(store, Ctx(workspace=WORKSPACE, session=value)) if store and value else None
 
 
 def _export_records(source: Source) -> list[Record]:
@@ -286,16 +289,16 @@ def _export_records(source: Source) -> list[Record]:
 def _as_records(store: Store, ctx: Ctx) -> list[Record]:
     view = fold(store.read(ctx))
     entries = [
-        Entry(one.message, name)
-        for name, one in named_messages(view, load_messages(store, ctx, view.entries))
+        Entry(visible.message, name)
+        for name, visible in named_messages(view, load_messages(store, ctx, view.entries))
     ]
     return [Start(ctx.session, OWN_FORMAT, model=recorded_model(store, ctx)), *entries]
 
 
 def recorded_model(store: Store, ctx: Ctx) -> str | None:
     """Return the model of a session of a log, as last recorded."""
-    told = [stored.event.body.get("model") for stored in store.read(ctx, kinds=[ABOUT.name])]
-    return next((model for model in reversed(told) if isinstance(model, str)), None)
+    values = [stored.event.body.get("model") for stored in store.read(ctx, kinds=[ABOUT.name])]
+    return next((model for model in reversed(values) if isinstance(model, str)), None)
 
 
 def conversation(session: Transcript) -> list[Entry]:
@@ -303,17 +306,18 @@ def conversation(session: Transcript) -> list[Entry]:
     return list(session.entries) if session.format == OWN_FORMAT else session.full_entries()
 
 
-def _select(found: Sequence[Transcript], wanted: str, name: str) -> Transcript:
-    for session in found:
+def _select(transcripts: Sequence[Transcript], wanted: str, name: str) -> Transcript:
+    for session in transcripts:
         if session.id == wanted:
             return session
     raise InputError(
-        f"no session {wanted!r} in {name}", f"there {'is' if len(found) == 1 else 'are'} {_ids(found)}"
+        f"no session {wanted!r} in {name}",
+        f"there {'is' if len(transcripts) == 1 else 'are'} {_ids(transcripts)}",
     )
 
 
-def _ids(found: Sequence[Transcript]) -> str:
-    return _name_list([session.id for session in found])
+def _ids(transcripts: Sequence[Transcript]) -> str:
+    return _name_list([session.id for session in transcripts])
 
 
 def _name_list(names: Sequence[str]) -> str:

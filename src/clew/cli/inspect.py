@@ -105,8 +105,8 @@ def _named_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[
     """Yield the sessions to serve, and the name of the one to open."""
     name = _log_session(args.file) if args.file is not None else None
     if args.file is not None and name is None:
-        with _imported_sessions(args, term) as found:
-            yield found
+        with _imported_sessions(args, term) as result:
+            yield result
         return
     with own_shelf(args) as pool, _with_others(pool, args, {}):
         yield pool, name
@@ -172,29 +172,36 @@ class ToolSessions:
         transcript = self._read(name)
         if transcript is None:
             return {"unjudged": "its file is not on this computer"}
-        places = [one.name for one in tool_compactions(transcript)]
+        places = [compaction.name for compaction in tool_compactions(transcript)]
         if compaction not in places:
             return {"unjudged": "its file no longer records it"}
         # By name, like the command `clew lost`: no room imports the measurements.
-        (found,) = import_module("clew_evals.forgotten").forgotten(transcript, names=(compaction,))
+        (result,) = import_module("clew_evals.forgotten").forgotten(transcript, names=(compaction,))
         numbers = _log_numbers(transcript)
         things: list[Json] = [
-            {**asdict(one), "source": numbers.get(one.source), "used": numbers.get(one.used)}
-            for one in found.things
+            {**asdict(thing), "source": numbers.get(thing.source), "used": numbers.get(thing.used)}
+            for thing in result.things
         ]
         return {
-            "unjudged": found.unjudged,
-            "sealed": found.sealed,
-            "tokens_left": found.tokens_left,
+            "unjudged": result.unjudged,
+            "sealed": result.sealed,
+            "tokens_left": result.tokens_left,
             "things": things,
         }
 
     def _read(self, name: str) -> Transcript | None:
         if name not in self._known:
             tool, _, _ = name.partition(":")
-            for found in find_sessions(titles=False):
-                if found.format == tool and name == f"{tool}:{found.id}":
-                    session = next((one for one in load(found.open(), found.format) if one.entries), None)
+            for result in find_sessions(titles=False):
+                if result.format == tool and name == f"{tool}:{result.id}":
+                    session = next(
+                        (
+                            transcript
+                            for transcript in load(result.open(), result.format)
+                            if transcript.entries
+                        ),
+                        None,
+                    )
                     if session is not None:
                         self._known[name] = session
                     break
@@ -214,17 +221,19 @@ def _log_numbers(transcript: Transcript) -> dict[int | None, int]:
 @contextmanager
 def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
     """Import a file into a temporary log, deleted when the server stops."""
-    given = open_arguments(args)
+    source = open_arguments(args)
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         path = Path(folder) / "copy.db"
         with SqliteStore(path) as store:
             known: dict[str, Transcript] = {}
-            if given.source and given.is_clew:
-                taken = [import_export(store, given.source)]
+            if source.source and source.is_clew:
+                taken = [import_export(store, source.source)]
             else:
-                read = given.sessions(term)
-                taken = [import_transcript(store, one, calls=True) for one in read]
-                known = {one.ctx.session: session for one, session in zip(taken, read, strict=True)}
+                read = source.sessions(term)
+                taken = [import_transcript(store, transcript, calls=True) for transcript in read]
+                known = {
+                    transcript.ctx.session: session for transcript, session in zip(taken, read, strict=True)
+                }
             note = COPY.format(name=Path(args.file).name)
             with _session_pool(store, path, args, note) as pool, _with_others(pool, args, known):
                 pool.is_copy = True

@@ -55,18 +55,18 @@ BATCH = 500
 
 def run_import(args: argparse.Namespace, term: Terminal) -> int:
     """Import every session of the file."""
-    given = open_arguments(args)
-    if given.source and given.is_clew:
+    source = open_arguments(args)
+    if source.source and source.is_clew:
         with the_store() as store:
-            done = import_export(store, given.source)
+            done = import_export(store, source.source)
             _print_import(term, done, as_json=args.json)
             with Session.open(done.ctx.session, store) as session:
                 for line in waiting_lines(session.ledger.pins.waiting, done.ctx.session):
                     (term.note if args.json else term.say)(printable(line))
         return 0
-    found = given.sessions(term)
+    transcripts = source.sessions(term)
     with the_store() as store:
-        for transcript in found:
+        for transcript in transcripts:
             done = import_transcript(store, transcript, keep_secrets=args.keep_secrets)
             _print_import(term, done, as_json=args.json)
     return 0
@@ -131,28 +131,30 @@ def _tool_compactions(
 ) -> list[tuple[int, Event]]:
     """Return each compaction of the tool's own as an event, and how many messages come before it."""
     numbers = {entry.id: number for number, entry in enumerate(entries, start=1)}
-    found: list[tuple[int, Event]] = []
+    result: list[tuple[int, Event]] = []
     done = 0
-    for one in tool_compactions(transcript):
-        done = max((numbers[entry.id] for entry in one.before if entry.id in numbers), default=done)
+    for compaction in tool_compactions(transcript):
+        done = max((numbers[entry.id] for entry in compaction.before if entry.id in numbers), default=done)
         system = (
             number for number, entry in enumerate(entries[:done], 1) if entry.message.role is Role.SYSTEM
         )
-        kept = (numbers[entry.id] for entry in one.kept if entry.id in numbers)
-        summary = [entry.message if keep_secrets else mask_message(entry.message) for entry in one.summary]
+        kept = (numbers[entry.id] for entry in compaction.kept if entry.id in numbers)
+        summary = [
+            entry.message if keep_secrets else mask_message(entry.message) for entry in compaction.summary
+        ]
         body: JsonObject = {
-            "name": one.name,
-            "time": one.boundary.time,
-            "trigger": one.boundary.trigger,
-            "before": one.boundary.tokens_before,
-            "after": one.boundary.tokens_after,
-            "sealed": one.is_sealed,
-            "names": [one.name] * len(summary),
+            "name": compaction.name,
+            "time": compaction.boundary.time,
+            "trigger": compaction.boundary.trigger,
+            "before": compaction.boundary.tokens_before,
+            "after": compaction.boundary.tokens_after,
+            "sealed": compaction.is_sealed,
+            "names": [compaction.name] * len(summary),
             "messages": [message_to_json(message) for message in summary],
             "keeps": list[Json](dict.fromkeys((*system, *kept))),
         }
-        found.append((done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
-    return found
+        result.append((done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
+    return result
 
 
 def _events(
@@ -183,8 +185,8 @@ def _call(entry: Entry, usage: Usage) -> Event:
 
 def _print_import(term: Terminal, done: ImportResult, *, as_json: bool) -> None:
     if as_json:
-        found = {"session": done.ctx.session, "new_events": done.events, "events": done.head.seq}
-        term.write(json.dumps(found, ensure_ascii=False))
+        result = {"session": done.ctx.session, "new_events": done.events, "events": done.head.seq}
+        term.write(json.dumps(result, ensure_ascii=False))
         return
     new = count(done.events, "new event") if done.events else "nothing new"
     term.say(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")
@@ -234,23 +236,23 @@ def run_audit(args: argparse.Namespace, term: Terminal) -> int:
             "✓ log intact: all hashes match" if report.sound else f"✗ {count(len(report.flaws), 'flaw')}"
         )
         skipped = f"; {count(report.problems, 'problem')} listed above" if report.problems else ""
-        found = f"{count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')}"
-        term.say(f"{verdict} ({found}){skipped}")
+        value = f"{count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')}"
+        term.say(f"{verdict} ({value}){skipped}")
     return 0 if report.sound else 1
 
 
 def _as_json(report: AuditReport) -> str:
     sessions = [
         {
-            "session": one.ctx.session,
-            "workspace": one.ctx.workspace,
-            "events": one.events,
-            "visible": one.visible,
-            "skipped": dict(one.skipped),
-            "head": one.head.hash,
-            "problems": [problem._asdict() for problem in one.problems],
+            "session": session.ctx.session,
+            "workspace": session.ctx.workspace,
+            "events": session.events,
+            "visible": session.visible,
+            "skipped": dict(session.skipped),
+            "head": session.head.hash,
+            "problems": [problem._asdict() for problem in session.problems],
         }
-        for one in report.sessions
+        for session in report.sessions
     ]
     flaws = [dataclasses.asdict(flaw) for flaw in report.flaws]
     return json.dumps({"sound": report.sound, "sessions": sessions, "blobs": report.blobs, "flaws": flaws})
@@ -263,7 +265,7 @@ def run_stats(args: argparse.Namespace, term: Terminal) -> int:
             stats = stats_of(log.store.read(log.ctx))
     else:
         with own_store() as store:
-            named = [one.session for one in store.sessions(WORKSPACE)] if store else []
+            named = [session.session for session in store.sessions(WORKSPACE)] if store else []
             ctxs = [Ctx(workspace=WORKSPACE, session=name) for name in named]
             stats = stats_of(chain.from_iterable(store.read(ctx) for ctx in ctxs) if store else ())
     if args.json:
@@ -307,9 +309,9 @@ def run_secrets(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _rows(text: str) -> Iterator[Row]:
-    found = find(text)
-    starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")] if found else [0]
-    for rule, start, end in found:
+    secrets = find(text)
+    starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")] if secrets else [0]
+    for rule, start, end in secrets:
         line = bisect_right(starts, start)
         shown = mask_of(rule, text[start:end], own_key())
         yield Row(line, start - starts[line - 1] + 1, rule, shown, end - start)
@@ -321,20 +323,20 @@ DEFAULT = "default"
 
 def run_config(args: argparse.Namespace, term: Terminal) -> int:
     """Print the settings in effect."""
-    found = load_settings()
+    settings = load_settings()
     rows = [
-        (name, getattr(found.settings, name), found.origins.get(name, DEFAULT), key.means)
+        (name, getattr(settings.settings, name), settings.origins.get(name, DEFAULT), key.means)
         for name, key in KEYS.items()
     ]
     if args.json:
-        told = {name: {"value": _json(value), "origin": origin} for name, value, origin, _ in rows}
-        term.write(json.dumps(told, ensure_ascii=False))
+        output = {name: {"value": _json(value), "origin": origin} for name, value, origin, _ in rows}
+        term.write(json.dumps(output, ensure_ascii=False))
     else:
         width = max(len(_cell_text(value)) for _, value, _, _ in rows)
         for name, value, origin, means in rows:
-            said = f"{name:<14} {_cell_text(value):<{width}}  {origin}"
-            term.say(printable(f"{said}  # {means}" if origin == DEFAULT else said))
-    for warning in found.warnings:
+            text = f"{name:<14} {_cell_text(value):<{width}}  {origin}"
+            term.say(printable(f"{text}  # {means}" if origin == DEFAULT else text))
+    for warning in settings.warnings:
         term.note(printable(f"⚠ {warning}"))
     return 0
 
@@ -343,7 +345,7 @@ def _json(value: object) -> Json:
     if isinstance(value, Threshold):
         return str(value)
     if isinstance(value, tuple):
-        return [str(one) for one in value]
+        return [str(item) for item in value]
     if isinstance(value, Path):
         return str(value)
     return value if isinstance(value, bool | int | float | str) else None
@@ -356,7 +358,7 @@ def _cell_text(value: object) -> str:
         case bool(truth):
             return "yes" if truth else "no"
         case list(listed):
-            return ", ".join(str(one) for one in listed)
+            return ", ".join(str(value) for value in listed)
         case int(number):
             return f"{number:,}"
         case other:

@@ -29,14 +29,16 @@ COMPACTED = "X"
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Draw each session of the file."""
-    found = open_arguments(args).sessions(term)
-    if len(found) > MOST_DRAWN and not args.all and not args.json:
-        held = f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:"
-        term.say(printable(held))
-        for session in found:
+    transcripts = open_arguments(args).sessions(term)
+    if len(transcripts) > MOST_DRAWN and not args.all and not args.json:
+        text = (
+            f"{args.file} holds {len(transcripts)} sessions; --session ID draws one, --all draws every one:"
+        )
+        term.say(printable(text))
+        for session in transcripts:
             term.say(f"  {one_line(session.id, LONGEST_ID):<72}{count(len(session.entries), 'message'):>16}")
         return 0
-    for number, session in enumerate(found):
+    for number, session in enumerate(transcripts):
         name = args.model or session.model
         counter = counter_for(name or "")
         model = model_named(name or "")
@@ -76,31 +78,33 @@ class _WindowUse:
 def _last_reported(session: Transcript) -> int | None:
     own = (entry.usage for entry in reversed(session.entries) if entry.sidechain is None)
     # Some tools log only the output tokens, which do not show how full the window was.
-    return next((one.input_tokens + one.output_tokens for one in own if one and one.input_tokens), None)
+    return next(
+        (usage.input_tokens + usage.output_tokens for usage in own if usage and usage.input_tokens), None
+    )
 
 
 def _picture(
-    session: Transcript, found: Anatomy, sight: _WindowUse, counter: TokenCounter, width: int
+    session: Transcript, result: Anatomy, sight: _WindowUse, counter: TokenCounter, width: int
 ) -> list[Styled | str]:
-    about = f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}"
+    about = f" · {session.format} · {count(result.messages, 'message')} · {count(result.calls, 'tool call')}"
     return [
         Styled.assemble((one_line(session.label, max(16, width - len(about))), "bold"), about),
-        *_sizes(session, found, sight, counter),
+        *_sizes(session, result, sight, counter),
         "",
-        *_bars(found, width),
+        *_bars(result, width),
         "",
         *_legend(session, width),
-        *_thread(found, width, _compacted_at(session, found)),
+        *_thread(result, width, _compacted_at(session, result)),
         "",
-        *_growth(session, found, width),
-        *_remarks(found),
+        *_growth(session, result, width),
+        *_remarks(result),
         "",
         Styled("heaviest", style="bold"),
-        *(_heavy_line(session, heavy, found.tokens, width) for heavy in found.heaviest),
+        *(_heavy_line(session, heavy, result.tokens, width) for heavy in result.heaviest),
     ]
 
 
-def _sizes(session: Transcript, found: Anatomy, sight: _WindowUse, counter: TokenCounter) -> list[Styled]:
+def _sizes(session: Transcript, result: Anatomy, sight: _WindowUse, counter: TokenCounter) -> list[Styled]:
     """Return how full the window is now, and the size of the whole session."""
     kind = "" if sight.exact else " (estimated)"
     model = one_line(sight.model or "an unknown model", 60)
@@ -117,28 +121,33 @@ def _sizes(session: Transcript, found: Anatomy, sight: _WindowUse, counter: Toke
     if compactions:
         times = count(len(compactions), "time")
         lines.append(
-            Styled(f"compacted {times} by its tool; {found.tokens:,} tokens in the whole thread, drawn below")
+            Styled(
+                f"compacted {times} by its tool; {result.tokens:,} tokens in the whole thread, drawn below"
+            )
         )
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
-    for one in compactions:
+    for compaction in compactions:
         before = (
-            counter.count_all(entry.message for entry in several) for several in (one.before, one.summary)
+            counter.count_all(entry.message for entry in several)
+            for several in (compaction.before, compaction.summary)
         )
-        when = (one.boundary.time or "")[:16].replace("T", " ")
-        after = f"after #{numbers[one.before[-1].id]}" if one.before else ""
-        told = ", ".join(filter(None, (sizes_of(one.boundary, *before), one.boundary.trigger, after, when)))
-        lines.append(Styled(f"  {one.name}  {told}", "dim"))
+        when = (compaction.boundary.time or "")[:16].replace("T", " ")
+        after = f"after #{numbers[compaction.before[-1].id]}" if compaction.before else ""
+        text = ", ".join(
+            filter(None, (sizes_of(compaction.boundary, *before), compaction.boundary.trigger, after, when))
+        )
+        lines.append(Styled(f"  {compaction.name}  {text}", "dim"))
     return lines
 
 
-def _bars(found: Anatomy, width: int) -> list[Styled]:
+def _bars(result: Anatomy, width: int) -> list[Styled]:
     room = max(4, width - 38)
     rows = []
     for kind in KINDS:
-        tokens = found.by_kind.get(kind.name, 0)
+        tokens = result.by_kind.get(kind.name, 0)
         if not tokens:
             continue
-        share = tokens / max(1, found.tokens)
+        share = tokens / max(1, result.tokens)
         row = Styled(f"{kind.letter} {kind.name:<15} {tokens:>9,} {share:>6.1%}  ")
         row.append(_bar(share * room), style=kind.colour)
         rows.append(row)
@@ -156,19 +165,21 @@ def _legend(session: Transcript, width: int) -> list[Styled]:
     return [Styled(text if len(text) <= width else f"the thread, oldest first{marks}", style="dim")]
 
 
-def _compacted_at(session: Transcript, found: Anatomy) -> list[float]:
+def _compacted_at(session: Transcript, result: Anatomy) -> list[float]:
     """Return where in the thread its tool compacted, as shares of the tokens."""
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
-    lasts = [numbers[one.before[-1].id] for one in tool_compactions(session) if one.before]
+    lasts = [
+        numbers[compaction.before[-1].id] for compaction in tool_compactions(session) if compaction.before
+    ]
     return [
-        sum(piece.tokens for piece in found.pieces if piece.message <= last) / max(1, found.tokens)
+        sum(piece.tokens for piece in result.pieces if piece.message <= last) / max(1, result.tokens)
         for last in lasts
     ]
 
 
-def _thread(found: Anatomy, width: int, compacted: Sequence[float]) -> list[Styled]:
+def _thread(result: Anatomy, width: int, compacted: Sequence[float]) -> list[Styled]:
     """Draw the session as cells with the letter and colour of the kind that fills most of each."""
-    cells = found.cells(THREAD_ROWS * (width - 2))
+    cells = result.cells(THREAD_ROWS * (width - 2))
     by_name = {kind.name: kind for kind in KINDS}
     marked = {min(len(cells) - 1, int(share * len(cells))) for share in compacted}
     rows = []
@@ -188,10 +199,10 @@ def _message_name(session: Transcript, number: int) -> str:
     return session.entries[number - 1].id if own else f"#{number}"
 
 
-def _growth(session: Transcript, found: Anatomy, width: int) -> list[Styled]:
-    columns = found.growth(min(width - 30, 120))
-    line = "".join(RISING[min(7, 8 * tokens // max(1, found.tokens))] for tokens in columns)
-    half = _message_name(session, found.message_at(found.tokens // 2))
+def _growth(session: Transcript, result: Anatomy, width: int) -> list[Styled]:
+    columns = result.growth(min(width - 30, 120))
+    line = "".join(RISING[min(7, 8 * tokens // max(1, result.tokens))] for tokens in columns)
+    half = _message_name(session, result.message_at(result.tokens // 2))
     return [Styled.assemble("growth    ", (line, "green"), f" half by {half}")]
 
 
@@ -203,16 +214,16 @@ def _heavy_line(session: Transcript, heavy: Heavy, total: int, width: int) -> St
     return line
 
 
-def _remarks(found: Anatomy) -> list[Styled]:
-    cuts = f"safe at {found.cuts:,} of {count(found.messages + 1, 'boundary')}"
-    widest = count(found.widest_atom, "message")
+def _remarks(result: Anatomy) -> list[Styled]:
+    cuts = f"safe at {result.cuts:,} of {count(result.messages + 1, 'boundary')}"
+    widest = count(result.widest_atom, "message")
     lines = [Styled(f"cuts      {cuts}; at most {widest} must stay together")]
-    if found.repeated_tokens:
-        share = found.repeated_tokens / max(1, found.tokens)
-        times = count(found.repeated, "tool result")
+    if result.repeated_tokens:
+        share = result.repeated_tokens / max(1, result.tokens)
+        times = count(result.repeated, "tool result")
         lines.append(Styled(f"repeated  {times} repeat an earlier one exactly: {share:.1%} of all tokens"))
-    if found.unpaired:
+    if result.unpaired:
         lines.append(
-            Styled(f"unpaired  {count(found.unpaired, 'tool call')} without a result, or the reverse")
+            Styled(f"unpaired  {count(result.unpaired, 'tool call')} without a result, or the reverse")
         )
     return lines

@@ -36,8 +36,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         with the_store() as store:
             _print_change(args, term, notebook := _notebook(store, args), _add(notebook, args))
         return 0
-    with own_store() as found:
-        notebook = _notebook(found or MemoryStore(), args)
+    with own_store() as result:
+        notebook = _notebook(result or MemoryStore(), args)
         match args.action:
             case "list":
                 _list(args, term, notebook)
@@ -51,10 +51,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _notebook(store: Store, args: argparse.Namespace) -> Notebook:
-    found = own_name(store, args.session) if args.session else None
-    if args.session and found is None:
+    value = own_name(store, args.session) if args.session else None
+    if args.session and value is None:
         raise no_session(store, args.session)
-    return Notebook(store, WORKSPACE, found)
+    return Notebook(store, WORKSPACE, value)
 
 
 def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
@@ -93,18 +93,20 @@ def _print_change(args: argparse.Namespace, term: Terminal, notebook: Notebook, 
 
 def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
     notes = [note for note in notebook.notes() if args.all or note.status in LIVE]
-    held = active_notes(notes, notebook.now)
+    active = active_notes(notes, notebook.now)
     if args.json:
-        conflicts: list[Json] = [str(one) for one in held.conflicts]
+        conflicts: list[Json] = [str(conflict) for conflict in active.conflicts]
         listed: list[Json] = [note_to_json(note) for note in notes]
         term.write(json.dumps({"notes": listed, "conflicts": conflicts}, ensure_ascii=False))
         return
     if not notes:
         term.say('No notes. `clew notes add "…"` adds one.')
-    reasons = {note.id: why for note, why in held.out}
-    for note in sorted(notes, key=lambda one: (list(Status).index(one.status), one.category, one.created)):
+    reasons = {note.id: why for note, why in active.out}
+    for note in sorted(
+        notes, key=lambda note: (list(Status).index(note.status), note.category, note.created)
+    ):
         term.say(printable(_row(note, reasons.get(note.id, ""))))
-    for conflict in held.conflicts:
+    for conflict in active.conflicts:
         term.note(printable(f"⚠ {conflict}"))
     waiting = sum(note.status in WAITING for note in notes)
     if waiting:
@@ -118,8 +120,8 @@ def _row(note: Note, why_out: str) -> str:
 
 
 def _words(note: Note) -> str:
-    said = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
-    return " ".join(said.split())
+    text = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
+    return " ".join(text.split())
 
 
 def _show(args: argparse.Namespace, term: Terminal, note: Note) -> None:

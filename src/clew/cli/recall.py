@@ -62,10 +62,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _session(store: Store, name: str) -> str:
-    found = own_name(store, name)
-    if found is None:
+    value = own_name(store, name)
+    if value is None:
         raise no_session(store, name)
-    return found
+    return value
 
 
 def _resolve(memory: Memory, ref: str) -> Resolved:
@@ -191,17 +191,25 @@ def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
 
 def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> None:
     if args.json:
-        said: list[Json] = [
-            {"ref": one.ref, "time": one.time, "role": one.role, "trust": one.trust.label, "text": one.text}
-            for one in opened.quotations
+        values: list[Json] = [
+            {
+                "ref": item.ref,
+                "time": item.time,
+                "role": item.role,
+                "trust": item.trust.label,
+                "text": item.text,
+            }
+            for item in opened.quotations
         ]
-        body = {"ref": opened.ref, "what": opened.what, "holds": list(opened.holds), "quotations": said}
+        body = {"ref": opened.ref, "what": opened.what, "holds": list(opened.holds), "quotations": values}
         term.write(json.dumps(body, ensure_ascii=False))
         return
-    for one in opened.quotations:
-        about = dict.fromkeys(filter(None, (one.role, one.trust.label, one.time, one.about)))
-        term.say(printable(f"{one.ref}  ({', '.join(about)})"))
-        term.write(printable(one.text))
+    for quotation in opened.quotations:
+        about = dict.fromkeys(
+            filter(None, (quotation.role, quotation.trust.label, quotation.time, quotation.about))
+        )
+        term.say(printable(f"{quotation.ref}  ({', '.join(about)})"))
+        term.write(printable(quotation.text))
         term.say("")
     if opened.holds:
         term.note(printable(f"covers {opened.holds[0]} to {opened.holds[-1]}; --open prints them"))
@@ -226,9 +234,9 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
     write_manifest(kept, done.manifest)
     total = len(done.manifest.documents)
     if args.json:
-        told = {"root": str(root), "documents": total}
+        output = {"root": str(root), "documents": total}
         changes = {"added": list(done.added), "changed": list(done.changed), "gone": list(done.gone)}
-        term.write(json.dumps({**told, **changes}, ensure_ascii=False))
+        term.write(json.dumps({**output, **changes}, ensure_ascii=False))
     else:
         parts = ((done.added, "new"), (done.changed, "changed"), (done.gone, "gone"))
         news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
@@ -238,8 +246,8 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
 
 def _list(args: argparse.Namespace, term: Terminal) -> int:
     wanted = str(args.folder.resolve()) if args.folder else None
-    found = [one for one in manifests(clew_home()) if wanted in (None, one.root)]
-    rows = [(folder, document) for folder in found for document in folder.documents.values()]
+    result = [manifest for manifest in manifests(clew_home()) if wanted in (None, manifest.root)]
+    rows = [(folder, document) for folder in result for document in folder.documents.values()]
     rows = [row for row in rows if args.topic in (None, row[1].topic)]
     rows.sort(key=lambda row: (row[1].topic == REFERENCE, row[1].topic, row[0].root, row[1].path))
     if args.json:
@@ -255,24 +263,30 @@ def _list(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _rows(rows: Iterator[tuple[Manifest, Document]]) -> Iterator[str]:
-    for folder, one in rows:
-        marks = " ⚠ marked as outdated" if one.is_outdated else f" ({one.status})" if one.status else ""
-        path = Path(folder.root, one.path)
+    for folder, document in rows:
+        marks = (
+            " ⚠ marked as outdated"
+            if document.is_outdated
+            else f" ({document.status})"
+            if document.status
+            else ""
+        )
+        path = Path(folder.root, document.path)
         changed = "" if path.exists() else " ⚠ deleted since"
-        yield f"{one.time[:10]}  {path}  {one_line(one.title, 60)}{marks}{changed}"
+        yield f"{document.time[:10]}  {path}  {one_line(document.title, 60)}{marks}{changed}"
 
 
-def _as_json(folder: Manifest, one: Document) -> dict[str, object]:
+def _as_json(folder: Manifest, document: Document) -> dict[str, object]:
     return {
         "root": folder.root,
-        "path": one.path,
-        "title": one.title,
-        "topic": one.topic,
-        "status": one.status,
-        "outdated": one.is_outdated,
-        "time": one.time,
-        "hash": one.hash,
-        "refs": list(one.refs),
+        "path": document.path,
+        "title": document.title,
+        "topic": document.topic,
+        "status": document.status,
+        "outdated": document.is_outdated,
+        "time": document.time,
+        "hash": document.hash,
+        "refs": list(document.refs),
     }
 
 
@@ -309,14 +323,24 @@ def _hit_json(hit: Hit) -> dict[str, object]:
 
 
 def _show(args: argparse.Namespace, term: Terminal) -> int:
-    holders = [one for one in manifests(clew_home()) if args.ref.partition("#")[0] in one.documents]
+    holders = [
+        manifest for manifest in manifests(clew_home()) if args.ref.partition("#")[0] in manifest.documents
+    ]
     if not holders:
         raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)
-    found = read_passage(holders[0], args.ref)
+    document_passage = read_passage(holders[0], args.ref)
     if args.json:
-        term.write(json.dumps({"ref": found.ref, "text": found.text, "fresh": found.is_fresh}))
+        term.write(
+            json.dumps(
+                {
+                    "ref": document_passage.ref,
+                    "text": document_passage.text,
+                    "fresh": document_passage.is_fresh,
+                }
+            )
+        )
         return 0
-    term.write(printable(found.text))
-    if not found.is_fresh:
+    term.write(printable(document_passage.text))
+    if not document_passage.is_fresh:
         term.note("⚠ the file has changed since it was indexed; its lines may have moved")
     return 0

@@ -136,7 +136,7 @@ def _list_rows(
     rows = [title] if title else []
     wide = max((len(entry.name) for entry in listed[:most]), default=0) + 1
     room = max(20, width - LABEL - wide - 2)
-    rows += [f"  {printable(one.name):<{wide}}{one_line(one.text, room)}" for one in listed[:most]]
+    rows += [f"  {printable(entry.name):<{wide}}{one_line(entry.text, room)}" for entry in listed[:most]]
     if more and listed and most:
         rows.append(f"  … and {more:,} more")
     return [_row(label if not number else "", row) for number, row in enumerate(rows)]
@@ -210,9 +210,9 @@ def _bar(label: str, weights: dict[Kind, int], room: int, most: int) -> Styled:
 
 def _rungs(operations: Sequence[Operation], freed: Sequence[Freed]) -> list[Styled]:
     rows = []
-    for number, one in enumerate(freed):
-        did = "; ".join(_did([operation for operation in operations if operation.rung is one.rung]))
-        rows.append(_row("freed" if not number else "", f"{one.tokens:>9,}  {one.rung.value:<10} {did}"))
+    for number, step in enumerate(freed):
+        did = "; ".join(_did([operation for operation in operations if operation.rung is step.rung]))
+        rows.append(_row("freed" if not number else "", f"{step.tokens:>9,}  {step.rung.value:<10} {did}"))
     return rows
 
 
@@ -237,8 +237,8 @@ def _digest_rows(done: CompactReport) -> list[Styled]:
     if done.digest is None:
         return []
     kinds = Counter(claim.kind for claim in done.digest.claims)
-    told = " · ".join(f"{kind.value} {kinds[kind]:,}" for kind in ClaimKind if kinds[kind])
-    return [_row(done.digest.id, told)]
+    text = " · ".join(f"{kind.value} {kinds[kind]:,}" for kind in ClaimKind if kinds[kind])
+    return [_row(done.digest.id, text)]
 
 
 def _unkept(done: CompactReport) -> list[Styled]:
@@ -297,7 +297,7 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
         reach = f"; {kept.reachable:,} reachable through a kept line" if kept.reachable else ""
         gone = f"; {kept.gone:,} only in the original" if kept.gone else ""
         title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} kept{reach}{gone}"
-        lost = (Entry(one.id, one.text) for one in report.lost if one.matter is kept.matter)
+        lost = (Entry(loss.id, loss.text) for loss in report.lost if loss.matter is kept.matter)
         rows += _list_rows("", title, lost, width, most, kept.before - kept.stand)
     return _with_label("dropped", rows or [_row("", "no rule, open item, decision or exact value")])
 
@@ -321,7 +321,7 @@ def _check_rows(outcome: Outcome, width: int, each: bool) -> list[Styled]:
 def author(outcome: Outcome) -> str:
     """Return who wrote the digest, in how many attempts, and its cost."""
     last = outcome.attempts[-1].author if outcome.attempts else "clew"
-    how = ", ".join(f"{one.author} {one.outcome}{_reason(one)}" for one in outcome.attempts)
+    how = ", ".join(f"{attempt.author} {attempt.outcome}{_reason(attempt)}" for attempt in outcome.attempts)
     if not outcome.calls:
         return "by code, without a model" if last == "clew" else how
     usage = outcome.usage
@@ -340,7 +340,7 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
     if done.undoable:
         look = f"clew expand {name} {done.made}"
         condensed = done.outcome is not None and bool(done.outcome.plan.digests)
-        made = (
+        text = (
             "print its lines and their source messages"
             if condensed
             else "print what it did, and to which messages"
@@ -348,7 +348,7 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
         return [
             *rows,
             _command("undo", f"clew undo {name}", "restore every message", width),
-            _command("look", look, made, width),
+            _command("look", look, text, width),
             _command("why", f"clew trace {name} m12", "explain why a message was kept or dropped", width),
         ]
     if done.dry_run:

@@ -31,8 +31,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     if action:
         with own_log(args.file) as log, log.open() as session:
             changed = _change(session, *action).id
-    with open_log_or_input(args) as found:
-        ledger = _ledger(found, term)
+    with open_log_or_input(args) as source:
+        ledger = _ledger(source, term)
     pins, waiting = ledger.pins, ledger.pins.waiting
     shown = pins.all if args.all else pins.active
     if args.json:
@@ -62,8 +62,8 @@ def _rescan(args: argparse.Namespace, term: Terminal, action: Sequence[str]) -> 
         changes = session.rescan_rules(apply=args.apply)
     if args.json:
         added, removed = ([_to_json(pin) for pin in pins] for pins in (changes.added, changes.removed))
-        found = {"finder": changes.finder, "applied": args.apply, "added": added, "removed": removed}
-        term.write(json.dumps(found, ensure_ascii=False))
+        result = {"finder": changes.finder, "applied": args.apply, "added": added, "removed": removed}
+        term.write(json.dumps(result, ensure_ascii=False))
         return 0
     for sign, pins in (("+", changes.added), ("-", changes.removed)):
         for pin in pins:
@@ -103,12 +103,12 @@ def _change(session: Session, action: str, *words: str) -> Pin:
     return session.unpin(words[0]) if action == "off" else session.edit_pin(*words)
 
 
-def _ledger(found: Log | Input, term: Terminal) -> Ledger:
-    if isinstance(found, Log):
-        with found.open() as session:
+def _ledger(source: Log | Input, term: Terminal) -> Ledger:
+    if isinstance(source, Log):
+        with source.open() as session:
             return session.ledger
     ledger = Ledger(exact_values=False)
-    entries = found.single_session(term).entries
+    entries = source.single_session(term).entries
     ledger.extend(Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1))
     return ledger
 
@@ -158,8 +158,8 @@ def run_pin(args: argparse.Namespace, term: Terminal) -> int:
         rules: JsonObject = {"pins": [_pins_json(pin) for pin in standing]}
         if waiting:
             rules["waiting"] = [_pins_json(pin) for pin in waiting]
-        told: JsonObject = {"changed": changed[0].id if changed else None, **rules}
-        term.write(json.dumps(told, ensure_ascii=False))
+        data: JsonObject = {"changed": changed[0].id if changed else None, **rules}
+        term.write(json.dumps(data, ensure_ascii=False))
         return 0
     for pin in standing:
         mark = "*" if pin in changed else " "
@@ -182,10 +182,10 @@ def waiting_lines(waiting: Sequence[Pin], name: str) -> Iterator[str]:
 def _change_pins(session: Session, args: argparse.Namespace) -> tuple[Pin, ...]:
     if args.confirm:
         return session.confirm_rules()
-    meant = args.off or args.in_place_of
-    if meant and not (pin := session.ledger.pins.get(meant)).is_active:
+    target = args.off or args.in_place_of
+    if target and not (pin := session.ledger.pins.get(target)).is_active:
         advice = "`clew pin SESSION` lists those in force"
-        raise InputError(f"{meant} is no longer in force: {pin.status.value}", advice)
+        raise InputError(f"{target} is no longer in force: {pin.status.value}", advice)
     if args.off:
         return (session.unpin(args.off),)
     if args.in_place_of:

@@ -154,13 +154,13 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         target = _default_target(before, session.counter, session.gauge, order)
     else:
         target = _target_as_sent(target, lambda aim: _preview(session, aim, order), wire, session.counter)
-    found = _compact_or_unchanged(
+    outcome = _compact_or_unchanged(
         order,
         lambda: _stored_outcome(session, target, order) if target is not None else None,
         lambda aim: _preview(session, aim, order),
     )
-    after = apply(found.plan, before) if found and order.dry_run else session.view()
-    digests = [one.digest for one in session.trace() if one.digest]
+    after = apply(outcome.plan, before) if outcome and order.dry_run else session.view()
+    digests = [compaction.digest for compaction in session.trace() if compaction.digest]
     shown = {item.id for item in after}  # an undone digest stays on record
     return CompactReport(
         name=log.name,
@@ -170,11 +170,17 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         counter=session.counter,
         window=session.gauge.window.tokens,
         wire=wire,
-        outcome=found,
-        digest=_last([one for one in (*digests, *(found.plan.digests if found else ())) if one.id in shown]),
+        outcome=outcome,
+        digest=_last(
+            [
+                compaction
+                for compaction in (*digests, *(outcome.plan.digests if outcome else ()))
+                if compaction.id in shown
+            ]
+        ),
         dry_run=order.dry_run,
-        undoable=log.own and found is not None and not order.dry_run,
-        made=session.trace()[-1].name if found and not order.dry_run else None,
+        undoable=log.own and outcome is not None and not order.dry_run,
+        made=session.trace()[-1].name if outcome and not order.dry_run else None,
         keep=order.keep,
         model=session.gauge.model,
         with_model=order.summariser is not None,
@@ -184,8 +190,8 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
 
 def _stored_part(log: Log, session: Session) -> str:
     """Return which part of a session of a log is compacted, if it was compacted before."""
-    if made := len(session.trace()):
-        return f"what its model sees now, after {count(made, 'compaction')}; `clew undo` restores the rest"
+    if created := len(session.trace()):
+        return f"what its model sees now, after {count(created, 'compaction')}; `clew undo` restores the rest"
     by_tool = sum(1 for _ in log.store.read(log.ctx, kinds=[TOOL_COMPACTION.name]))
     return f"the whole conversation; its tool compacted it {count(by_tool, 'time')}" if by_tool else ""
 

@@ -81,8 +81,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def list_sessions(limit: int, tool: str | None = None, project: str | None = None) -> list[Row]:
     """Return at most ``limit`` sessions of this computer, newest first."""
-    found = (one for one in find_sessions(titles=False) if tool in (None, one.format))
-    rows = [*_other_rows(found if project else islice(found, limit)), *_own_rows(tool)]
+    sessions = (session for session in find_sessions(titles=False) if tool in (None, session.format))
+    rows = [*_other_rows(sessions if project else islice(sessions, limit)), *_own_rows(tool)]
     if project:
         rows = [row for row in rows if project.lower() in (row.project or "").lower()]
     newest = sorted(rows, key=lambda row: row.modified, reverse=True)[:limit]
@@ -90,11 +90,11 @@ def list_sessions(limit: int, tool: str | None = None, project: str | None = Non
 
 
 def _other_rows(sessions: Iterator[FoundSession]) -> Iterator[Row]:
-    found = list(sessions)
-    for one, profile in zip(found, Profiles().of(found), strict=True):
-        modified = one.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    result = list(sessions)
+    for session, profile in zip(result, Profiles().of(result), strict=True):
+        modified = session.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {name: getattr(profile, name) for name in profile.__dataclass_fields__}
-        yield Row(one.short_id, one.id, one.format, modified, str(one.path), **about)
+        yield Row(session.short_id, session.id, session.format, modified, str(session.path), **about)
 
 
 def _own_rows(tool: str | None) -> Iterator[Row]:
@@ -115,10 +115,10 @@ def _with_words(row: Row) -> Row:
         ctx = Ctx(workspace=WORKSPACE, session=row.session)
         first = islice(store.read(ctx, kinds=[MESSAGE.name]), MOST_LOOKED_AT)
         last = store.read(ctx, max(0, store.head(ctx).seq - 2 * MOST_LOOKED_AT), kinds=[MESSAGE.name])
-        said, asked = next(_user_words(first), None), [*_user_words(last)][-1:]
+        text, asked = next(_user_words(first), None), [*_user_words(last)][-1:]
         return replace(
             row,
-            title=said,
+            title=text,
             asked=asked[0] if asked else None,
             compactions=sum(1 for _ in store.read(ctx, kinds=[COMPACTION.name])),
         )
@@ -166,7 +166,7 @@ def _narrow(row: Row, width: int) -> Iterator[Styled]:
     yield Styled.assemble((row.id, "bold"), f"  {age_of(row)}  {row.tool}")
     figures = [f"{thousands(row.tokens)} tokens"] if row.tokens is not None else []
     figures += [f"compacted {row.compactions}×"] if row.compactions else []
-    room = width - 4 - sum(len(one) + 2 for one in figures)
+    room = width - 4 - sum(len(figure) + 2 for figure in figures)
     names = [one_line(row.project_name, room)] if row.project_name and room >= 6 else []
     if names or figures:
         yield Styled(f"  {', '.join([*names, *figures])}")
@@ -189,7 +189,9 @@ def run_formats(args: argparse.Namespace, term: Terminal) -> int:
     width = max(map(len, FORMATS))
     if term.console().width < NARROW:
         for kind in FORMATS.values():
-            term.say("\n".join([f"{kind.name}: {kind.title}", *(f"  {one}" for one in kind.locations)]))
+            term.say(
+                "\n".join([f"{kind.name}: {kind.title}", *(f"  {location}" for location in kind.locations)])
+            )
         return 0
     term.say(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
     for kind in FORMATS.values():

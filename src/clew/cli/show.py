@@ -65,7 +65,7 @@ def _plain(item: object) -> Json:
         case Trust():
             return item.label
         case tuple():
-            return [_plain(one) for one in item]
+            return [_plain(item) for item in item]
         case _ if dataclasses.is_dataclass(item) and not isinstance(item, type):
             return {f.name: _plain(getattr(item, f.name)) for f in dataclasses.fields(item)}
         case _:
@@ -94,10 +94,10 @@ SIGNS = {
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the session."""
-    given = open_arguments(args)
-    wanted = _of_session(given.records(), args.session)
+    source = open_arguments(args)
+    wanted = _of_session(source.records(), args.session)
     if args.ref:
-        wanted = iter(_only(given, list(wanted), args.ref))
+        wanted = iter(_only(source, list(wanted), args.ref))
     if args.json:
         for record in wanted:
             if isinstance(record, Problem) and not args.records:
@@ -112,25 +112,29 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _only(given: Input, records: Sequence[Record], ref: str) -> Sequence[Record]:
+def _only(source: Input, records: Sequence[Record], ref: str) -> Sequence[Record]:
     """Return one message of a view, with the session it belongs to."""
-    if not given.is_clew:
+    if not source.is_clew:
         raise InputError(
-            f"{given.name} is not a session of clew's log", f"`clew expand {given.name} {ref}` shows it"
+            f"{source.name} is not a session of clew's log", f"`clew expand {source.name} {ref}` shows it"
         )
-    found = [one for one in records if isinstance(one, Start) or (isinstance(one, Entry) and one.id == ref)]
-    if not any(isinstance(one, Entry) for one in found):
+    result = [
+        record
+        for record in records
+        if isinstance(record, Start) or (isinstance(record, Entry) and record.id == ref)
+    ]
+    if not any(isinstance(record, Entry) for record in result):
         raise NotFound(
             f"{ref} is not in view",
             "`clew expand` prints its sources, `clew trace` explains why it was dropped",
         )
-    return found
+    return result
 
 
-def _of_session(found: Iterator[Record], session: str | None) -> Iterator[Record]:
+def _of_session(records: Iterator[Record], session: str | None) -> Iterator[Record]:
     """Yield the records of one session, or all of them."""
     inside = session is None
-    for record in found:
+    for record in records:
         if isinstance(record, Start) and session is not None:
             inside = record.session_id == session
         if inside:

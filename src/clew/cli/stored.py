@@ -46,8 +46,8 @@ def open_log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
         if log:
             yield log
             return
-    given = open_arguments(args)
-    yield _import_export(given.source) if given.source and given.is_clew else given
+    source = open_arguments(args)
+    yield _import_export(source.source) if source.source and source.is_clew else source
 
 
 @contextmanager
@@ -57,10 +57,10 @@ def open_log(args: argparse.Namespace) -> Iterator[Log]:
         with own_log(args.file) as log:
             yield log
         return
-    with open_log_or_input(args) as found:
-        if isinstance(found, Input):
+    with open_log_or_input(args) as source:
+        if isinstance(source, Input):
             raise InputError(f"{args.file} is not a session of clew's log", "`clew import` adds it")
-        yield found
+        yield source
 
 
 @contextmanager
@@ -84,8 +84,8 @@ def _log_session(name: str) -> Iterator[Log | None]:
         yield None
         return
     with own_store() as store:
-        found = own_name(store, name) if store else None
-        yield Log(store, Ctx(workspace=WORKSPACE, session=found), own=True) if store and found else None
+        value = own_name(store, name) if store else None
+        yield Log(store, Ctx(workspace=WORKSPACE, session=value), own=True) if store and value else None
 
 
 def _is_file(name: str) -> bool:
@@ -117,15 +117,15 @@ def history(log: Log) -> list[PastCompaction]:
 def refusals(log: Log) -> list[Refusal]:
     """Return the compactions that were proposed and refused."""
     events = log.store.read(log.ctx, kinds=[REFUSAL.name])
-    return [Refusal(one.event.time, str(one.event.body.get("reason", ""))) for one in events]
+    return [Refusal(event.event.time, str(event.event.body.get("reason", ""))) for event in events]
 
 
 def past_named(log: Log, name: str) -> PastCompaction:
     """Return a compaction by its number."""
     past = history(log)
-    for one in past:
-        if one.name == name:
-            return one
+    for compaction in past:
+        if compaction.name == name:
+            return compaction
     last = len(past)
     there = {0: "it was never compacted", 1: "there is d1"}.get(last, f"there are d1 to d{last}")
     raise NotFound(f"there is no compaction {name!r} in {log.name!r}", there)

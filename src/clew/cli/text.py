@@ -19,7 +19,7 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 def printable(text: str) -> str:
     """Return the text with everything that could control a terminal escaped."""
-    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    return _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int) -> str:
@@ -55,8 +55,8 @@ def hanging_spans(line: str, width: int) -> tuple[int, list[tuple[int, int]]]:
     """Return the indent of all but the first row of a wrapped line, and where each row begins and ends."""
     if width >= NARROW or columns(line) <= width:
         return 0, [(0, len(line))]
-    found = _LAST_COLUMN.match(line)
-    indent, text_at = (columns(found[0]), found.end()) if found else (0, 0)
+    result = _LAST_COLUMN.match(line)
+    indent, text_at = (columns(result[0]), result.end()) if result else (0, 0)
     if indent > width // 2:
         indent, text_at = 4, 0
     spans: list[tuple[int, int]] = []

@@ -36,51 +36,64 @@ def trace_tool(session: Transcript, args: argparse.Namespace, term: Terminal) ->
     """List the tool's compactions, or print one summary."""
     if args.report or args.jsonl:
         raise InputError(f"{args.file} is not in clew's log", f"`clew import {args.file}` adds it")
-    found = tool_compactions(session)
+    compactions = tool_compactions(session)
     if args.ref:
-        _print_summary(_select(found, args.ref, args.file), args.json, term)
+        _print_summary(_select(compactions, args.ref, args.file), args.json, term)
         return 0
     counter = counter_for(session.model or "")
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
-    figures = [_Figures(one, counter, numbers) for one in found]
+    figures = [_Figures(compaction, counter, numbers) for compaction in compactions]
     if args.json:
-        rows = [one.to_json() for one in figures]
+        rows = [compaction.to_json() for compaction in figures]
         term.write(json.dumps({"session": session.id, "tool_compactions": rows}, ensure_ascii=False))
         return 0
     width = term.console().width
-    times = f"compacted {count(len(found), 'time')} by its tool" if found else "not compacted by its tool"
+    times = (
+        f"compacted {count(len(compactions), 'time')} by its tool"
+        if compactions
+        else "not compacted by its tool"
+    )
     term.print(Styled(one_line(session.label, width), "bold"), one_line(f"{session.format}, {times}", width))
-    for one in figures:
-        term.print(*_tool_lines(one, width))
-    if found:
+    for figure in figures:
+        term.print(*_tool_lines(figure, width))
+    if compactions:
         term.print(
-            "", f"The summary: clew trace {args.file} c{len(found)}", f"What was lost: clew lost {args.file}"
+            "",
+            f"The summary: clew trace {args.file} c{len(compactions)}",
+            f"What was lost: clew lost {args.file}",
         )
     return 0
 
 
-def _select(found: list[ToolCompaction], name: str, file: str) -> ToolCompaction:
-    for one in found:
-        if one.name == name:
-            return one
+def _select(compactions: list[ToolCompaction], name: str, file: str) -> ToolCompaction:
+    for compaction in compactions:
+        if compaction.name == name:
+            return compaction
     there = (
-        f"there are c1 to c{len(found)}" if len(found) > 1 else "there is c1" if found else "there is none"
+        f"there are c1 to c{len(compactions)}"
+        if len(compactions) > 1
+        else "there is c1"
+        if compactions
+        else "there is none"
     )
     raise NotFound(f"no compaction {name!r} in {file}", there)
 
 
-def _print_summary(one: ToolCompaction, as_json: bool, term: Terminal) -> None:
-    texts = [entry.message.text for entry in one.summary if entry.message.text]
+def _print_summary(compaction: ToolCompaction, as_json: bool, term: Terminal) -> None:
+    texts = [entry.message.text for entry in compaction.summary if entry.message.text]
     if as_json:
         term.say(
-            json.dumps({"name": one.name, "summary": texts, "sealed": one.is_sealed}, ensure_ascii=False)
+            json.dumps(
+                {"name": compaction.name, "summary": texts, "sealed": compaction.is_sealed},
+                ensure_ascii=False,
+            )
         )
     else:
-        term.write(printable("\n\n".join(texts)) if texts else _unreadable(one))
+        term.write(printable("\n\n".join(texts)) if texts else _unreadable(compaction))
 
 
-def _unreadable(one: ToolCompaction) -> str:
-    return "encrypted: only the provider can read it" if one.is_sealed else "not recorded"
+def _unreadable(compaction: ToolCompaction) -> str:
+    return "encrypted: only the provider can read it" if compaction.is_sealed else "not recorded"
 
 
 class _Figures:
@@ -125,29 +138,29 @@ def sizes_of(boundary: Boundary, before: int, after: int) -> str:
     return f"{first} → {last} tokens"
 
 
-def _tool_lines(one: _Figures, width: int) -> Iterator[Styled]:
-    boundary = one.compaction.boundary
-    sizes = sizes_of(boundary, one.tokens_before, one.tokens_after)
+def _tool_lines(figures: _Figures, width: int) -> Iterator[Styled]:
+    boundary = figures.compaction.boundary
+    sizes = sizes_of(boundary, figures.tokens_before, figures.tokens_after)
     yield Styled.assemble(
-        (f"{one.compaction.name:<{TOOL_LABEL}}", "bold"), one_line(sizes, width - TOOL_LABEL)
+        (f"{figures.compaction.name:<{TOOL_LABEL}}", "bold"), one_line(sizes, width - TOOL_LABEL)
     )
-    for label, words in _tool_details(one):
-        told = one_line(words, max(20, width - TOOL_LABEL - DETAIL))
-        yield Styled.assemble((f"{'':<{TOOL_LABEL}}{label:<{DETAIL}}", "dim"), told)
+    for label, words in _tool_details(figures):
+        text = one_line(words, max(20, width - TOOL_LABEL - DETAIL))
+        yield Styled.assemble((f"{'':<{TOOL_LABEL}}{label:<{DETAIL}}", "dim"), text)
 
 
-def _tool_details(one: _Figures) -> Iterator[tuple[str, str]]:
-    boundary, kept = one.compaction.boundary, len(one.compaction.kept)
+def _tool_details(figures: _Figures) -> Iterator[tuple[str, str]]:
+    boundary, kept = figures.compaction.boundary, len(figures.compaction.kept)
     when = (boundary.time or "")[:16].replace("T", " ")
     if when or boundary.trigger:
         yield "when", ", ".join(filter(None, (when, boundary.trigger)))
-    span = f" #{one.span[0]}-#{one.span[1]}" if one.span else ""
-    yield "dropped", f"{count(one.dropped, 'message')}{span}, {count(one.calls, 'tool call')}"
+    span = f" #{figures.span[0]}-#{figures.span[1]}" if figures.span else ""
+    yield "dropped", f"{count(figures.dropped, 'message')}{span}, {count(figures.calls, 'tool call')}"
     if kept:
         yield "kept", f"{count(kept, 'message')} word for word"
-    size = one.summary_tokens
-    yield "summary", f"{size:,} tokens" if size else _unreadable(one.compaction)
-    yield "after it", count(len(one.compaction.after), "message")
+    size = figures.summary_tokens
+    yield "summary", f"{size:,} tokens" if size else _unreadable(figures.compaction)
+    yield "after it", count(len(figures.compaction.after), "message")
 
 
 LABEL = 6
@@ -168,17 +181,17 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             return _explain(log, args.ref, args.json, term)
         past, refused = history(log), refusals(log)
     if args.json:
-        told = {
+        output = {
             "session": log.name,
-            "compactions": [_to_json(one) for one in past],
-            "refusals": [asdict(one) for one in refused],
+            "compactions": [_to_json(item) for item in past],
+            "refusals": [asdict(item) for item in refused],
         }
-        term.write(json.dumps(told, ensure_ascii=False))
+        term.write(json.dumps(output, ensure_ascii=False))
     elif not past and not refused:
         term.say(printable(f"{log.name}: never compacted"))
     else:
-        for one in past:
-            term.print(*_lines(one, term.console().width))
+        for compaction in past:
+            term.print(*_lines(compaction, term.console().width))
         for refusal in refused:
             term.print(_refusal_line(refusal, term.console().width))
     return 0
@@ -216,23 +229,35 @@ def _lines(past: PastCompaction, width: int) -> Iterator[Styled]:
 
 
 def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
-    one = past.compaction
-    yield "why", f"{one.plan.trigger}: {one.plan.reason}"
-    if one.focus:
-        yield "focus", one.focus
-    if one.digest:
-        holds = f"{count(len(one.digest.claims), 'line')}, {count(len(one.digest.pins), 'rule')}"
-        folds = f", {', '.join(one.digest.folds)} in it" if one.digest.folds else ""
-        yield "digest", f"{one.digest.id} for {spans(one.digest.covers)}: {holds}{folds}"
-    freed = ", ".join(f"{rung.rung.value} {rung.tokens:,}" for rung in one.plan.freed)
-    yield "freed", f"{freed} (in {count(len(one.plan.operations), 'operation')})"
-    yield "written", author(Outcome(one.plan, one.report, one.attempts, one.usage, one.calls))
-    if one.digest:
-        prompt = f", prompt {one.digest.prompt_version}" if one.digest.prompt_version else ""
-        yield "checksum", f"{one.digest.checksum[:SHOWN_HASH]}… of its messages (whole: --json){prompt}"
-    if one.tools:
-        yield "tools", ", ".join(one.tools)
-    for attempt in one.attempts:
+    compaction = past.compaction
+    yield "why", f"{compaction.plan.trigger}: {compaction.plan.reason}"
+    if compaction.focus:
+        yield "focus", compaction.focus
+    if compaction.digest:
+        holds = (
+            f"{count(len(compaction.digest.claims), 'line')}, {count(len(compaction.digest.pins), 'rule')}"
+        )
+        folds = f", {', '.join(compaction.digest.folds)} in it" if compaction.digest.folds else ""
+        yield "digest", f"{compaction.digest.id} for {spans(compaction.digest.covers)}: {holds}{folds}"
+    freed = ", ".join(f"{rung.rung.value} {rung.tokens:,}" for rung in compaction.plan.freed)
+    yield "freed", f"{freed} (in {count(len(compaction.plan.operations), 'operation')})"
+    yield (
+        "written",
+        author(
+            Outcome(
+                compaction.plan, compaction.report, compaction.attempts, compaction.usage, compaction.calls
+            )
+        ),
+    )
+    if compaction.digest:
+        prompt = f", prompt {compaction.digest.prompt_version}" if compaction.digest.prompt_version else ""
+        yield (
+            "checksum",
+            f"{compaction.digest.checksum[:SHOWN_HASH]}… of its messages (whole: --json){prompt}",
+        )
+    if compaction.tools:
+        yield "tools", ", ".join(compaction.tools)
+    for attempt in compaction.attempts:
         for miss in attempt.misses[:3]:
             yield "", f"{attempt.author} {attempt.outcome}: {miss}"
 
@@ -256,30 +281,30 @@ def _clock(time: str) -> str:
 
 
 def _to_json(past: PastCompaction) -> JsonObject:
-    one = past.compaction
+    compaction = past.compaction
     return {
         "name": past.name,
-        "event": one.seq,
-        "time": one.time,
+        "event": compaction.seq,
+        "time": compaction.time,
         "in_force": past.in_force,
         "undone": past.undone,
         "taken_in": past.taken_in,
-        "trigger": one.plan.trigger,
-        "reason": one.plan.reason,
-        "focus": one.focus,
-        "tokens_before": one.plan.tokens_before,
-        "tokens_after": one.plan.tokens_after,
-        "target_tokens": one.plan.target_tokens,
-        "freed": to_json(one.plan.freed),
-        "digest": one.digest.id if one.digest else None,
-        "covers": spans(one.digest.covers) if one.digest else None,
-        "author": one.digest.author if one.digest else None,
-        "checksum": one.digest.checksum if one.digest else None,
-        "prompt_version": one.digest.prompt_version if one.digest else None,
-        "tools": [*one.tools],
-        "lost": to_json(one.report.lost),
-        "attempts": to_json(one.attempts),
-        "usage": {"calls": one.calls, **asdict(one.usage)},
+        "trigger": compaction.plan.trigger,
+        "reason": compaction.plan.reason,
+        "focus": compaction.focus,
+        "tokens_before": compaction.plan.tokens_before,
+        "tokens_after": compaction.plan.tokens_after,
+        "target_tokens": compaction.plan.target_tokens,
+        "freed": to_json(compaction.plan.freed),
+        "digest": compaction.digest.id if compaction.digest else None,
+        "covers": spans(compaction.digest.covers) if compaction.digest else None,
+        "author": compaction.digest.author if compaction.digest else None,
+        "checksum": compaction.digest.checksum if compaction.digest else None,
+        "prompt_version": compaction.digest.prompt_version if compaction.digest else None,
+        "tools": [*compaction.tools],
+        "lost": to_json(compaction.report.lost),
+        "attempts": to_json(compaction.attempts),
+        "usage": {"calls": compaction.calls, **asdict(compaction.usage)},
     }
 
 
@@ -288,7 +313,7 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
     with own_log(args.file) as log, log.open() as session:
         before = session.view()
         undone = session.undo(max(1, len(session.trace())) if args.all else args.compactions)
-        after, left = session.view(), [one.name for one in session.trace()]
+        after, left = session.view(), [item.name for item in session.trace()]
 
         def tokens(items: Sequence[Item]) -> int:
             return sum(session.counter.count(item.message) for item in items)
@@ -299,13 +324,13 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
             "sent_anew": tokens(_after_first_change(before, after)),
         }
     if args.json:
-        told = {"session": log.name, "undone": [_undo_json(one) for one in undone], "in_force": left}
-        term.write(json.dumps({**told, "tokens": sizes}, ensure_ascii=False))
+        output = {"session": log.name, "undone": [_undo_json(item) for item in undone], "in_force": left}
+        term.write(json.dumps({**output, "tokens": sizes}, ensure_ascii=False))
         return 0
-    for one in undone:
-        when = one.time[:16].replace("T", " ")
-        why = one_line(one.plan.reason, 80)
-        term.say(printable(f"undone: {one.name}, the compaction of {when}, {why}"))
+    for compaction in undone:
+        when = compaction.time[:16].replace("T", " ")
+        why = one_line(compaction.plan.reason, 80)
+        term.say(printable(f"undone: {compaction.name}, the compaction of {when}, {why}"))
     term.say(f"still in force: {', '.join(left)}" if left else "every message is in view, unchanged")
     term.say(
         f"{sizes['before']:,} → {sizes['after']:,} tokens, {len(before):,} → {count(len(after), 'message')}; "

@@ -100,11 +100,11 @@ def _prompt(task: CompactionTask) -> list[Message]:
 
 def _decide(task: CompactionTask, writer: Writer | None) -> Steps[Outcome]:
     decision = _Decision(task)
-    found = (yield from decision.try_model(writer)) if writer else None
-    found = found or decision.try_extractive()
-    if found is None:
+    result = (yield from decision.try_model(writer)) if writer else None
+    result = result or decision.try_extractive()
+    if result is None:
         raise CompactionRefused("; ".join(decision.attempts[-1].misses[:3]))
-    return Outcome(*found, tuple(decision.attempts), decision.bill.usage, decision.bill.calls)
+    return Outcome(*result, tuple(decision.attempts), decision.bill.usage, decision.bill.calls)
 
 
 @dataclass(slots=True)

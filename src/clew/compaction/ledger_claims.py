@@ -91,7 +91,7 @@ def mandatory_content(
         tuple(_pins(ledger)),
         tuple(claims),
         tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
-        tuple(LedgerEntry(one.id, one.quote, one.source) for one in ledger.decisions),
+        tuple(LedgerEntry(decision.id, decision.quote, decision.source) for decision in ledger.decisions),
     )
 
 
@@ -269,11 +269,11 @@ def _last_check(ledger: Ledger) -> Iterator[Claim]:
 
 def _refusals(ledger: Ledger) -> Iterator[Claim]:
     """Yield the calls that the host marked as refused, with the result's words as a quote."""
-    for one in ledger.refusals[-MOST_REFUSALS:]:
-        quote = one.words or one.result
+    for refusal in ledger.refusals[-MOST_REFUSALS:]:
+        quote = refusal.words or refusal.result
         words = f': "{_clip(quote)}"' if quote else ""
-        sources = (one.asked, one.answered) if one.answered else (one.asked,)
-        text = f"{_REFUSED}{_clip(one.what)}{words}"
+        sources = (refusal.asked, refusal.answered) if refusal.answered else (refusal.asked,)
+        text = f"{_REFUSED}{_clip(refusal.what)}{words}"
         # Labelled lower if its sources are.
         yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER, topic=Topic.REFUSAL)
 

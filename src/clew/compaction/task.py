@@ -110,10 +110,10 @@ def _found_rules(ledger: Ledger) -> list[str]:
 
     Each is ranked by how recent and how certain it is.
     """
-    found = [pin for pin in ledger.pins.active if pin.made_by is MadeBy.FOUND]
-    by_certainty = sorted(range(len(found)), key=lambda place: found[place].confidence)
+    rules = [pin for pin in ledger.pins.active if pin.made_by is MadeBy.FOUND]
+    by_certainty = sorted(range(len(rules)), key=lambda place: rules[place].confidence)
     rank = {place: place + certainty for certainty, place in enumerate(by_certainty)}
-    return [found[place].id for place in sorted(rank, key=lambda place: -rank[place])]
+    return [rules[place].id for place in sorted(rank, key=lambda place: -rank[place])]
 
 
 def _line_for(rules: Sequence[RuleQuote]) -> list[Claim]:

@@ -40,9 +40,9 @@ def format_of(tool: str) -> str:
 def current_session(directory: str, env: Mapping[str, str] = os.environ) -> CurrentSession:
     """Return the session a host in this folder works on: of several, the one written to last."""
     directory = env.get("CLAUDE_PROJECT_DIR") or directory
-    named = [one for one in (_from_environment(directory, env), _from_note(directory)) if one]
+    named = [session for session in (_from_environment(directory, env), _from_note(directory)) if session]
     if named:
-        return max(named, key=lambda one: one.path.stat().st_mtime)
+        return max(named, key=lambda item: item.path.stat().st_mtime)
     newest = next(iter(project_sessions(directory)), None)
     if newest is None:
         raise NotFound(
@@ -72,7 +72,7 @@ def project_sessions(directory: str) -> Iterator[CurrentSession]:
     from clew.transcripts.discover import find_sessions
 
     tools = {name: tool for tool, name in _FORMATS.items()}
-    for found in islice(find_sessions(), MOST_LOOKED_AT):
-        if found.project == directory:
-            tool = tools.get(found.format, found.format)
-            yield CurrentSession(tool, found.session_id or found.path.stem, found.path, directory)
+    for session in islice(find_sessions(), MOST_LOOKED_AT):
+        if session.project == directory:
+            tool = tools.get(session.format, session.format)
+            yield CurrentSession(tool, session.session_id or session.path.stem, session.path, directory)

@@ -92,11 +92,11 @@ def _trusted_by_codex(computer: Computer) -> bool:
     return "trusted_hash" in text and all(f"hooks.json:{event}:" in text for event in events)
 
 
-def _self_test(name: str, words: list[str], given: bytes, wanted: bytes) -> Finding:
+def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> Finding:
     begun = time.monotonic()
     try:
         done = subprocess.run(
-            [*command(), *words], input=given, capture_output=True, timeout=SELF_TEST_SECONDS, check=False
+            [*command(), *words], input=data, capture_output=True, timeout=SELF_TEST_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding(name, Verdict.BAD, f"`clew {' '.join(words)}` did not answer: {error}")

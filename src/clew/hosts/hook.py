@@ -98,9 +98,9 @@ def _hook_output(event_name: str, text: str, line: str = "") -> str:
     """Return the JSON that adds a text to the model's context and shows a line to the user."""
     if not text:
         return ""
-    said = {"hookEventName": event_name, "additionalContext": text}
+    output = {"hookEventName": event_name, "additionalContext": text}
     shown = {"systemMessage": line} if line else {}
-    return json.dumps({"hookSpecificOutput": said, **shown}, ensure_ascii=False)
+    return json.dumps({"hookSpecificOutput": output, **shown}, ensure_ascii=False)
 
 
 # Events ----------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _last_summary(note: SessionNote) -> str | None:
     from clew.message import Origin
 
     read = read_session(Path(note.transcript), format_of(note.tool), note.session).transcript
-    summaries = [one.message.text for one in read.entries if one.message.origin is Origin.SUMMARY]
+    summaries = [entry.message.text for entry in read.entries if entry.message.origin is Origin.SUMMARY]
     return summaries[-1] if read.boundaries and summaries else None
 
 
@@ -181,10 +181,12 @@ def _tool_call(tool: str, event: Event) -> str:
 
     note = _updated_note(tool, event)
     session = CurrentSession(tool, note.session, Path(note.transcript), note.directory)
-    given = event.get("arguments")
+    arguments = event.get("arguments")
     with closing(SessionTools(note.directory, session)) as tools:
         try:
-            return _json(text=tools.call(str(event.get("name")), given if isinstance(given, dict) else {}))
+            return _json(
+                text=tools.call(str(event.get("name")), arguments if isinstance(arguments, dict) else {})
+            )
         except ClewError as error:
             return _json(text=str(error))
 

@@ -52,7 +52,7 @@ def remove_hooks(current: bytes) -> bytes | None:
     events = whole.get("hooks")
     if not isinstance(events, dict):
         return current
-    left = {event: [one for one in groups if not _is_ours(one)] for event, groups in events.items()}
+    left = {event: [group for group in groups if not _is_ours(group)] for event, groups in events.items()}
     if left == events:
         return current
     whole["hooks"] = {event: groups for event, groups in left.items() if groups or not events[event]}
@@ -64,7 +64,7 @@ def remove_hooks(current: bytes) -> bytes | None:
 def _is_ours(group: Any) -> bool:  # noqa: ANN401 - JSON of another program
     hooks = group.get("hooks") if isinstance(group, dict) else None
     return isinstance(hooks, list) and any(
-        isinstance(one, dict) and _OURS.search(str(one.get("command", ""))) for one in hooks
+        isinstance(hook, dict) and _OURS.search(str(hook.get("command", ""))) for hook in hooks
     )
 
 
@@ -179,7 +179,7 @@ HOSTS = {
     for host in (
         Host(
             "claude-code", "Claude Code", "claude", "2.1.197",
-            lambda one: one.folder("CLAUDE_CONFIG_DIR", ".claude") / "skills" / "clew",
+            lambda item: item.folder("CLAUDE_CONFIG_DIR", ".claude") / "skills" / "clew",
             then="start a new session; `claude plugin list` shows clew@skills-dir",
         ),
         Host(
@@ -188,22 +188,22 @@ HOSTS = {
         ),
         Host(
             "gemini", "Gemini CLI", "gemini", "0.61.0",
-            lambda one: one.home / ".gemini" / "extensions" / "clew",
+            lambda item: item.home / ".gemini" / "extensions" / "clew",
             then="start a new session; /extensions list shows clew",
         ),
         Host(
             "opencode", "opencode", "opencode", "1.18.33",
-            lambda one: one.folder("XDG_CONFIG_HOME", ".config") / "opencode" / "plugins",
+            lambda item: item.folder("XDG_CONFIG_HOME", ".config") / "opencode" / "plugins",
             then="start a new session",
         ),
         Host(
             "pi", "pi", "pi", "0.73.1",
-            lambda one: one.folder("PI_CODING_AGENT_DIR", ".pi", "agent") / "extensions",
+            lambda item: item.folder("PI_CODING_AGENT_DIR", ".pi", "agent") / "extensions",
             then="start a new session, or /reload",
         ),
         Host(
             "hermes", "Hermes", "hermes", "0.19.0",
-            lambda one: one.folder("HERMES_HOME", ".hermes") / "plugins" / "clew",
+            lambda item: item.folder("HERMES_HOME", ".hermes") / "plugins" / "clew",
             then="`hermes plugins enable clew` and `hermes config set context.engine clew`",
         ),
     )
@@ -243,9 +243,9 @@ def install(host: Host, computer: Computer) -> list[Change]:
 def to_uninstall(host: Host, computer: Computer) -> list[Change]:
     """Return what uninstalling would change."""
     bases = {path: base for path, base, _ in _file_contents(host, computer)}
-    for one in _read_record(host.name):
-        if one.path not in bases:  # written by an older version
-            bases[one.path] = _base(one.path, one, None)
+    for written_file in _read_record(host.name):
+        if written_file.path not in bases:  # written by an older version
+            bases[written_file.path] = _base(written_file.path, written_file, None)
     changes = [Change(path, _current(path), base) for path, base in bases.items()]
     return [change for change in changes if change.before != change.after]
 
@@ -265,7 +265,7 @@ def uninstall(host: Host, computer: Computer) -> list[Change]:
 
 def _file_contents(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None, bytes]]:
     """Yield each file with its content without clew and with it."""
-    record = {one.path: one for one in _read_record(host.name)}
+    record = {written_file.path: written_file for written_file in _read_record(host.name)}
     if host.folder:
         target = host.folder(computer)
         for name, data in _template(host.name):
@@ -298,11 +298,11 @@ def _template(name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
-    for one in sorted(folder.iterdir(), key=lambda one: one.name):
-        if one.is_dir():
-            yield from _walk(one, f"{above}{one.name}/")
+    for file in sorted(folder.iterdir(), key=lambda item: item.name):
+        if file.is_dir():
+            yield from _walk(file, f"{above}{file.name}/")
         else:  # a template of Python code that must not be imported as our module
-            yield f"{above}{one.name.removesuffix('.txt')}", one
+            yield f"{above}{file.name.removesuffix('.txt')}", file
 
 
 def _insert_path(host: str, text: str) -> str:
@@ -314,7 +314,7 @@ def _insert_path(host: str, text: str) -> str:
     if "const TOOLS: any[] = [];" in text:
         from clew.hosts.tools import definitions
 
-        listed = [one for one in definitions() if one["name"] not in ("pin", "remember")]
+        listed = [definition for definition in definitions() if definition["name"] not in ("pin", "remember")]
         text = text.replace(
             "const TOOLS: any[] = [];", f"const TOOLS: any[] = {json.dumps(listed, indent=2)};"
         )
@@ -350,11 +350,11 @@ def _record_path(name: str) -> Path:
 def _write_record(name: str, files: Sequence[_Written]) -> None:
     value: list[dict[str, Any]] = [
         {
-            "path": str(one.path),
-            "before": None if one.before is None else base64.b64encode(one.before).decode(),
-            "digest": one.digest,
+            "path": str(file.path),
+            "before": None if file.before is None else base64.b64encode(file.before).decode(),
+            "digest": file.digest,
         }
-        for one in files
+        for file in files
     ]
     write_whole(_record_path(name), json.dumps({"version": 1, "files": value}, indent=1).encode())
 
@@ -364,11 +364,11 @@ def _read_record(name: str) -> list[_Written]:
         files = json.loads(_record_path(name).read_bytes())["files"]
         return [
             _Written(
-                Path(one["path"]),
-                None if one["before"] is None else base64.b64decode(one["before"]),
-                one["digest"],
+                Path(file["path"]),
+                None if file["before"] is None else base64.b64decode(file["before"]),
+                file["digest"],
             )
-            for one in files
+            for file in files
         ]
     except FileNotFoundError:
         return []

@@ -74,8 +74,8 @@ class Server:
     def run(self) -> None:
         """Answer until the input ends."""
         while (message := self._next_message()) is not None:
-            for one in message if isinstance(message, list) else [message]:
-                reply = self._reply(one)
+            for item in message if isinstance(message, list) else [message]:
+                reply = self._reply(item)
                 if reply is not None:
                     self._send(reply)
 
@@ -142,37 +142,39 @@ class Server:
         return answers[method]()
 
     def _greet(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
-        said = {"capabilities": _CAPABILITIES, "instructions": _INSTRUCTIONS}
+        reply = {"capabilities": _CAPABILITIES, "instructions": _INSTRUCTIONS}
         if modern:
-            return {**said, "supportedVersions": list(MODERN_VERSIONS)}
+            return {**reply, "supportedVersions": list(MODERN_VERSIONS)}
         asked = params.get("protocolVersion")
         capabilities = params.get("capabilities")
         self.elicits = isinstance(capabilities, dict) and "elicitation" in capabilities
-        spoken = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
-        return {**said, "protocolVersion": spoken, "serverInfo": _INFO}
+        version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
+        return {**reply, "protocolVersion": version, "serverInfo": _INFO}
 
     # Tools -----------------------------------------------------------------------------------------------
 
     def _call(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
-        name, given = str(params.get("name")), params.get("arguments") or {}
-        if name not in {one["name"] for one in definitions()} or not isinstance(given, dict):
+        name, arguments = str(params.get("name")), params.get("arguments") or {}
+        if name not in {definition["name"] for definition in definitions()} or not isinstance(
+            arguments, dict
+        ):
             raise Refused(BAD_PARAMS, f"no tool {name!r} with these arguments")
         try:
-            return self._call_tool(name, given, _consent(params))
+            return self._call_tool(name, arguments, _consent(params))
         except NeedsConsent as question:
             if modern:
                 return _asking(question) if _can_elicit(params) else _refusal(question)
-            return self._asked_first(name, given, question)
+            return self._asked_first(name, arguments, question)
 
-    def _call_tool(self, name: str, given: dict[str, Any], consent: bool | None) -> dict[str, Any]:
+    def _call_tool(self, name: str, arguments: dict[str, Any], consent: bool | None) -> dict[str, Any]:
         try:
-            return _text(self.tools.call(name, given, consent))
+            return _text(self.tools.call(name, arguments, consent))
         except ClewError as error:
             return {**_text(str(error)), "isError": True}
         except OSError as error:
             return {**_text(f"the session could not be read: {error}"), "isError": True}
 
-    def _asked_first(self, name: str, given: dict[str, Any], question: NeedsConsent) -> dict[str, Any]:
+    def _asked_first(self, name: str, arguments: dict[str, Any], question: NeedsConsent) -> dict[str, Any]:
         """Ask the user through the client, and wait for the answer; other messages are queued."""
         if not self.elicits:
             return _refusal(question)
@@ -180,12 +182,12 @@ class Server:
         id_ = f"clew-{self._asked}"
         params = {"message": str(question), "requestedSchema": _CONSENT_SCHEMA}
         self._send({"jsonrpc": "2.0", "id": id_, "method": "elicitation/create", "params": params})
-        held: list[Any] = []
+        postponed: list[Any] = []
         while (message := self._next_message()) is not None:
             if isinstance(message, dict) and message.get("id") == id_ and "method" not in message:
-                self._waiting = held + self._waiting
-                return self._call_tool(name, given, _is_consent(message.get("result")))
-            held.append(message)
+                self._waiting = postponed + self._waiting
+                return self._call_tool(name, arguments, _is_consent(message.get("result")))
+            postponed.append(message)
         return _refusal(question)
 
     def _resource(self, uri: str) -> dict[str, Any]:

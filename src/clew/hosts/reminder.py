@@ -59,7 +59,7 @@ def state_from(value: dict[str, Any]) -> WorkState:
     """Read a state from JSON."""
 
     def lines(key: str) -> tuple[Line, ...]:
-        return tuple(Line(**one) for one in value[key])
+        return tuple(Line(**item) for item in value[key])
 
     goal = Line(**value["goal"]) if value["goal"] else None
     texts = tuple(value["files"])
@@ -91,7 +91,7 @@ def summary_request(state: WorkState, most_tokens: int = MOST_TOKENS) -> str:
 
 def progress_text(state: WorkState) -> str:
     """Return the state without a limit, for a tool's answer."""
-    lines = [line for heading, found in _sections(state) if found for line in (heading, *found)]
+    lines = [line for heading, names in _sections(state) if names for line in (heading, *names)]
     return mask("\n".join(lines)).text or "Nothing is on record yet."
 
 
@@ -142,20 +142,20 @@ ENOUGH = 0.75
 
 def missing(state: WorkState, summary: str) -> str:
     """Return one line on what a summary left out; empty if nothing."""
-    paragraphs = [frozenset(_WORD.findall(one.casefold())) for one in summary.split("\n") if one.strip()]
+    paragraphs = [frozenset(_WORD.findall(text.casefold())) for text in summary.split("\n") if text.strip()]
     flat = plain(summary)
 
     def is_kept(line: Line) -> bool:
         words = set(_WORD.findall(line.text.casefold()))
         return plain(line.text.strip('"')) in flat or any(
-            len(words & one) >= ENOUGH * len(words) for one in paragraphs if words
+            len(words & paragraph) >= ENOUGH * len(words) for paragraph in paragraphs if words
         )
 
     rules = [line for line in state.rules if not is_kept(line)]
     open_work = [line for line in state.open if not is_kept(line)]
     files = [name for name in state.files if name.rpartition("/")[2] not in summary]
     counted = (("rule", rules), ("open task", open_work), ("changed file", files))
-    lost = [f"{len(one)} {name}{'s' if len(one) > 1 else ''}" for name, one in counted if one]
+    lost = [f"{len(text)} {name}{'s' if len(text) > 1 else ''}" for name, text in counted if text]
     if not lost:
         return ""
     first = f" ({rules[0].text})" if rules else ""

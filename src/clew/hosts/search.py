@@ -63,11 +63,11 @@ class ProjectSearch:
         """Return the turns that answer a query, one line each."""
         self._catch_up(self.current)
         others = list(self._other_sessions()) if whole_project else []
-        for one in others:
-            self._catch_up(one)
-        sessions = tuple(one.session for one in (self.current, *others))
-        found = self._memory().search(query, Filters(sessions=sessions, kinds=SAID), limit + SPARE)
-        hits = [hit for hit in found if OWN not in hit.entry.text][:limit]
+        for other in others:
+            self._catch_up(other)
+        sessions = tuple(session.session for session in (self.current, *others))
+        result = self._memory().search(query, Filters(sessions=sessions, kinds=SAID), limit + SPARE)
+        hits = [hit for hit in result if OWN not in hit.entry.text][:limit]
         if not hits:
             return "Nothing found." + (
                 "" if whole_project else " scope=project searches earlier sessions too."
@@ -86,10 +86,10 @@ class ProjectSearch:
             lines = self._lines[self.current.session]
             ref = f"m{lines.index(int(ref[1:])) + 1}" if int(ref[1:]) in lines else ref
         try:
-            said = self._memory().open(ref, 0).quotations
+            quotations = self._memory().open(ref, 0).quotations
         except NotFound as cause:
             raise NotFound(cause.detail, "find its reference with recall") from cause
-        return "\n".join(f"[{one.ref}, {one.role}] {one.text}" for one in said)
+        return "\n".join(f"[{quotation.ref}, {quotation.role}] {quotation.text}" for quotation in quotations)
 
     def _memory(self) -> Memory:
         return self._memory_of(self.current.session)
@@ -98,23 +98,27 @@ class ProjectSearch:
         return open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
 
     def _other_sessions(self) -> Iterator[CurrentSession]:
-        found = (one for one in project_sessions(self.current.directory) if one.path != self.current.path)
-        return islice(found, MOST_OTHERS)
+        sessions = (
+            session
+            for session in project_sessions(self.current.directory)
+            if session.path != self.current.path
+        )
+        return islice(sessions, MOST_OTHERS)
 
-    def _catch_up(self, one: CurrentSession) -> None:
+    def _catch_up(self, session: CurrentSession) -> None:
         """Index what is new in a session; all of it again if the user went back in it."""
-        size = one.path.stat().st_size
-        if self._sizes.get(one.path) == size and one.path.suffix == ".jsonl":
+        size = session.path.stat().st_size
+        if self._sizes.get(session.path) == size and session.path.suffix == ".jsonl":
             return
-        read = read_session(one.path, one.format, one.session, WHOLE_BYTES)
+        read = read_session(session.path, session.format, session.session, WHOLE_BYTES)
         ids = tuple(entry.id for entry in read.entries)
-        if ids[: len(self._known.get(one.session, ()))] != self._known.get(one.session, ()):
+        if ids[: len(self._known.get(session.session, ()))] != self._known.get(session.session, ()):
             self._index.close()
             self._start()
-        self._append(one.session, read, len(self._known.get(one.session, ())))
-        self._known[one.session] = ids
-        self._lines[one.session] = [entry.line for entry in read.entries]
-        self._sizes[one.path] = size
+        self._append(session.session, read, len(self._known.get(session.session, ())))
+        self._known[session.session] = ids
+        self._lines[session.session] = [entry.line for entry in read.entries]
+        self._sizes[session.path] = size
 
     def _append(self, session: str, read: HostSession, start: int) -> None:
         ctx = Ctx(workspace=WORKSPACE, session=session)
@@ -159,7 +163,9 @@ def notes_of(directory: str) -> list[str]:
         return []
     with SqliteStore(path) as store:
         notebook = Notebook(store)
-        held = [
-            one for one in notebook.notes() if one.status is Status.APPROVED and _tag(directory) in one.tags
+        notes = [
+            note
+            for note in notebook.notes()
+            if note.status is Status.APPROVED and _tag(directory) in note.tags
         ]
-        return [one.text for one in reversed(held) if not one.expired(notebook.now)][:MOST_NOTES]
+        return [note.text for note in reversed(notes) if not note.expired(notebook.now)][:MOST_NOTES]

@@ -61,10 +61,10 @@ def read_note(tool: str, session: str) -> SessionNote:
 
 
 def _read(path: Path) -> SessionNote | None:
-    known = {one.name for one in fields(SessionNote)}
+    known = {item.name for item in fields(SessionNote)}
     try:
         value = json.loads(path.read_bytes())
-        note = SessionNote(**{key: one for key, one in value.items() if key in known})
+        note = SessionNote(**{key: item for key, item in value.items() if key in known})
         return replace(note, pinned=tuple(note.pinned), taken_off=tuple(note.taken_off))
     except (OSError, ValueError, TypeError, AttributeError):
         return None

@@ -90,8 +90,11 @@ def session_of(data: bytes, format_name: str) -> HostSession:
 
 def _read(source: Source, format_name: str | None, session_id: str | None, *, whole: bool) -> HostSession:
     kind = FORMATS[format_name] if format_name else detect(source)
-    found = list(collect(kind.read(source), Start(source.name, kind.name)))
-    transcript = next((one for one in found if one.id == session_id), found[-1] if found else None)
+    transcripts = list(collect(kind.read(source), Start(source.name, kind.name)))
+    transcript = next(
+        (transcript for transcript in transcripts if transcript.id == session_id),
+        transcripts[-1] if transcripts else None,
+    )
     if transcript is None:
         raise InputError(f"{source.name} holds no session")
     return HostSession(transcript, tuple(transcript.full_entries()), whole)
@@ -202,24 +205,24 @@ def _goal(ledger: Ledger) -> Line | None:
 
 def _open(ledger: Ledger) -> Iterator[Line]:
     goal = ledger.goal.quote if ledger.goal else ""
-    loops = [one for one in ledger.loops.open if one.kind in _BETTER_FIRST and one.text not in goal]
-    for loop in sorted(loops, key=lambda one: _BETTER_FIRST[one.kind]):
+    loops = [loop for loop in ledger.loops.open if loop.kind in _BETTER_FIRST and loop.text not in goal]
+    for loop in sorted(loops, key=lambda loop: _BETTER_FIRST[loop.kind]):
         status = f" ({loop.status})" if loop.status else ""
         yield Line(loop.source.message, f"{loop.kind.value}: {flat(loop.text, LONGEST_LINE)}{status}")
 
 
 def _files(ledger: Ledger, directory: str) -> Iterator[str]:
     """Yield the changed files, latest first; paths inside the project are relative to it."""
-    for one in reversed(ledger.artifacts.changed):
-        inside = directory and one.name.startswith(f"{directory}/")
-        yield flat(one.name[len(directory) + 1 :] if inside else one.name, LONGEST_LINE)
+    for artifact in reversed(ledger.artifacts.changed):
+        inside = directory and artifact.name.startswith(f"{directory}/")
+        yield flat(artifact.name[len(directory) + 1 :] if inside else artifact.name, LONGEST_LINE)
 
 
 def _failures(ledger: Ledger) -> Iterator[Line]:
-    for one in [failure for failure in ledger.failures if not failure.is_fixed][-MOST_FAILURES:]:
-        said = " / ".join(line.strip() for line in one.lines[:2])
-        source = one.sources[-1] if one.sources else one.attempts[-1]
-        yield Line(source.message, flat(f"{one.subject or one.tool}: {said}", LONGEST_LINE))
+    for item in [failure for failure in ledger.failures if not failure.is_fixed][-MOST_FAILURES:]:
+        text = " / ".join(line.strip() for line in item.lines[:2])
+        source = item.sources[-1] if item.sources else item.attempts[-1]
+        yield Line(source.message, flat(f"{item.subject or item.tool}: {text}", LONGEST_LINE))
 
 
 def flat(text: str, most: int) -> str:

@@ -67,19 +67,19 @@ class SessionTools:
     """The session, if the caller knows it."""
     _search: ProjectSearch | None = None
 
-    def call(self, name: str, given: Mapping[str, Any], consent: bool | None = None) -> str:
+    def call(self, name: str, arguments: Mapping[str, Any], consent: bool | None = None) -> str:
         """Return the answer of a tool.
 
         ``consent`` is the user's answer, None if they were not asked yet. Raises ``NeedsConsent`` with
         the question, or a ``ClewError`` that says what is wrong with the call.
         """
         tools: dict[str, Callable[[], str]] = {
-            "recall": lambda: self._recall(given),
-            "expand": lambda: self._expand(given),
+            "recall": lambda: self._recall(arguments),
+            "expand": lambda: self._expand(arguments),
             "rules": self.rules,
             "progress": self.progress,
-            "pin": lambda: self._pin(_text(given, "quote"), given.get("remove") is True, consent),
-            "remember": lambda: self._remember(_text(given, "text"), consent),
+            "pin": lambda: self._pin(_text(arguments, "quote"), arguments.get("remove") is True, consent),
+            "remember": lambda: self._remember(_text(arguments, "text"), consent),
         }
         if name not in tools:
             raise InputError(f"unknown tool {name!r}", f"use one of {', '.join(tools)}")
@@ -93,24 +93,24 @@ class SessionTools:
     def _read(self) -> HostSession:
         from clew.hosts.session_state import read_session
 
-        one = self.current
-        return read_session(one.path, one.format, one.session)
+        session = self.current
+        return read_session(session.path, session.format, session.session)
 
     # Reading ---------------------------------------------------------------------------------------------
 
-    def _recall(self, given: Mapping[str, Any]) -> str:
-        limit = given.get("limit") or 5
+    def _recall(self, arguments: Mapping[str, Any]) -> str:
+        limit = arguments.get("limit") or 5
         if not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
             raise InputError(f"limit is {limit!r}", f"give a number from 1 to {MOST_HITS}")
         return self._searching().recall(
-            _text(given, "query"), limit, whole_project=given.get("scope") == "project"
+            _text(arguments, "query"), limit, whole_project=arguments.get("scope") == "project"
         )
 
-    def _expand(self, given: Mapping[str, Any]) -> str:
-        start = given.get("start") or 0
+    def _expand(self, arguments: Mapping[str, Any]) -> str:
+        start = arguments.get("start") or 0
         if not isinstance(start, int) or start < 0:
             raise InputError(f"start is {start!r}", "give the number of characters to skip")
-        text = self._searching().expand(_text(given, "ref"))
+        text = self._searching().expand(_text(arguments, "ref"))
         shown = text[start : start + EXPAND_CHARACTERS]
         left = len(text) - start - len(shown)
         more = f"\n({left:,} characters more: start={start + len(shown)})" if left > 0 else ""
@@ -119,10 +119,10 @@ class SessionTools:
     def _searching(self) -> ProjectSearch:
         from clew.hosts.search import ProjectSearch
 
-        one = self.current
-        if self._search is None or self._search.current.path != one.path:
+        session = self.current
+        if self._search is None or self._search.current.path != session.path:
             self.close()
-            self._search = ProjectSearch(one)
+            self._search = ProjectSearch(session)
         return self._search
 
     def close(self) -> None:
@@ -138,15 +138,15 @@ class SessionTools:
 
         note, ledger = read_note(self.current.tool, self.current.session), self._read().ledger()
         off = {_plain(quote) for quote in note.taken_off}
-        found = [
+        rules = [
             pin for pin in ledger.pins.active if pin.trust is Trust.USER and _plain(pin.quote) not in off
         ]
         lines = [f'- by hand: "{quote}"' for quote in note.pinned]
         lines += [
-            f'- [{pin.source.message if pin.source else ""}] "{pin.quote}"' for pin in found if is_sure(pin)
+            f'- [{pin.source.message if pin.source else ""}] "{pin.quote}"' for pin in rules if is_sure(pin)
         ]
         perhaps = [
-            f'- [{pin.source.message}] "{pin.quote}"' for pin in found if not is_sure(pin) and pin.source
+            f'- [{pin.source.message}] "{pin.quote}"' for pin in rules if not is_sure(pin) and pin.source
         ]
         head = (
             "Rules of the user, word for word, put back after every compaction:"
@@ -183,8 +183,8 @@ class SessionTools:
         if not self._require_consent(f'{what}: "{quote}"?', consent):
             return "The user declined: nothing was changed."
         same = {_plain(quote)}
-        pinned = tuple(one for one in note.pinned if _plain(one) not in same)
-        off = tuple(one for one in note.taken_off if _plain(one) not in same)
+        pinned = tuple(text for text in note.pinned if _plain(text) not in same)
+        off = tuple(text for text in note.taken_off if _plain(text) not in same)
         changed = {"pinned": pinned, "taken_off": (*off, quote)} if remove else {
             "pinned": (*pinned, quote), "taken_off": off,
         }  # fmt: skip
@@ -205,8 +205,8 @@ class SessionTools:
         return consent
 
 
-def _text(given: Mapping[str, Any], key: str) -> str:
-    value = given.get(key)
+def _text(arguments: Mapping[str, Any], key: str) -> str:
+    value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{key} is missing", "give a text")
     return value.strip()

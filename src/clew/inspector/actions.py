@@ -26,27 +26,27 @@ PASSAGE = 600
 Fields = Mapping[str, Any]
 
 
-def act(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
+def act(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObject:
     """Run an action and return its result."""
-    does = str(given.get("does"))
+    does = str(fields.get("does"))
     if does in _ON_SESSION:
-        return _ON_SESSION[does](handle, given)
+        return _ON_SESSION[does](handle, fields)
     if does in _ON_NOTES:
-        return _ON_NOTES[does](pool, handle, given)
+        return _ON_NOTES[does](pool, handle, fields)
     raise InputError(f"unknown action {does!r}")
 
 
-def text_of(given: Fields, name: str) -> str:
+def text_of(fields: Fields, name: str) -> str:
     """Return a text field, or raise ``InputError`` if it is missing, blank or too long."""
-    value = given.get(name)
+    value = fields.get(name)
     if not isinstance(value, str) or not value.strip() or len(value) > MOST_WORDS:
         raise InputError(f"{name} must be a text")
     return value.strip()
 
 
-def _target(handle: OpenSession, given: Fields) -> int | None:
+def _target(handle: OpenSession, fields: Fields) -> int | None:
     """Return the target for ``Session.compact``; a page sends the size of the whole request."""
-    value = given.get("target_tokens")
+    value = fields.get("target_tokens")
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -58,8 +58,8 @@ def _target(handle: OpenSession, given: Fields) -> int | None:
     return value - beyond
 
 
-def _focus(given: Fields) -> str | None:
-    return text_of(given, "focus") if given.get("focus") else None
+def _focus(fields: Fields) -> str | None:
+    return text_of(fields, "focus") if fields.get("focus") else None
 
 
 # Compaction ------------------------------------------------------------------------------------------
@@ -73,8 +73,8 @@ def _beyond_target(handle: OpenSession) -> int:
     return prompt + handle.unlisted(handle.places.upto)
 
 
-def _preview(handle: OpenSession, given: Fields) -> JsonObject:
-    outcome = handle.session.preview(target_tokens=_target(handle, given), focus=_focus(given))
+def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
+    outcome = handle.session.preview(target_tokens=_target(handle, fields), focus=_focus(fields))
     if outcome is None:
         return {"preview": None}
     return {"preview": {**_outcome(handle, outcome), "price": str(handle.session.price(outcome))}}
@@ -82,14 +82,14 @@ def _preview(handle: OpenSession, given: Fields) -> JsonObject:
 
 def _outcome(handle: OpenSession, outcome: Outcome) -> JsonObject:
     plan, unlisted = outcome.plan, handle.unlisted(handle.places.upto)
-    condensed = [one for one in plan.operations if isinstance(one, Condense)]
+    condensed = [operation for operation in plan.operations if isinstance(operation, Condense)]
     digest = condensed[0].digest if condensed else None
     return {
         "before": plan.tokens_before + unlisted,
         "after": plan.tokens_after + unlisted,
         "target": plan.target_tokens + unlisted,
         "reason": plan.reason,
-        "smaller": sum(isinstance(one, Shrink) for one in plan.operations),
+        "smaller": sum(isinstance(operation, Shrink) for operation in plan.operations),
         "condensed": spans(digest.covers) if digest else "",
         "claims": len(digest.claims) if digest else 0,
         "rules": len(digest.pins) if digest else 0,
@@ -98,8 +98,8 @@ def _outcome(handle: OpenSession, outcome: Outcome) -> JsonObject:
     }
 
 
-def _compact(handle: OpenSession, given: Fields) -> JsonObject:
-    done = handle.session.compact(target_tokens=_target(handle, given), focus=_focus(given))
+def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
+    done = handle.session.compact(target_tokens=_target(handle, fields), focus=_focus(fields))
     return {"compaction": _compaction_json(handle, done)}
 
 
@@ -111,28 +111,28 @@ def _compaction_json(handle: OpenSession, done: Compaction | None) -> Json:
     return {"seq": done.seq, "before": sizes[0], "after": sizes[1]}
 
 
-def _undo(handle: OpenSession, given: Fields) -> JsonObject:
-    count = given.get("count", 1)
+def _undo(handle: OpenSession, fields: Fields) -> JsonObject:
+    count = fields.get("count", 1)
     if not isinstance(count, int):
         raise InputError("count must be a number")
     unlisted = handle.unlisted(handle.places.upto)
     before = handle.session.tokens + unlisted
-    newest = text_of(given, "newest") if given.get("newest") else None
+    newest = text_of(fields, "newest") if fields.get("newest") else None
     undone = handle.session.undo(count, newest=newest)
     return {"undone": len(undone), "before": before, "after": handle.session.tokens + unlisted}
 
 
-def _redo(handle: OpenSession, given: Fields) -> JsonObject:
+def _redo(handle: OpenSession, fields: Fields) -> JsonObject:
     """Redo an undone compaction: compact to the same size, with the same focus."""
-    past = find(handle, text_of(given, "name")).compaction
+    past = find(handle, text_of(fields, "name")).compaction
     target = max(1, past.plan.target_tokens - _beyond_target(handle) + handle.unlisted(handle.places.upto))
     return {
         "compaction": _compaction_json(handle, handle.session.compact(target_tokens=target, focus=past.focus))
     }
 
 
-def _switch(handle: OpenSession, given: Fields) -> JsonObject:
-    if given.get("off") is True:
+def _switch(handle: OpenSession, fields: Fields) -> JsonObject:
+    if fields.get("off") is True:
         handle.session.switch_off()
     else:
         handle.session.switch_on()
@@ -142,52 +142,52 @@ def _switch(handle: OpenSession, given: Fields) -> JsonObject:
 # Rules -----------------------------------------------------------------------------------------------
 
 
-def _pin(handle: OpenSession, given: Fields) -> JsonObject:
-    return {"pin": handle.session.pin(text_of(given, "quote")).id}
+def _pin(handle: OpenSession, fields: Fields) -> JsonObject:
+    return {"pin": handle.session.pin(text_of(fields, "quote")).id}
 
 
-def _keep(handle: OpenSession, given: Fields) -> JsonObject:
+def _keep(handle: OpenSession, fields: Fields) -> JsonObject:
     """Keep a passage of a message as a fact, with that message's trust label.
 
     The first call returns the exact passage; it is kept when the page sends it back as ``passage``.
     """
-    wanted, source = text_of(given, "text"), text_of(given, "source")
+    wanted, source = text_of(fields, "text"), text_of(fields, "source")
     number = source.removeprefix("m")
     known = number.isdecimal() and len(number) <= MOST_DIGITS
-    found = message_at(handle, int(number)) if known else None
-    if found is None:
+    message = message_at(handle, int(number)) if known else None
+    if message is None:
         raise InputError(f"there is no message {source:.40}")
-    part = next((part for part in found.parts if wanted in words(part)), None)
+    part = next((part for part in message.parts if wanted in words(part)), None)
     if part is None:
         raise InputError(f"{source} does not contain that text")
     passage = _passage(words(part), wanted)
-    if given.get("passage") != passage:
+    if fields.get("passage") != passage:
         return {"passage": passage, "source": source, "trust": part.trust.label}
     return {"kept": handle.session.keep(passage, source).id}
 
 
-def _unkeep(handle: OpenSession, given: Fields) -> JsonObject:
-    return {"kept": handle.session.unkeep(text_of(given, "fact")).id}
+def _unkeep(handle: OpenSession, fields: Fields) -> JsonObject:
+    return {"kept": handle.session.unkeep(text_of(fields, "fact")).id}
 
 
-def _passage(said: str, wanted: str) -> str:
+def _passage(text: str, wanted: str) -> str:
     """Return the line that contains a text; of a very long line, the part around it."""
-    place = said.find(wanted)
-    start = said.rfind("\n", 0, max(place, 0)) + 1
-    end = said.find("\n", place + len(wanted))
-    line = said[start : end if end >= 0 else len(said)].strip()
+    place = text.find(wanted)
+    start = text.rfind("\n", 0, max(place, 0)) + 1
+    end = text.find("\n", place + len(wanted))
+    line = text[start : end if end >= 0 else len(text)].strip()
     if len(line) <= PASSAGE:
         return line
     first = max(0, line.find(wanted) - PASSAGE // 2)
     return line[first : first + PASSAGE].strip()
 
 
-def _edit_pin(handle: OpenSession, given: Fields) -> JsonObject:
-    return {"pin": handle.session.edit_pin(text_of(given, "pin"), text_of(given, "quote")).id}
+def _edit_pin(handle: OpenSession, fields: Fields) -> JsonObject:
+    return {"pin": handle.session.edit_pin(text_of(fields, "pin"), text_of(fields, "quote")).id}
 
 
-def _unpin(handle: OpenSession, given: Fields) -> JsonObject:
-    return {"pin": handle.session.unpin(text_of(given, "pin")).id}
+def _unpin(handle: OpenSession, fields: Fields) -> JsonObject:
+    return {"pin": handle.session.unpin(text_of(fields, "pin")).id}
 
 
 # Notes -----------------------------------------------------------------------------------------------
@@ -196,25 +196,25 @@ OPERATOR = Trust.DEVELOPER
 """The trust of a person with the token: the operator of this clew, who may also set policies."""
 
 
-def _note_add(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
-    text = text_of(given, "text")
+def _note_add(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObject:
+    text = text_of(fields, "text")
     category = (
-        Category(given["category"]) if given.get("category") in list(Category) else Category.USER_PREFERENCE
+        Category(fields["category"]) if fields.get("category") in list(Category) else Category.USER_PREFERENCE
     )
-    scope = Scope(given["scope"]) if given.get("scope") in list(Scope) else Scope.WORKSPACE
-    key = text_of(given, "key") if given.get("key") else key_of(text)
+    scope = Scope(fields["scope"]) if fields.get("scope") in list(Scope) else Scope.WORKSPACE
+    key = text_of(fields, "key") if fields.get("key") else key_of(text)
     trust = OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER
     draft = Draft(key=key, text=text, category=category, scope=scope, trust=trust)
     return {"note": note_to_json(pool.notebook(handle.ctx.session).add(draft))}
 
 
 def _note_change(does: str) -> Callable[[SessionPool, OpenSession, Fields], JsonObject]:
-    def change(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
+    def change(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObject:
         notebook = pool.notebook(handle.ctx.session)
         changes = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
         return {
             "note": note_to_json(
-                changes[does](text_of(given, "note"), trust=OPERATOR, why="in the inspector")
+                changes[does](text_of(fields, "note"), trust=OPERATOR, why="in the inspector")
             )
         }
 

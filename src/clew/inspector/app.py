@@ -95,10 +95,10 @@ def number_of(request: Request, name: str, default: int) -> int:
 
 
 def _message(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    found = transcript.message(handle, number_of(request, "number", 0))
-    if found is None:
+    data = transcript.message(handle, number_of(request, "number", 0))
+    if data is None:
         raise NotFound("there is no such message", f"there are {handle.places.messages}")
-    return found
+    return data
 
 
 def _page(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
@@ -188,18 +188,20 @@ def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         return Answer(await run_in_threadpool(act, await _json_body(request)))
 
-    def act(given: dict[str, Any]) -> JsonObject:
-        name = actions.text_of(given, "session")
-        match given.get("does"):
+    def act(arguments: dict[str, Any]) -> JsonObject:
+        name = actions.text_of(arguments, "session")
+        match arguments.get("does"):
             case "answer":
-                chats.on(name).answer(actions.text_of(given, "call"), actions.text_of(given, "answer"))
+                chats.on(name).answer(
+                    actions.text_of(arguments, "call"), actions.text_of(arguments, "answer")
+                )
                 return {}
             case "stop":
                 chats.on(name).stop()
                 return {}
         home = pool.home(name)
         with home.open(name, opened=True) as handle:
-            return actions.act(home, handle, given)
+            return actions.act(home, handle, arguments)
 
     return answer
 
@@ -208,28 +210,28 @@ def _chat_route(chats: PageChats) -> Callable[[Request], Any]:
     """Send a person's message to the chat and stream the events, one JSON object per line."""
 
     async def answer(request: Request) -> Response:
-        given = await _json_body(request)
-        talk = await run_in_threadpool(chats.on, actions.text_of(given, "session"))
-        wish = given.get("auto")  # absent: use the setting
+        arguments = await _json_body(request)
+        talk = await run_in_threadpool(chats.on, actions.text_of(arguments, "session"))
+        wish = arguments.get("auto")  # absent: use the setting
         auto = chats.pool.options.auto if wish is None else wish is True
-        told = await run_in_threadpool(talk.say, actions.text_of(given, "text"), auto)
-        return StreamingResponse(_lines(talk, told), media_type="application/x-ndjson")
+        stream = await run_in_threadpool(talk.say, actions.text_of(arguments, "text"), auto)
+        return StreamingResponse(_lines(talk, stream), media_type="application/x-ndjson")
 
     return answer
 
 
-async def _lines(talk: PageChat, told: EventStream) -> AsyncIterator[str]:
+async def _lines(talk: PageChat, stream: EventStream) -> AsyncIterator[str]:
     """Yield the events of a turn; if the page goes away, stop the turn."""
     is_over = False
     try:
-        while one := await anyio.to_thread.run_sync(next, told, None, abandon_on_cancel=True):
-            yield f"{json.dumps(one)}\n"
+        while data := await anyio.to_thread.run_sync(next, stream, None, abandon_on_cancel=True):
+            yield f"{json.dumps(data)}\n"
         is_over = True
     finally:
         if not is_over:
             talk.stop()
             # A separate daemon thread: the pool's threads would delay the server's shutdown.
-            threading.Thread(target=told.end, daemon=True).start()
+            threading.Thread(target=stream.end, daemon=True).start()
 
 
 async def _json_body(request: Request) -> dict[str, Any]:

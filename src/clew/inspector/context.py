@@ -51,7 +51,9 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     blocks = _blocks(handle, entries[-MOST_BLOCKS:])
     gauge = handle.gauge
     model, window = gauge.model, gauge.window
-    sizes = _by_region([*((one["region"], one["tokens"]) for one in blocks), *beyond_messages(handle, at)])
+    sizes = _by_region(
+        [*((block["region"], block["tokens"]) for block in blocks), *beyond_messages(handle, at)]
+    )
     used = sum(sizes.values())
     fill = Fill(window, used, sizes.get(Region.SYSTEM.value, 0))
     return {
@@ -140,7 +142,7 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
         raise NotFound(f"event {seq} is not a compaction", "the digests page lists them")
     plan = read_compaction(COMPACTION.current(stored)).plan
     before = handle.shown(handle.places.view(seq - 1).entries)
-    after = {one[0].id: one for one in handle.shown(handle.places.view(seq).entries)}
+    after = {item[0].id: item for item in handle.shown(handle.places.view(seq).entries)}
     rows = list(_rows(before, after, _fates(plan.operations)))
     return {
         "seq": seq,
@@ -176,11 +178,11 @@ def _rows(
     before: Sequence[Shown], after: Mapping[str, Shown], fates: Mapping[str, tuple[str, str]]
 ) -> Iterator[JsonObject]:
     """Yield one row for each block of either side, in conversation order."""
-    told: set[str] = set()
+    lines: set[str] = set()
     for item, _, tokens in before:
         does, why = fates.get(item.id, ("kept", ""))
-        if does == "condensed" and why not in told and why in after:
-            told.add(why)
+        if does == "condensed" and why not in lines and why in after:
+            lines.add(why)
             made, _, size = after[why]
             yield _row(made, "new", 0, size, "")
         left = after[item.id][2] if does in ("kept", "smaller") and item.id in after else 0

@@ -43,11 +43,13 @@ def growth(line: dict[str, Any]) -> str:
     xs, regions, mark = line["x"], line["regions"], line["marks"]["compact"]
     if len(xs) < 2:
         return ""
-    peak = max(sum(one["tokens"][i] for one in regions) for i in range(len(xs)))
+    peak = max(sum(region["tokens"][i] for region in regions) for i in range(len(xs)))
     frame = _Frame(xs[0], xs[-1], max(peak, mark if peak > mark / 2 else 0, 1) * 1.06)
     shapes = [*_layers(frame, xs, regions), *_marks(frame, mark, line["events"]), *_labels(frame, peak)]
     label = f"tokens that the model saw, from message {xs[0]} to {xs[-1]}"
-    legend = " ".join(f'<span><i class="{_css(one)}"></i> {escape(one["region"])}</span>' for one in regions)
+    legend = " ".join(
+        f'<span><i class="{_css(region)}"></i> {escape(region["region"])}</span>' for region in regions
+    )
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
         f"<figcaption>{legend}</figcaption></figure>"
@@ -61,10 +63,10 @@ def _css(region: dict[str, Any]) -> str:
 def _layers(frame: _Frame, xs: Sequence[int], regions: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield one area per region, stacked."""
     below = [0] * len(xs)
-    for one in regions:
-        above = [low + tokens for low, tokens in zip(below, one["tokens"], strict=True)]
+    for region in regions:
+        above = [low + tokens for low, tokens in zip(below, region["tokens"], strict=True)]
         outline = "L".join([*frame.path(xs, above), *reversed(frame.path(xs, below))])
-        yield f'<path class="{_css(one)}" d="M{outline}Z"><title>{escape(one["region"])}</title></path>'
+        yield f'<path class="{_css(region)}" d="M{outline}Z"><title>{escape(region["region"])}</title></path>'
         below = above
 
 
@@ -131,8 +133,8 @@ def story(handle: OpenSession) -> Iterator[str]:
         "Told by clew; what looked like a secret is masked.</p>"
     )
     yield growth(timeline.timeline(handle))
-    for one in past:
-        yield from _compaction(history.compaction(handle, one.name))
+    for compaction in past:
+        yield from _compaction(history.compaction(handle, compaction.name))
     yield "<h2>Transcript</h2>"
     yield from _transcript(handle)
     yield "</main></body></html>\n"
@@ -146,19 +148,20 @@ def _safe(text: object) -> str:
 # Compactions -----------------------------------------------------------------------------------------
 
 
-def _compaction(one: dict[str, Any]) -> Iterator[str]:
-    state = "undone" if one["undone"] else "in force"
+def _compaction(item: dict[str, Any]) -> Iterator[str]:
+    state = "undone" if item["undone"] else "in force"
     yield (
-        f"<section id={escape(one['name'])}><h2>{escape(one['name'])} <small>{state}, at "
-        f"<a href=#m{one['at']}>m{one['at']}</a></small></h2>"
-        f"<p>{one['before']:,} → {one['after']:,} tokens. {_safe(one['reason'])}</p>"
+        f"<section id={escape(item['name'])}><h2>{escape(item['name'])} <small>{state}, at "
+        f"<a href=#m{item['at']}>m{item['at']}</a></small></h2>"
+        f"<p>{item['before']:,} → {item['after']:,} tokens. {_safe(item['reason'])}</p>"
     )
-    if one["rules"]:
-        yield f"<h3>Rules, word for word</h3><ul>{''.join(map(_rule, one['rules']))}</ul>"
-    if one["lines"]:
-        lines = "".join(map(_line, one["lines"]))
-        yield f"<details><summary>{len(one['lines'])} lines of the digest</summary><ul>{lines}</ul></details>"
-    yield _report(one["report"])
+    if item["rules"]:
+        yield f"<h3>Rules, word for word</h3><ul>{''.join(map(_rule, item['rules']))}</ul>"
+    if item["lines"]:
+        lines = "".join(map(_line, item["lines"]))
+        summary = f"<summary>{len(item['lines'])} lines of the digest</summary>"
+        yield f"<details>{summary}<ul>{lines}</ul></details>"
+    yield _report(item["report"])
     yield "</section>"
 
 
@@ -168,12 +171,14 @@ def _rule(rule: dict[str, Any]) -> str:
 
 def _line(line: dict[str, Any]) -> str:
     text = _safe(line["text"])
-    said = f"<q>{text}</q>" if line["verbatim"] else text
-    return f"<li><b>{escape(line['kind'])}</b> {said} {_trust(line['trust'])} {_turns(line['sources'])}</li>"
+    sentence = f"<q>{text}</q>" if line["verbatim"] else text
+    return (
+        f"<li><b>{escape(line['kind'])}</b> {sentence} {_trust(line['trust'])} {_turns(line['sources'])}</li>"
+    )
 
 
 def _turns(ids: list[str]) -> str:
-    return " ".join(f'<a class=turn href="#{escape(one)}">{escape(one)}</a>' for one in ids)
+    return " ".join(f'<a class=turn href="#{escape(id_)}">{escape(id_)}</a>' for id_ in ids)
 
 
 def _trust(label: str) -> str:
@@ -182,13 +187,13 @@ def _trust(label: str) -> str:
 
 def _report(report: dict[str, Any]) -> str:
     kept = "".join(
-        f"<tr><td>{escape(one['matter'])}</td><td>{one['stand']:,} of {one['before']:,}</td>"
-        f"<td>{one['reachable']:,}</td><td>{one['gone']:,}</td></tr>"
-        for one in report["kept"]
+        f"<tr><td>{escape(item['matter'])}</td><td>{item['stand']:,} of {item['before']:,}</td>"
+        f"<td>{item['reachable']:,}</td><td>{item['gone']:,}</td></tr>"
+        for item in report["kept"]
     )
     lost = "".join(
-        f"<li>{escape(one['matter'])} {_safe(one['text'])} {_turns([one['source']])}</li>"
-        for one in report["lost"][:LISTED]
+        f"<li>{escape(item['matter'])} {_safe(item['text'])} {_turns([item['source']])}</li>"
+        for item in report["lost"][:LISTED]
     )
     verdict = "✓ every check passed" if report["accepted"] else "! the checks had objections"
     head = "<tr><th></th><th>in view</th><th>one step away</th><th>only in the log</th></tr>"

@@ -68,8 +68,8 @@ class Gate:
             return headers.get("origin") == self.origin if site is None else site == "same-origin"
         return site in (None, "same-origin", "none") or scope["path"] == "/"
 
-    def _is_token(self, given: list[str]) -> bool:
-        return len(given) == 1 and hmac.compare_digest(given[0].encode(), self.token.encode())
+    def _is_token(self, values: list[str]) -> bool:
+        return len(values) == 1 and hmac.compare_digest(values[0].encode(), self.token.encode())
 
 
 def _is_public(scope: Scope) -> bool:

@@ -33,11 +33,11 @@ def compactions(handle: OpenSession) -> JsonObject:
     """Return the list of compactions, the cost of undoing the last one, and refused compactions."""
     past = compactions_of(handle)
     refused: list[Json] = [
-        {"seq": one.seq, "time": one.event.time, "reason": one.event.body.get("reason")}
-        for one in handle.places.of_kinds(REFUSAL.name)
+        {"seq": kind.seq, "time": kind.event.time, "reason": kind.event.body.get("reason")}
+        for kind in handle.places.of_kinds(REFUSAL.name)
     ]
     return {
-        "compactions": [_short(handle, one) for one in past],
+        "compactions": [_short(handle, event) for event in past],
         "by_tool": by_tool(handle),
         "refused": refused,
         "off": handle.places.view(handle.places.upto).off,
@@ -48,19 +48,19 @@ def compactions(handle: OpenSession) -> JsonObject:
 
 
 def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
-    one = past.compaction
-    plan, digest = one.plan, one.digest
-    unlisted = handle.unlisted(one.seq)
+    item = past.compaction
+    plan, digest = item.plan, item.digest
+    unlisted = handle.unlisted(item.seq)
     return {
         "name": past.name,
-        "seq": one.seq,
-        "time": one.time,
-        "at": handle.places.number(one.seq),
+        "seq": item.seq,
+        "time": item.time,
+        "at": handle.places.number(item.seq),
         "undone": past.undone,
         "taken_in": past.taken_in,
         "trigger": plan.trigger,
         "reason": plan.reason,
-        "focus": one.focus,
+        "focus": item.focus,
         "before": plan.tokens_before + unlisted,
         "after": plan.tokens_after + unlisted,
         "target": plan.target_tokens + unlisted,
@@ -73,7 +73,7 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
         "claims": len(digest.claims) if digest else 0,
         "pins": len(digest.pins) if digest else 0,
         "author": digest.author if digest else "clew",
-        "accepted": one.report.accepted,
+        "accepted": item.report.accepted,
     }
 
 
@@ -87,7 +87,7 @@ def _undo_price(handle: OpenSession) -> Json:
         return None
     sizes = {ref: tokens for _, ref, tokens in handle.shown(dict.fromkeys((*now, *then)))}
     stable = sum(
-        sizes[one] for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(now, then, strict=False))
+        sizes[ref] for ref, _ in takewhile(lambda pair: pair[0] == pair[1], zip(now, then, strict=False))
     )
     tokens, restored = (sum(sizes[ref] for ref in refs) for refs in (now, then))
     price = undo_price(tokens, restored, stable, Cache(handle.gauge.model))
@@ -99,25 +99,25 @@ def _undo_price(handle: OpenSession) -> Json:
 
 def find(handle: OpenSession, name: str) -> PastCompaction:
     """Return a compaction by its name, or raise ``NotFound``."""
-    for one in compactions_of(handle):
-        if one.name == name:
-            return one
+    for item in compactions_of(handle):
+        if item.name == name:
+            return item
     raise NotFound(f"there is no compaction {name!r}", "the digests page lists them")
 
 
 def compaction(handle: OpenSession, name: str) -> JsonObject:
     """Return a compaction with all claims of its digest and the result of the checks."""
     past = find(handle, name)
-    one = past.compaction
-    digest = one.digest
+    item = past.compaction
+    digest = item.digest
     return {
         **_short(handle, past),
         "rules": [_rule(pin) for pin in digest.pins] if digest else [],
-        "lines": [_claim(claim, one.report) for claim in digest.claims] if digest else [],
+        "lines": [_claim(claim, item.report) for claim in digest.claims] if digest else [],
         "checksum": digest.checksum if digest else None,
-        "report": report_to_json(one.report),
-        "attempts": to_json(one.attempts),
-        "usage": {"calls": one.calls, **asdict(one.usage)},
+        "report": report_to_json(item.report),
+        "attempts": to_json(item.attempts),
+        "usage": {"calls": item.calls, **asdict(item.usage)},
     }
 
 
@@ -133,7 +133,7 @@ def _claim(claim: Claim, report: Report) -> JsonObject:
         "trust": claim.trust.label,
         "verbatim": claim.verbatim,
         "sources": list[Json](dict.fromkeys(cite.message for cite in claim.sources)),
-        "findings": [to_json(one) for one in report.findings if one.subject == claim.id],
+        "findings": [to_json(finding) for finding in report.findings if finding.subject == claim.id],
     }
 
 
@@ -146,20 +146,20 @@ def report_to_json(report: Report) -> JsonObject:
             {
                 "name": check.name,
                 "what": check.what,
-                "findings": [to_json(one) for one in report.findings if one.check == check.name],
+                "findings": [to_json(finding) for finding in report.findings if finding.check == check.name],
             }
             for check in CHECKS
         ],
         "kept": [
             {
-                "matter": one.matter.value,
-                "before": one.before,
-                "stand": one.stand,
-                "reachable": one.reachable,
-                "gone": one.gone,
+                "matter": survival.matter.value,
+                "before": survival.before,
+                "stand": survival.stand,
+                "reachable": survival.reachable,
+                "gone": survival.gone,
             }
-            for one in report.kept
-            if one.before
+            for survival in report.kept
+            if survival.before
         ],
         "lost": lost_to_json(report),
         "messages": [report.messages_before, report.messages_after],
@@ -172,13 +172,13 @@ def lost_to_json(report: Report) -> list[Json]:
     """Return the items that the model no longer sees."""
     return [
         {
-            "matter": one.matter.value,
-            "id": one.id,
-            "text": one.text,
-            "source": one.source,
-            "reachable": one.reachable,
+            "matter": loss.matter.value,
+            "id": loss.id,
+            "text": loss.text,
+            "source": loss.source,
+            "reachable": loss.reachable,
         }
-        for one in report.lost
+        for loss in report.lost
     ]
 
 
@@ -188,10 +188,10 @@ MOST_SOURCES = 40
 
 def expansion(handle: OpenSession, ref: str) -> JsonObject:
     """Return the source messages of a reference, with the quoted text marked."""
-    found = handle.session.expand(ref)
+    result = handle.session.expand(ref)
     messages: list[Json] = []
-    for item in handle.session.originals(found.ids[:MOST_SOURCES]):
-        quotes = [quote for quote in found.quotes if quote.cite.message == item.id]
+    for item in handle.session.originals(result.ids[:MOST_SOURCES]):
+        quotes = [quote for quote in result.quotes if quote.cite.message == item.id]
         messages.append(
             {
                 "id": item.id,
@@ -201,11 +201,11 @@ def expansion(handle: OpenSession, ref: str) -> JsonObject:
             }
         )
     return {
-        "ref": found.ref,
-        "what": found.what,
-        "text": found.text,
+        "ref": result.ref,
+        "what": result.what,
+        "text": result.text,
         "messages": messages,
-        "more": len(found.ids) - len(messages),
+        "more": len(result.ids) - len(messages),
     }
 
 

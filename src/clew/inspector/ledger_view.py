@@ -28,31 +28,36 @@ def ledger(handle: OpenSession) -> JsonObject:
     """Return the ledger: rules, facts, open work, decisions, files, errors, approvals."""
     handle.session.view()  # reads events appended by other processes
     kept = handle.session.ledger
-    files = sorted(kept.artifacts.files, key=lambda one: not one.changed)
+    files = sorted(kept.artifacts.files, key=lambda file: not file.changed)
     return {
         "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
         "pins": [_pin(pin) for pin in kept.pins.all],
         "facts": [
-            {"id": one.id, "quote": one.quote, "source": one.source.message, "trust": one.trust.label}
-            for one in kept.facts.all
+            {"id": fact.id, "quote": fact.quote, "source": fact.source.message, "trust": fact.trust.label}
+            for fact in kept.facts.all
         ],
         "problems": [problem._asdict() for problem in handle.session.problems],
-        "loops": _newest(_loop(one) for one in kept.loops.open),
+        "loops": _newest(_loop(fact) for fact in kept.loops.open),
         "decisions": _newest(
             {
-                "id": one.id,
-                "text": one.quote,
-                "by": one.by.value,
-                "source": one.source.message,
-                "trust": one.trust.label,
+                "id": decision.id,
+                "text": decision.quote,
+                "by": decision.by.value,
+                "source": decision.source.message,
+                "trust": decision.trust.label,
             }
-            for one in kept.decisions
+            for decision in kept.decisions
         ),
-        "artifacts": _newest(_artifact(one) for one in (*files, *kept.artifacts.urls)),
-        "errors": _newest(_failure(one) for one in kept.failures),
+        "artifacts": _newest(_artifact(fact) for fact in (*files, *kept.artifacts.urls)),
+        "errors": _newest(_failure(failure) for failure in kept.failures),
         "approvals": _newest(
-            {"id": one.id, "text": one.what, "answer": one.answer.value, "source": one.asked.message}
-            for one in kept.approvals
+            {
+                "id": approval.id,
+                "text": approval.what,
+                "answer": approval.answer.value,
+                "source": approval.asked.message,
+            }
+            for approval in kept.approvals
         ),
         "counts": {
             "loops": len(kept.loops.open),
@@ -96,27 +101,27 @@ def _loop(loop: Loop) -> JsonObject:
     }
 
 
-def _artifact(one: Artifact) -> JsonObject:
+def _artifact(artifact: Artifact) -> JsonObject:
     return {
-        "kind": one.kind.value,
-        "name": one.name,
-        "action": one.action.value,
-        "count": one.count,
-        "changes": one.changes,
-        "first": one.first.message,
-        "last": one.last.message,
+        "kind": artifact.kind.value,
+        "name": artifact.name,
+        "action": artifact.action.value,
+        "count": artifact.count,
+        "changes": artifact.changes,
+        "first": artifact.first.message,
+        "last": artifact.last.message,
     }
 
 
-def _failure(one: Failure) -> JsonObject:
+def _failure(failure: Failure) -> JsonObject:
     return {
-        "id": one.id,
-        "tool": one.tool,
-        "text": one.subject,
-        "lines": list[Json](one.lines),
-        "count": one.count,
-        "source": one.sources[0].message if one.sources else None,
-        "fixed": cite_to_json(one.fixed_by),
+        "id": failure.id,
+        "tool": failure.tool,
+        "text": failure.subject,
+        "lines": list[Json](failure.lines),
+        "count": failure.count,
+        "source": failure.sources[0].message if failure.sources else None,
+        "fixed": cite_to_json(failure.fixed_by),
     }
 
 
@@ -126,11 +131,11 @@ def _failure(one: Failure) -> JsonObject:
 def notes(pool: SessionPool, session: str) -> JsonObject:
     """Return all notes of a session, retired ones too, and their conflicts."""
     notebook = pool.notebook(session)
-    found = notebook.notes()
-    held = active_notes(found, notebook.now)
+    result = notebook.notes()
+    active = active_notes(result, notebook.now)
     return {
-        "notes": [note_to_json(note) for note in found],
-        "conflicts": [str(one) for one in held.conflicts],
+        "notes": [note_to_json(note) for note in result],
+        "conflicts": [str(conflict) for conflict in active.conflicts],
     }
 
 
@@ -165,4 +170,4 @@ def _start(hit: Hit) -> int:
     """Return the start of an excerpt: a little before the first match."""
     low = hit.entry.text.lower()
     wanted = (*(value.lower() for value in hit.why.exact), *hit.why.terms)
-    return max(0, min((place for one in wanted if (place := low.find(one)) >= 0), default=0) - EXCERPT // 4)
+    return max(0, min((place for text in wanted if (place := low.find(text)) >= 0), default=0) - EXCERPT // 4)

@@ -27,21 +27,23 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     """Return, for each kind of thing, how many the model sees now and which of them would leave the view."""
     session = handle.session
     gone = frozenset(
-        chain.from_iterable(one.ids for one in plan.operations if isinstance(one, Condense | Drop))
+        chain.from_iterable(
+            operation.ids for operation in plan.operations if isinstance(operation, Condense | Drop)
+        )
     )
     shown = [item for item in session.view() if item.id not in gone]
     left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
     turns, findings = _said(session, gone)
     files = [
-        (one.last.message, one.name)
-        for one in session.ledger.artifacts.files
-        if one.changed or one.last.message in gone
+        (file.last.message, file.name)
+        for file in session.ledger.artifacts.files
+        if file.changed or file.last.message in gone
     ]
     return [
-        _counted("turn", turns, [one for one in turns if one[0] in gone and one[0] not in cited]),
-        _counted("finding", findings, [one for one in findings if one[1] not in left]),
-        _counted("file", files, [one for one in files if one[1] not in left]),
+        _counted("turn", turns, [turn for turn in turns if turn[0] in gone and turn[0] not in cited]),
+        _counted("finding", findings, [finding for finding in findings if finding[1] not in left]),
+        _counted("file", files, [file for file in files if file[1] not in left]),
         *(_of_report(report, kind) for kind in (LossKind.RULE, LossKind.OPEN, LossKind.DECISION)),
     ]
 
@@ -49,16 +51,18 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
 def _said(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thing]]:
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
-    asks = [one.ask for one in turns.all if one.asks]
-    found = [one.source for one in turns.findings if one.rank <= STRONG]
+    asks = [item.ask for item in turns.all if item.asks]
+    result = [finding.source for finding in turns.findings if finding.rank <= STRONG]
     seen = gone | {item.id for item in session.view()}
-    cites = [one for one in (*asks, *found) if one.message in seen]
-    texts = {item.id: item for item in session.originals(dict.fromkeys(one.message for one in cites))}
-    return _quoted(texts, asks), _quoted(texts, found)
+    cites = [item for item in (*asks, *result) if item.message in seen]
+    texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}
+    return _quoted(texts, asks), _quoted(texts, result)
 
 
 def _quoted(items: dict[str, Item], cites: Sequence[Cite]) -> list[Thing]:
-    return [(one.message, one.quote(items[one.message].message)) for one in cites if one.message in items]
+    return [
+        (cite.message, cite.quote(items[cite.message].message)) for cite in cites if cite.message in items
+    ]
 
 
 def _text(item: Item) -> str:
@@ -76,6 +80,6 @@ def _counted(kind: str, all_: Sequence[Thing], left: Iterable[Thing]) -> JsonObj
 
 
 def _of_report(report: Report, kind: LossKind) -> JsonObject:
-    before = next((one.before for one in report.kept if one.matter is kind), 0)
-    lost: Iterator[Thing] = ((one.source, one.text) for one in report.lost if one.matter is kind)
+    before = next((item.before for item in report.kept if item.matter is kind), 0)
+    lost: Iterator[Thing] = ((item.source, item.text) for item in report.lost if item.matter is kind)
     return {**_counted(kind.value, (), lost), "before": before}

@@ -52,7 +52,7 @@ def _plain_row(info: SessionInfo) -> JsonObject:
 
 def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
     ctx = Ctx(workspace=pool.workspace, session=info.session)
-    kinds = Counter(one.event.kind for one in pool.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
+    kinds = Counter(event.event.kind for event in pool.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
     return {
         **_plain_row(info),
         "compactions": kinds[COMPACTION.name],
@@ -63,19 +63,19 @@ def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
 
 def health(pool: SessionPool, ctx: Ctx, head: int) -> JsonObject:
     """Return a session's health, by its last events."""
-    told: JsonObject = {"is": "good", "why": "no problem is recorded"}
+    data: JsonObject = {"is": "good", "why": "no problem is recorded"}
     kinds = [COMPACTION.name, REFUSAL.name, TOKEN_BUDGET.name]
     for stored in pool.store.read(ctx, max(0, head - RECENT), head, kinds):
         body: dict[str, Any] = stored.event.body
         if stored.event.kind == REFUSAL.name:
-            told = {"is": "trouble", "why": f"a compaction was refused: {body.get('reason', '')}"}
+            data = {"is": "trouble", "why": f"a compaction was refused: {body.get('reason', '')}"}
         elif stored.event.kind == COMPACTION.name:
-            told = {"is": "good", "why": "compacted, and the checks passed"}
+            data = {"is": "good", "why": "compacted, and the checks passed"}
         else:
             verdict = as_object(body.get("verdict"))
             level = LEVELS.get(str(verdict.get("is")), "good")
-            told = {"is": level, "why": str(verdict.get("why", ""))}
-    return told
+            data = {"is": level, "why": str(verdict.get("why", ""))}
+    return data
 
 
 def size(handle: OpenSession) -> JsonObject:
@@ -84,5 +84,5 @@ def size(handle: OpenSession) -> JsonObject:
     turns: int | None = None
     if messages <= MOST_READ:
         said = map(message_of, handle.store.read(handle.ctx, kinds=[MESSAGE.name]))
-        turns = sum(one.role is Role.USER and one.origin is Origin.SPOKEN for one in said)
+        turns = sum(message.role is Role.USER and message.origin is Origin.SPOKEN for message in said)
     return {"messages": messages, "turns": turns}

@@ -139,14 +139,16 @@ class MessageIndex:
         if last is None or view.steps or view.off:
             return view.entries
         keeps = last.event.body.get("keeps")
-        kept = [self.seq(one) for one in keeps if isinstance(one, int)] if isinstance(keeps, list) else []
+        kept = [self.seq(keep) for keep in keeps if isinstance(keep, int)] if isinstance(keeps, list) else []
         summary = range(len(TOOL_COMPACTION.messages(last.event.body)))
         later = [ref for ref in view.entries if ref.seq > last.seq]
         return [*(Ref(last.seq, nth) for nth in summary), *(Ref(seq) for seq in kept), *later]
 
     def tool_compaction_before(self, seq: int) -> StoredEvent | None:
         """Return the last compaction of the tool that wrote the session, up to an event."""
-        return next((one for one in reversed([*self.of_kinds(TOOL_COMPACTION.name)]) if one.seq <= seq), None)
+        return next(
+            (kind for kind in reversed([*self.of_kinds(TOOL_COMPACTION.name)]) if kind.seq <= seq), None
+        )
 
     def _shape(self, seq: int) -> None:
         """Compute the missing views after each event that changes the view, up to an event."""
@@ -247,8 +249,8 @@ class OpenSession:
     @property
     def gauge(self) -> Gauge:
         """Return the gauge of the window for the given model, else for the recorded one."""
-        told = [one.event.body.get("model") for one in self.places.of_kinds(ABOUT.name)]
-        recorded = next((name for name in reversed(told) if isinstance(name, str)), UNKNOWN.id)
+        values = [kind.event.body.get("model") for kind in self.places.of_kinds(ABOUT.name)]
+        recorded = next((name for name in reversed(values) if isinstance(name, str)), UNKNOWN.id)
         name = self.options.model if self.options.model != UNKNOWN.id else recorded
         return Gauge(model_named(name), DEFAULT, self.options.window)
 
@@ -270,7 +272,9 @@ class OpenSession:
         """Return the tokens of the messages that the model saw after an event."""
         refs = self.places.seen(seq)
         missing = [ref for ref in refs if ref not in self._tokens]
-        sizes = {one.ref: self.tokens(one) for one in load_messages(self.store, self.ctx, missing)}
+        sizes = {
+            message.ref: self.tokens(message) for message in load_messages(self.store, self.ctx, missing)
+        }
         return sum(sizes[ref] if ref in sizes else self._tokens[ref] for ref in refs)
 
     def unlisted(self, seq: int) -> int:
@@ -281,15 +285,19 @@ class OpenSession:
         decides; if there is none, the size that the tool recorded at its next compaction.
         """
         cuts = list(self.places.of_kinds(TOOL_COMPACTION.name))
-        first = max((one.seq for one in cuts if one.seq <= seq), default=0)
-        end = next((one for one in cuts if one.seq > seq), None)
-        calls = [one for one in self.places.reports if first < one[0] and (end is None or one[0] < end.seq)]
+        first = max((cut.seq for cut in cuts if cut.seq <= seq), default=0)
+        end = next((cut for cut in cuts if cut.seq > seq), None)
+        calls = [
+            report
+            for report in self.places.reports
+            if first < report[0] and (end is None or report[0] < end.seq)
+        ]
         if not calls:
             recorded = int_or_zero(end.event.body.get("before")) if end else 0
             calls = [(end.seq - 1, recorded)] if end and recorded else []
         if not calls:
             return 0
-        at, tokens = next((one for one in reversed(calls) if one[0] <= seq), calls[0])
+        at, tokens = next((call for call in reversed(calls) if call[0] <= seq), calls[0])
         if at not in self._unlisted:
             self._unlisted[at] = max(0, tokens - self.counted(at))
         return self._unlisted[at]
@@ -298,11 +306,11 @@ class OpenSession:
         """Return the messages of some references of a view."""
         return [
             (
-                Item(one.own_name or f"m{self.places.number(one.ref.seq)}", one.message),
-                one.ref,
-                self.tokens(one),
+                Item(message.own_name or f"m{self.places.number(message.ref.seq)}", message.message),
+                message.ref,
+                self.tokens(message),
             )
-            for one in load_messages(self.store, self.ctx, refs)
+            for message in load_messages(self.store, self.ctx, refs)
         ]
 
 

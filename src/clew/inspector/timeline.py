@@ -35,7 +35,7 @@ def timeline(handle: OpenSession) -> JsonObject:
     counted = handle.places.messages <= MOST_MESSAGES
     summaries: list[Event] = []
     points = _thin_out(list(_token_points(handle, summaries) if counted else _on_record(handle)))
-    by_tool = (_by_tool(handle, one) for one in handle.places.of_kinds(TOOL_COMPACTION.name))
+    by_tool = (_by_tool(handle, kind) for kind in handle.places.of_kinds(TOOL_COMPACTION.name))
     events = sorted((*_view_changes(handle), *by_tool, *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
@@ -88,9 +88,9 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
 
 
 def _summed(sizes: Mapping[str, int], besides: Mapping[str, int], unlisted: int) -> dict[str, int]:
-    found = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
+    result = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
     rest = unlisted - sum(besides.values())
-    return {**found, UNLISTED: rest} if rest > 0 else found
+    return {**result, UNLISTED: rest} if rest > 0 else result
 
 
 def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:
@@ -105,8 +105,8 @@ def _on_record(handle: OpenSession) -> Iterator[Point]:
     """Yield the points of the recorded budgets."""
     for stored in handle.store.read(handle.ctx, kinds=[TOKEN_BUDGET.name]):
         body: Mapping[str, Any] = stored.event.body
-        slices = [one for _, one in objects(body.get("slices"))]
-        sizes = {as_text(one.get("region")): int_or_zero(one.get("asked")) for one in slices}
+        slices = [data for _, data in objects(body.get("slices"))]
+        sizes = {as_text(slice_.get("region")): int_or_zero(slice_.get("asked")) for slice_ in slices}
         kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
         yield handle.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
 
@@ -129,7 +129,7 @@ def _thin_out(points: list[Point]) -> list[Point]:
 
 def _view_changes(handle: OpenSession) -> Iterator[Event]:
     """Yield the events that changed the view, with their reasons."""
-    past = {one.compaction.seq: one for one in compactions_of(handle)}
+    past = {compaction.compaction.seq: compaction for compaction in compactions_of(handle)}
     for stored in handle.places.of_kinds(*RESHAPING):
         known = past.get(stored.seq)
         plan = known.compaction.plan if known else None
@@ -151,7 +151,7 @@ def _describe(stored: StoredEvent, past: Mapping[int, PastCompaction]) -> str:
     if stored.event.kind == SWITCH.name:
         off = "compaction was switched off: the whole history is shown"
         return off if stored.event.body.get("off") else "compaction was switched on again"
-    names = [one.name for one in past.values() if one.undone == stored.event.time]
+    names = [compaction.name for compaction in past.values() if compaction.undone == stored.event.time]
     return f"undone: {', '.join(names) or 'a compaction'}"
 
 

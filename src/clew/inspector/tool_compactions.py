@@ -42,7 +42,7 @@ def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
 
 def by_tool(handle: OpenSession) -> list[Json]:
     """Return the tool's compactions, oldest first."""
-    return [_short(handle, one) for one in handle.places.of_kinds(TOOL_COMPACTION.name)]
+    return [_short(handle, kind) for kind in handle.places.of_kinds(TOOL_COMPACTION.name)]
 
 
 def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
@@ -65,9 +65,9 @@ def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
 
 def find(handle: OpenSession, name: str) -> StoredEvent:
     """Return a compaction of the tool by its name, or raise ``NotFound``."""
-    for one in handle.places.of_kinds(TOOL_COMPACTION.name):
-        if one.event.body.get("name") == name:
-            return one
+    for kind in handle.places.of_kinds(TOOL_COMPACTION.name):
+        if kind.event.body.get("name") == name:
+            return kind
     raise NotFound(f"there is no compaction {name!r} by the tool", "the digests page lists them")
 
 
@@ -83,8 +83,8 @@ def tool_compaction(handle: OpenSession, name: str) -> JsonObject:
 def _lines(summary: Sequence[Message]) -> Iterator[JsonObject]:
     """Yield the lines of a summary: headings, and text that can be traced to its source."""
     for message in summary:
-        for found in _LINE.finditer(message.text):
-            line = found[0].strip()
+        for match in _LINE.finditer(message.text):
+            line = match[0].strip()
             bare = line.strip("#*: ")
             is_heading = line.startswith("#") or line.endswith((":", ":**"))
             if bare:
@@ -96,8 +96,8 @@ def likely_sources(pool: SessionPool, handle: OpenSession, name: str, text: str)
     at = handle.places.number(find(handle, name).seq)
     hits = recall(pool, handle, text, everywhere=False)["hits"]
     assert isinstance(hits, list)
-    found = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
-    return {"hits": list[Json](found[:MOST_SOURCES])}
+    objects = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
+    return {"hits": list[Json](objects[:MOST_SOURCES])}
 
 
 def _number(name: Json) -> int:
@@ -120,9 +120,9 @@ def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
     """Return what the header of every view shows."""
     places = handle.places
     tool, known, _ = handle.ctx.session.partition(":")
-    facts = [one.event.body for one in places.of_kinds(ABOUT.name)]
-    titles = [as_text(one.get("title")) for one in facts if one.get("title")]
-    models = [as_text(one.get("model")) for one in facts if one.get("model")]
+    facts = [kind.event.body for kind in places.of_kinds(ABOUT.name)]
+    titles = [as_text(fact.get("title")) for fact in facts if fact.get("title")]
+    models = [as_text(fact.get("model")) for fact in facts if fact.get("model")]
     return {
         "title": titles[-1] if titles else _first_words(handle) or handle.ctx.session,
         "tool": tool if known and tool in FORMATS else None,

@@ -77,8 +77,8 @@ def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> Js
 def said_at(stored: StoredEvent) -> str:
     """Return the time of a message; for an imported one, the time in its source."""
     source: Any = stored.event.body.get("source")
-    told = source.get("time") if isinstance(source, dict) else None
-    return told if isinstance(told, str) else stored.event.time
+    recorded = source.get("time") if isinstance(source, dict) else None
+    return recorded if isinstance(recorded, str) else stored.event.time
 
 
 # Events between messages -----------------------------------------------------------------------------
@@ -92,20 +92,20 @@ def _marker(stored: StoredEvent) -> list[Json]:
             plan = body.get("plan") or {}
             text = f"{plan.get('tokens_before', 0):,} → {plan.get('tokens_after', 0):,} tokens"
             names = [str(name) for name in body.get("names", ()) if str(name).startswith("d")]
-            told: Json = {"names": list[Json](names), "why": str(plan.get("reason", ""))}
+            value: Json = {"names": list[Json](names), "why": str(plan.get("reason", ""))}
         case TOOL_COMPACTION.name:
             sizes = [f"{size:,}" for size in (body.get("before"), body.get("after")) if isinstance(size, int)]
             text = f"by its own tool{', ' if sizes else ''}{' → '.join(sizes)}{' tokens' if sizes else ''}"
-            told = {"names": [str(body.get("name"))], "why": str(body.get("trigger") or "")}
+            value = {"names": [str(body.get("name"))], "why": str(body.get("trigger") or "")}
         case UNDO.name:
-            text, told = "a compaction was undone", None
+            text, value = "a compaction was undone", None
         case SWITCH.name:
-            text, told = f"compaction was switched {'off' if body.get('off') else 'on'}", None
+            text, value = f"compaction was switched {'off' if body.get('off') else 'on'}", None
         case PIN.name:
             what = excerpt(str(body.get("quote", body.get("pin"))))
-            text, told = f"by hand: {body.get('does')} {what}", None
+            text, value = f"by hand: {body.get('does')} {what}", None
         case REFUSAL.name:
-            text, told = f"a compaction was refused: {excerpt(str(body.get('reason', '')))}", None
+            text, value = f"a compaction was refused: {excerpt(str(body.get('reason', '')))}", None
         case _:
             return []
     return [
@@ -114,7 +114,7 @@ def _marker(stored: StoredEvent) -> list[Json]:
             "seq": stored.seq,
             "time": stored.event.time,
             "text": text,
-            "about": told,
+            "about": value,
         }
     ]
 
@@ -135,11 +135,11 @@ def visibility(handle: OpenSession, first: int, last: int) -> JsonObject:
         for name, nth in _names(stored)
         if Ref(stored.seq, nth) in shown
     }
-    found: JsonObject = {}
+    data: JsonObject = {}
     for number in numbers:
         as_said = Ref(handle.places.seq(number)) in shown
-        found[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
-    return found
+        data[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
+    return data
 
 
 def _names(stored: StoredEvent) -> Iterator[tuple[str, int]]:
@@ -155,25 +155,25 @@ def search(handle: OpenSession, wanted: str, after: int) -> JsonObject:
     """Search messages after a number for a limited time; return the matches and how far it got."""
     needle = wanted.casefold()
     places = handle.places
-    found: list[Json] = []
+    values: list[Json] = []
     number = after = max(0, after)
     deadline = time.monotonic() + SEARCH_SECONDS
     begin = places.seq(number) if number else 0
     for stored in handle.store.read(handle.ctx, begin, places.upto, [MESSAGE.name]) if needle else ():
         number = places.number(stored.seq)
-        found += _hits(number, message_of(stored), needle)
+        values += _hits(number, message_of(stored), needle)
         is_late = number - after >= LEAST_SEARCHED and time.monotonic() > deadline
-        if is_late or len(found) >= MOST_FOUND:
+        if is_late or len(values) >= MOST_FOUND:
             break
-    return {"found": found, "upto": number, "messages": places.messages}
+    return {"found": values, "upto": number, "messages": places.messages}
 
 
 def _hits(number: int, message: Message, needle: str) -> list[Json]:
     """Return the first match in a message, with the text around it."""
     for part in message.parts:
-        said = words(part)
-        place = said.casefold().find(needle)
+        text = words(part)
+        place = text.casefold().find(needle)
         if place >= 0:
-            around = said[max(0, place - BESIDE) : place + len(needle) + BESIDE]
+            around = text[max(0, place - BESIDE) : place + len(needle) + BESIDE]
             return [{"number": number, "role": message.role.value, "around": " ".join(around.split())}]
     return []

@@ -37,8 +37,8 @@ class ClewPlugin(BasePlugin):
         context = callback_context
         key = f"{context.session.id}/{context.agent_name}"
         fixed = (llm_request.config.system_instruction or "", *(llm_request.config.tools or ()))
-        given, model = llm_request.contents, llm_request.model
-        result = await self.fitting.fit_async(given, key, model=model, fixed=fixed, wire="gemini")
+        messages, model = llm_request.contents, llm_request.model
+        result = await self.fitting.fit_async(messages, key, model=model, fixed=fixed, wire="gemini")
         if result is not None:
             llm_request.contents = [_content(entry) for entry in result.messages]
 

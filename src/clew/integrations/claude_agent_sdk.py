@@ -26,21 +26,21 @@ def clew_hooks() -> dict[Any, list[HookMatcher]]:
 
 async def _hook(event: Any, _tool_use: str | None, _context: HookContext) -> Any:  # noqa: ANN401  # JSON of the CLI
     try:
-        said = await asyncio.to_thread(answer, "claude-code", dict(event))
-        return _output(str(event.get("hook_event_name")), said) if said else {}
+        text = await asyncio.to_thread(answer, "claude-code", dict(event))
+        return _output(str(event.get("hook_event_name")), text) if text else {}
     except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
         _fitting.report(error)
         return {}
 
 
-def _output(name: str, said: str) -> dict[str, Any]:
+def _output(name: str, text: str) -> dict[str, Any]:
     """Return an answer in the SDK's form: JSON as it is, plain text as context for the model."""
     try:
-        value = json.loads(said)
+        value = json.loads(text)
     except ValueError:
         value = None
     if isinstance(value, dict):
         return value
     if name == "PreCompact":
-        return {"systemMessage": said}
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": said}}
+        return {"systemMessage": text}
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}

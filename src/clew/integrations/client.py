@@ -34,15 +34,15 @@ class _Wrapped:
         self.fitting = fitting
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the client
-        found = getattr(self._inner, name)
+        result = getattr(self._inner, name)
         path = (*self._path, name)
         if name in _METHODS and _wire(path):
-            return _wrap_call(found, self.fitting, path, type(self._inner).__name__.startswith("Async"))
+            return _wrap_call(result, self.fitting, path, type(self._inner).__name__.startswith("Async"))
         if name in ("with_options", "copy"):
-            return lambda *args, **fields: _Wrapped(found(*args, **fields), self.fitting)
-        kind = type(found).__module__.partition(".")[0]
-        is_resource = kind in ("anthropic", "openai") and not callable(found)
-        return _Wrapped(found, self.fitting, path) if is_resource else found
+            return lambda *args, **fields: _Wrapped(result(*args, **fields), self.fitting)
+        kind = type(result).__module__.partition(".")[0]
+        is_resource = kind in ("anthropic", "openai") and not callable(result)
+        return _Wrapped(result, self.fitting, path) if is_resource else result
 
     def __enter__(self) -> _Wrapped:
         self._inner.__enter__()

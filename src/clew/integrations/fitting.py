@@ -56,9 +56,9 @@ class Fitting:
     ) -> CompactResult | None:
         """Return the messages to send, None if unchanged; ``fixed`` is what else is sent each time."""
         try:
-            given = (messages,) if key is None else (key, messages)
-            tokens = sum(counter_for(model or "unknown").count_text(str(one)) for one in fixed)
-            result = self.compactor.fit(*given, model=model, fixed_tokens=tokens, wire=wire)
+            iterables = (messages,) if key is None else (key, messages)
+            tokens = sum(counter_for(model or "unknown").count_text(str(item)) for item in fixed)
+            result = self.compactor.fit(*iterables, model=model, fixed_tokens=tokens, wire=wire)
             self._record(result, key or "")
         except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
             self.report(error)
@@ -106,7 +106,7 @@ class Fitting:
         if self.session is None:
             return
         session = self.session(key) if callable(self.session) else self.session
-        said = [message for name, message in result.originals.items() if name.startswith("m")]
+        messages = [message for name, message in result.originals.items() if name.startswith("m")]
         known = self._logged.setdefault(key, len(session.ledger))
-        session.add(*map(without_natives, said[known:]))
-        self._logged[key] = max(known, len(said))
+        session.add(*map(without_natives, messages[known:]))
+        self._logged[key] = max(known, len(messages))

@@ -29,10 +29,10 @@ def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
     fitting = Fitting(**options)
 
     async def fitted(data: CallModelData[Any]) -> ModelInputData:
-        given = data.model_data
-        fixed = (given.instructions or "", *(_description(tool) for tool in data.agent.tools))
-        result = await fitting.fit_async(given.input, fixed=fixed, wire="responses", model=_model(data))
-        return replace(given, input=result.messages) if result else given
+        messages = data.model_data
+        fixed = (messages.instructions or "", *(_description(tool) for tool in data.agent.tools))
+        result = await fitting.fit_async(messages.input, fixed=fixed, wire="responses", model=_model(data))
+        return replace(messages, input=result.messages) if result else messages
 
     fitted.fitting = fitting  # type: ignore[attr-defined]  # for its state and counts
     return fitted

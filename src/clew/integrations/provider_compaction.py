@@ -43,8 +43,8 @@ def instructions(result: CompactResult) -> str:
 
 def missing_from(text: str | None, result: CompactResult) -> tuple[str, ...]:
     """Return what must survive but is not in a summary; everything if it cannot be read."""
-    said = _SPACE.sub(" ", text or "").casefold()
-    return tuple(one for one in must_survive(result) if _SPACE.sub(" ", one).casefold() not in said)
+    line = _SPACE.sub(" ", text or "").casefold()
+    return tuple(text for text in must_survive(result) if _SPACE.sub(" ", text).casefold() not in line)
 
 
 def add_missing(messages: Sequence[Any], result: CompactResult) -> list[Any]:
@@ -52,11 +52,11 @@ def add_missing(messages: Sequence[Any], result: CompactResult) -> list[Any]:
     parsed = ParsedInput.of(messages)
     for place, entry in enumerate(parsed.entries):
         for message in parsed.codec.read(entry, place):
-            found = [part for part in message.parts if isinstance(part, Compacted)]
-            lost = missing_from(found[-1].text, result) if found else ()
+            compacteds = [part for part in message.parts if isinstance(part, Compacted)]
+            lost = missing_from(compacteds[-1].text, result) if compacteds else ()
             if lost:
                 note = "Still in force from earlier in this conversation:\n" + "\n".join(
-                    f"- {one}" for one in lost
+                    f"- {text}" for text in lost
                 )
                 return [
                     *parsed.entries[: place + 1],

@@ -76,11 +76,11 @@ def splices_to_json(splices: Sequence[Splice]) -> list[Json]:
     """Return the splices of a compaction as JSON for its body; ``shows`` indexes its own messages."""
     return [
         {
-            "first": list[Json](one.first),
-            "last": list[Json](one.last),
-            "shows": [ref.nth for ref in one.shows],
+            "first": list[Json](splice.first),
+            "last": list[Json](splice.last),
+            "shows": [ref.nth for ref in splice.shows],
         }
-        for one in splices
+        for splice in splices
     ]
 
 
@@ -88,8 +88,10 @@ def _splices(stored: StoredEvent) -> list[Splice]:
     body: dict[str, Any] = stored.event.body
     try:
         return [
-            Splice(Ref(*one["first"]), Ref(*one["last"]), tuple(Ref(stored.seq, nth) for nth in one["shows"]))
-            for one in body["splices"]
+            Splice(
+                Ref(*item["first"]), Ref(*item["last"]), tuple(Ref(stored.seq, nth) for nth in item["shows"])
+            )
+            for item in body["splices"]
         ]
     except (KeyError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"event {stored.seq} is not a compaction that clew wrote ({cause!r})") from cause
@@ -97,9 +99,9 @@ def _splices(stored: StoredEvent) -> list[Splice]:
 
 def _messages_of(body: JsonObject) -> tuple[Message, ...]:
     listed = body.get("messages")
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(value, dict) for value in listed):
         raise StoreDamaged("an event of kind 'compaction' has no list of messages")
-    return tuple(message_from_json(one) for one in listed if isinstance(one, dict))
+    return tuple(message_from_json(value) for value in listed if isinstance(value, dict))
 
 
 def _name_of(stored: StoredEvent, nth: int) -> str:

@@ -73,9 +73,9 @@ class ChainCheck:
         """Check the next event."""
         match row:
             case EventRow(
-                int(seq), str(id_), str(kind), int(version), str(time), str(body_digest), str(found), body
+                int(seq), str(id_), str(kind), int(version), str(time), str(body_digest), str(value), body
             ):
-                yield from self._follow(HashedFields(seq, id_, kind, version, time, body_digest), found, body)
+                yield from self._follow(HashedFields(seq, id_, kind, version, time, body_digest), value, body)
             case _:
                 yield from self._settle(None)
                 yield self._flaw(self._seq + 1, "row", "numbers and text where they belong", repr(row[:-1]))
@@ -90,23 +90,23 @@ class ChainCheck:
         elif head.hash not in (self._stored, self._derived):
             yield self._flaw(None, "head hash", self._stored, head.hash)
 
-    def _follow(self, header: HashedFields, found: str, body: str) -> Iterator[Flaw]:
+    def _follow(self, header: HashedFields, value: str, body: str) -> Iterator[Flaw]:
         for guess, previous, flaw in self._guesses(header, body):
-            if link(guess, previous) == found:
+            if link(guess, previous) == value:
                 yield from self._settle(previous)
                 yield from [flaw] if flaw else []
                 yield from self._check_body(guess, body)
-                self._move(guess.seq, found, found)
+                self._move(guess.seq, value, value)
                 return
         place, previous = self._seq + 1, self._stored
         yield from self._settle(None)
         yield from self._check_body(header, body)
         if header.seq == place:
-            self._move(place, found, link(header, previous))
+            self._move(place, value, link(header, previous))
             return
         yield self._flaw(place, "event", f"event {place}", f"event {header.seq}")
         if header.seq > place:  # some are missing: continue from here; an earlier one again is ignored
-            self._move(header.seq, found, found)
+            self._move(header.seq, value, value)
 
     def _guesses(self, header: HashedFields, body: str) -> Iterator[tuple[HashedFields, str, Flaw | None]]:
         """Yield what the event may have been when it was hashed, most likely first."""
@@ -134,8 +134,8 @@ class ChainCheck:
         if body != header.digest:
             yield self._flaw(header.seq, "body", header.digest, body)
 
-    def _flaw(self, seq: int | None, field: str, expected: str, found: str) -> Flaw:
-        return Flaw(field, expected, found, self._ctx.workspace, self._ctx.session, seq)
+    def _flaw(self, seq: int | None, field: str, expected: str, value: str) -> Flaw:
+        return Flaw(field, expected, value, self._ctx.workspace, self._ctx.session, seq)
 
 
 def check_session(store: Store, ctx: Ctx) -> Iterator[Flaw]:

@@ -58,15 +58,15 @@ class Span:
 
 def spans(text: str, at: date) -> tuple[Span, ...]:
     """Return the dates that a text names, relative to the day ``at``."""
-    found = []
+    result = []
     for match in _ANY.finditer(text):
         reading = next(name for name, words in match.groupdict().items() if words and name in _READINGS)
         try:
             first, last = _READINGS[reading](match, at)
         except (ValueError, OverflowError):
             continue  # 31 February, or a year past the calendar's end: no date
-        found.append(Span(first, last, match[0]))
-    return tuple(found)
+        result.append(Span(first, last, match[0]))
+    return tuple(result)
 
 
 # One function per way to write a date ------------------------------------------------------------------
@@ -252,8 +252,8 @@ def _utc(text: str) -> str:
             return date.fromisoformat(text).isoformat()
         time = datetime.fromisoformat(text.upper())
     except ValueError:
-        told = "use a form like 2026-11-15 or 2026-11-15T09:30:00Z"
-        raise InputError(f"{text!r} is not a valid time", told) from None
+        line = "use a form like 2026-11-15 or 2026-11-15T09:30:00Z"
+        raise InputError(f"{text!r} is not a valid time", line) from None
     if time.tzinfo is not None:
         time = time.astimezone(UTC)
     return time.replace(tzinfo=None).isoformat()

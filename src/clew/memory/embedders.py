@@ -90,19 +90,19 @@ def word_pieces(word: str, places: dict[str, int]) -> tuple[int, ...]:
     plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     if len(plain) > LONGEST_WORD:
         return ()
-    found: list[int] = []
+    result: list[int] = []
     start = 0
     while start < len(plain):
         prefix = "##" if start else ""
         for end in range(len(plain), start, -1):
             place = places.get(prefix + plain[start:end])
             if place is not None:
-                found.append(place)
+                result.append(place)
                 start = end
                 break
         else:
             return ()
-    return tuple(found)
+    return tuple(result)
 
 
 BATCH = 256
@@ -128,11 +128,11 @@ def embed_new(index: VectorIndex, embedder: Embedder, most: int) -> None:
 
 
 def _embed_some(index: VectorIndex, embedder: Embedder, batch: int) -> int:
-    found = index.lacking(embedder.name, batch)
-    if found:
-        vectors = embedder.embed([text for _, text in found])
-        index.put(embedder.name, dict(zip((key for key, _ in found), vectors, strict=True)))
-    return len(found)
+    result = index.lacking(embedder.name, batch)
+    if result:
+        vectors = embedder.embed([text for _, text in result])
+        index.put(embedder.name, dict(zip((key for key, _ in result), vectors, strict=True)))
+    return len(result)
 
 
 AT_ONCE = 96
@@ -156,10 +156,10 @@ class EndpointEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return one vector per text, or raise a ``ModelError``."""
-        found: list[bytes] = []
+        objects: list[bytes] = []
         for start in range(0, len(texts), AT_ONCE):
-            found += self._ask(texts[start : start + AT_ONCE])
-        return found
+            objects += self._ask(texts[start : start + AT_ONCE])
+        return objects
 
     def _ask(self, texts: Sequence[str]) -> list[bytes]:
         body = json.dumps({"model": self.model, "input": list(texts)}).encode()

@@ -77,14 +77,14 @@ def to_candidates(
     texts: dict[Place, QueryTerms] = {}
     for row in rows:
         entry = row.analysed.entry
-        said = known.get(row.key) if known else None
-        texts[entry.session, entry.kind, row.place] = said or _read(question.terms, row.analysed)
+        terms = known.get(row.key) if known else None
+        texts[entry.session, entry.kind, row.place] = terms or _read(question.terms, row.analysed)
     beside = texts.get
     return [
         Candidate(
-            row, said, beside((session, kind, n - 1)), beside((session, kind, n + 1)), (session, kind, n)
+            row, terms, beside((session, kind, n - 1)), beside((session, kind, n + 1)), (session, kind, n)
         )
-        for row, ((session, kind, n), said) in zip(rows, texts.items(), strict=True)
+        for row, ((session, kind, n), terms) in zip(rows, texts.items(), strict=True)
     ]
 
 
@@ -100,12 +100,12 @@ def _read(terms: Sequence[str], analysed: Analysed) -> QueryTerms:
 
 def _places(word: str, text: str) -> list[int]:
     """Return the positions, counted in words, of a space-delimited word in a text."""
-    found = []
+    result = []
     place = text.find(word)
     while place >= 0:
-        found.append(text.count(" ", 0, place))
+        result.append(text.count(" ", 0, place))
         place = text.find(word, place + len(word) - 1)
-    return found
+    return result
 
 
 class FeatureExtractor:
@@ -126,9 +126,9 @@ class FeatureExtractor:
 
     def lexical(self, seen: Candidate) -> tuple[float, ...]:
         """Return the features of ``LEXICAL``, in order, without the last two."""
-        question, entry, said = self.question, seen.row.analysed.entry, seen.said
-        traits, length = said.traits, said.length
-        words, covered = window, window_covered = self._words(said.at, length, 1)
+        question, entry, terms = self.question, seen.row.analysed.entry, seen.said
+        traits, length = terms.traits, terms.length
+        words, covered = window, window_covered = self._words(terms.at, length, 1)
         if seen.before or seen.after:
             window, window_covered = self._window(seen)
         date_named, date_said = self._dates(seen) if self._marks else (0.0, 0.0)
@@ -140,7 +140,7 @@ class FeatureExtractor:
             covered * covered,
             window_covered,
             self._sessions.get(entry.session, 0.0),
-            self._close_together(said.at) if len(said.at) > 1 else 0.0,
+            self._close_together(terms.at) if len(terms.at) > 1 else 0.0,
             self._speaker_named(entry.speaker) if self.named else 0.0,
             1.0 if question.of_me and entry.role == "user" else 0.0,
             1.0 if question.of_you and entry.role == "assistant" else 0.0,
@@ -194,24 +194,24 @@ class FeatureExtractor:
         """Return the same for a text together with its neighbours."""
         at = dict(seen.said.at)
         length, texts = seen.said.length, 1
-        for one in (seen.before, seen.after):
-            if one:
-                for term, places in one.at.items():
+        for terms in (seen.before, seen.after):
+            if terms:
+                for term, places in terms.at.items():
                     at[term] = at[term] + places if term in at else places
-                length += one.length
+                length += terms.length
                 texts += 1
         return self._words(at, length, texts)
 
     def _session_words(self, seen: Sequence[Candidate]) -> Mapping[str, float]:
         """Return for each session the coverage of the question by its candidates."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for one in seen:
-            found = counts[one.place[0]]
-            for term, places in one.said.at.items():
-                found[term] += len(places)
+        for candidate in seen:
+            result = counts[candidate.place[0]]
+            for term, places in candidate.said.at.items():
+                result[term] += len(places)
         return {
-            session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in found.items()) / self._best
-            for session, found in counts.items()
+            session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in results.items()) / self._best
+            for session, results in counts.items()
         }
 
     def _speaker_named(self, speaker: str) -> float:
@@ -223,11 +223,11 @@ class FeatureExtractor:
 
     def _close_together(self, at: Mapping[str, list[int]]) -> float:
         total = 0.0
-        for one, other in zip(self.terms, self.terms[1:], strict=False):
-            if one in at and other in at:
-                gaps = (abs(a - b) for a in at[one][:8] for b in at[other][:8])
+        for text, other in zip(self.terms, self.terms[1:], strict=False):
+            if text in at and other in at:
+                gaps = (abs(a - b) for a in at[text][:8] for b in at[other][:8])
                 if min(gaps) <= NEAR:
-                    total += self._rarity[one] + self._rarity[other]
+                    total += self._rarity[text] + self._rarity[other]
         return total / self._best
 
     def _dates(self, seen: Candidate) -> tuple[float, float]:
@@ -255,7 +255,7 @@ def rarity(stats: Stats, term: str) -> float:
 
 
 def _named_speakers(question: Question, seen: Sequence[Candidate]) -> frozenset[str]:
-    speakers = {one.row.entry.speaker for one in seen}
+    speakers = {candidate.row.entry.speaker for candidate in seen}
     words = {stem(word) for speaker in speakers for word in surface(speaker)}
     return frozenset(words & set(question.terms))
 
@@ -264,8 +264,8 @@ def dense(asked: bytes, seen: Sequence[Candidate]) -> list[tuple[float, ...]]:
     """Return the similarity of each candidate, its window, its predecessor and its session's best."""
     import numpy as np
 
-    places = {one.place: n for n, one in enumerate(seen)}
-    vectors = _matrix([one.row.vector for one in seen], len(asked))
+    places = {candidate.place: n for n, candidate in enumerate(seen)}
+    vectors = _matrix([candidate.row.vector for candidate in seen], len(asked))
     beside = places.get
     before = np.array([beside((session, kind, n - 1), -1) for session, kind, n in places])
     after = np.array([beside((session, kind, n + 1), -1) for session, kind, n in places])

@@ -64,23 +64,23 @@ def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> I
 
 def text_of(message: Message) -> str:
     """Return the whole text of a message; positions in characters and lines refer to it."""
-    return "\n".join(said for part in message.parts if (said := words(part)))
+    return "\n".join(text for part in message.parts if (text := words(part)))
 
 
 class UnescapedText:
     """A message with the JSON escapes in the arguments of its calls decoded."""
 
     def __init__(self, message: Message) -> None:
-        self._parts = [(said, isinstance(part, ToolCall)) for part in message.parts if (said := words(part))]
+        self._parts = [(text, isinstance(part, ToolCall)) for part in message.parts if (text := words(part))]
 
     def between(self, start: int, end: int) -> str:
         """Return the text between two positions of the message's text."""
         pieces, at = [], 0
-        for said, is_call in self._parts:
-            if at < end and start < at + len(said):
-                piece = said[max(0, start - at) : end - at]
+        for text, is_call in self._parts:
+            if at < end and start < at + len(text):
+                piece = text[max(0, start - at) : end - at]
                 pieces.append(_ESCAPES.sub(_characters, piece) if is_call else piece)
-            at += len(said) + 1
+            at += len(text) + 1
         return "\n".join(pieces)
 
 
@@ -248,9 +248,9 @@ class _Reader:
         message = self._remember_calls(stored)
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
         at = self._entry_at(f"m{self._mark.messages}", stored)
-        said = self._without_echoes(message)
-        asked = " ".join(self._asked.get(result.call_id, "") for result in said.results)
-        self._add_to_batch(stored, message_entries(at, said, sorted(files)), said, asked[:MOST_ASKED])
+        cleaned = self._without_echoes(message)
+        asked = " ".join(self._asked.get(result.call_id, "") for result in cleaned.results)
+        self._add_to_batch(stored, message_entries(at, cleaned, sorted(files)), cleaned, asked[:MOST_ASKED])
 
     def _remember_calls(self, stored: StoredEvent) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
@@ -272,9 +272,9 @@ class _Reader:
         )
         if parts == message.parts:
             return message
-        said = replace(message, parts=parts)
-        announces = len(said.text) <= ANNOUNCING and any(name in said.text for name in RECALL_TOOLS)
-        return replace(said, parts=()) if announces and not any(said.calls) else said
+        cleaned = replace(message, parts=parts)
+        announces = len(cleaned.text) <= ANNOUNCING and any(name in cleaned.text for name in RECALL_TOOLS)
+        return replace(cleaned, parts=()) if announces and not any(cleaned.calls) else cleaned
 
     def _compaction(self, stored: StoredEvent) -> None:
         for digest in own_digests(stored):
@@ -314,19 +314,21 @@ class _Reader:
         return empty_entry(ref, self._ctx.session, said_at(stored), stored.seq)
 
     def _add_to_batch(
-        self, stored: StoredEvent, entries: Iterable[Entry], said: Message | None = None, context: str = ""
+        self, stored: StoredEvent, entries: Iterable[Entry], message: Message | None = None, context: str = ""
     ) -> None:
         """Add the entries of an event to the batch; imported text is at most semi-trusted."""
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
-        unescaped = UnescapedText(said) if said and any(said.calls) else None
-        for one in entries:
-            meant = unescaped.between(one.start, one.start + len(one.text)) if unescaped else ""
-            self._batch.append(analyse(one._replace(trust=min(one.trust, most)), meant, context))
+        unescaped = UnescapedText(message) if message and any(message.calls) else None
+        for entry in entries:
+            suggestion = unescaped.between(entry.start, entry.start + len(entry.text)) if unescaped else ""
+            self._batch.append(analyse(entry._replace(trust=min(entry.trust, most)), suggestion, context))
 
     def _forget(self, refs: Iterable[str]) -> None:
         gone = set(refs)
         self._gone += gone
-        self._batch = [one for one in self._batch if one.entry.ref.partition(".")[0] not in gone]
+        self._batch = [
+            analysed for analysed in self._batch if analysed.entry.ref.partition(".")[0] not in gone
+        ]
 
     def _flush(self) -> None:
         self._settle_notes()

@@ -159,8 +159,8 @@ class Memory:
             is_seen = known.entry.trust >= filters.trust and (not is_note or self._holds(known.entry))
             return known if is_seen else None
 
-        found = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
-        return found._replace(hits=self._own_first(found.hits))
+        search_result = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
+        return search_result._replace(hits=self._own_first(search_result.hits))
 
     def _limit_to_scope(self, filters: Filters, where: Where) -> Filters:
         """Return filters limited to the allowed sessions; explicitly named sessions are always allowed."""
@@ -257,10 +257,10 @@ class Memory:
             and _is_out(self.ref(hit.entry), tiers)
             and (hit.entry.session, hit.entry.ref) not in forgotten
         ]
-        best = {one.ref: one for one in reversed(fresh)}  # the best part of each message
-        passages = [one for one in fresh if best[one.ref] is one]
+        best = {passage.ref: passage for passage in reversed(fresh)}  # the best part of each message
+        passages = [passage for passage in fresh if best[passage.ref] is passage]
         stay = (guest for ref, guest in tiers.injected.items() if ref not in best and _is_out(ref, tiers))
-        passages += (one for one in map(self._guest, stay) if one and one.trust >= trust)
+        passages += (passage for passage in map(self._guest, stay) if passage and passage.trust >= trust)
         situation = Situation(at=self.now, text=query, tags=tags)
         return select_injections(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
 
@@ -276,25 +276,26 @@ class Memory:
 
         The value says why: the note was replaced or forgotten.
         """
-        found: dict[tuple[str, str], str] = {}
+        result: dict[tuple[str, str], str] = {}
         for note in self.notebook.notes():
             why = f"superseded by note {note.replaced_by}" if note.replaced_by else ""
             if note.status is Status.FORGOTTEN:
                 why = f"note {note.id}, taken from it, was forgotten"
             for place in _sources(note) if why else ():
-                found.setdefault(place, why)
-        return found
+                result.setdefault(place, why)
+        return result
 
     def _guest(self, guest: InjectedExcerpt) -> Passage | None:
         """Return an excerpt that was injected earlier; None if its source no longer exists."""
-        one = guest.excerpt
+        excerpt = guest.excerpt
         with suppress(NotFound):
-            (said, *_) = self.resolver.open(one.ref, 0).quotations
-            place = self.resolver.place(one.ref)
-            order = (place.session, self.resolver.seq(place) or 0) if place else (one.ref, 0)
-            text = said.text[one.start : one.end]
+            (quotation, *_) = self.resolver.open(excerpt.ref, 0).quotations
+            place = self.resolver.place(excerpt.ref)
+            order = (place.session, self.resolver.seq(place) or 0) if place else (excerpt.ref, 0)
+            text = quotation.text[excerpt.start : excerpt.end]
             return Passage(
-                one.ref, one.start, said.role, said.trust, said.time, text, one.why, (*order, one.start),
+                excerpt.ref, excerpt.start, quotation.role, quotation.trust, quotation.time,
+                text, excerpt.why, (*order, excerpt.start),
                 stays=True,
             )  # fmt: skip
         return None
@@ -328,7 +329,7 @@ class Memory:
             moves = [self._with_digest(move, tiers) for move in make(tiers, self._moment())]
             if not moves:
                 return []
-            events = [new_event(TIER.name, move_to_json(one), TIER.version, self._clock()) for one in moves]
+            events = [new_event(TIER.name, move_to_json(move), TIER.version, self._clock()) for move in moves]
             with suppress(HeadMoved):
                 self.store.append(self.ctx, events, head)
                 return moves

@@ -57,8 +57,8 @@ class Question:
 def understand(text: str, at: date) -> Question:
     """Parse a question asked on the day ``at``."""
     stop = stop_words()
-    said = [stem(word) for word in surface(text)]
-    terms = [term for term in dict.fromkeys(said) if term not in stop] or list(dict.fromkeys(said))
+    texts = [stem(word) for word in surface(text)]
+    terms = [term for term in dict.fromkeys(texts) if term not in stop] or list(dict.fromkeys(texts))
     values = exact_values(text)
     of_values = {stem(word) for value in values for word in surface(value)}
     return Question(
@@ -77,9 +77,9 @@ def understand(text: str, at: date) -> Question:
 
 def exact_values(text: str) -> tuple[str, ...]:
     """Return the exact values in a text, longest first."""
-    found = [match[2] for match in _QUOTED.finditer(text)]
-    found += [match[0].rstrip(".:,") for match in _VALUE.finditer(text)]
-    values = {value for value in found if len(value) >= 3 and not _ORDINARY.fullmatch(value)}
+    result = [match[2] for match in _QUOTED.finditer(text)]
+    result += [match[0].rstrip(".:,") for match in _VALUE.finditer(text)]
+    values = {value for value in result if len(value) >= 3 and not _ORDINARY.fullmatch(value)}
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 

@@ -133,15 +133,15 @@ class Resolver:
 
     def place(self, ref: str) -> Place | None:
         """Return the position of ``m12`` or ``m12@another-session``; None for any other reference."""
-        found = _REF.fullmatch(ref.strip())
-        if found is None or found["sort"] != "m" or found["line"]:
+        match = _REF.fullmatch(ref.strip())
+        if match is None or match["sort"] != "m" or match["line"]:
             return None
-        return Place(found["session"] or self.ctx.session, int(found["name"][1:]))
+        return Place(match["session"] or self.ctx.session, int(match["name"][1:]))
 
     def message(self, place: Place) -> Quotation:
         """Return a whole message."""
-        (found,) = self.around(place, 0)
-        return found
+        (quotation,) = self.around(place, 0)
+        return quotation
 
     def whole_text(self, entry: Entry) -> str:
         """Return the text of the message that an index entry is a piece of; cheaper than ``message``."""
@@ -154,7 +154,7 @@ class Resolver:
             raise NotFound(f"there is no message {self.ref(place.session, f'm{place.number}')}", ADVICE)
         near = range(max(1, place.number - neighbours), place.number + neighbours + 1)
         places = (place._replace(number=number) for number in near)
-        return [self._quotation(one, seq) for one in places if (seq := self.seq(one))]
+        return [self._quotation(place, seq) for place in places if (seq := self.seq(place))]
 
     def _quotation(self, place: Place, seq: int) -> Quotation:
         stored = self._event(place.session, seq)
@@ -175,8 +175,8 @@ class Resolver:
         if self.index is not None:
             _, mark = self.index.stats(self.ctx.workspace, (), place.session)
             if place.number <= mark.messages:
-                found = self._rows(place.session, f"m{place.number}", most=1)
-                return found[0].seq if found else None
+                entries = self._rows(place.session, f"m{place.number}", most=1)
+                return entries[0].seq if entries else None
         elif self.numbered is not None and place.session == self.ctx.session:
             head = self.store.head(self.ctx).seq
             seq = bisect_left(range(head + 1), place.number, key=self.numbered.number)
@@ -201,25 +201,25 @@ class Resolver:
         place = self.place(ref)
         if place:
             return Resolved(ref, "message", tuple(self.around(place, neighbours)))
-        found = _REF.fullmatch(ref.strip())
-        if found is None:
+        match = _REF.fullmatch(ref.strip())
+        if match is None:
             return self._document(ref)
-        session, name = found["session"] or self.ctx.session, found["name"]
-        if found["sort"] == "a":
+        session, name = match["session"] or self.ctx.session, match["name"]
+        if match["sort"] == "a":
             return self._archive(ref, session, name)
         span = self.tiers(session).spans.get(name)
         if span is None:
             raise NotFound(f"there is no digest {ref}, or it was undone", ADVICE)
-        if found["line"]:
+        if match["line"]:
             return self._line(
-                ref, session, line_of(self._event(session, span.seq), name + found["line"]), span
+                ref, session, line_of(self._event(session, span.seq), name + match["line"]), span
             )
         return self._digest(ref, session, span)
 
     def own_digest(self, session: str, span: Span) -> Digest:
         """Return the digest of level 0 for a span."""
-        found = own_digests(self._event(session, span.seq))
-        return next(digest for digest in found if digest.id == span.digest)
+        digests = own_digests(self._event(session, span.seq))
+        return next(digest for digest in digests if digest.id == span.digest)
 
     def _digest(self, ref: str, session: str, span: Span) -> Resolved:
         lines = (self._claim(session, claim, span.time) for claim in self.own_digest(session, span).claims)
@@ -234,16 +234,16 @@ class Resolver:
     def _archive(self, ref: str, session: str, name: str) -> Resolved:
         """Return an archive digest, and the digests it covers, each with its span."""
         spans = self.tiers(session).archived().get(name)
-        made = next((move for move in self._archivings(session) if move.into == name), None)
-        if spans is None or made is None or made.digest is None:
+        archiving = next((move for move in self._archivings(session) if move.into == name), None)
+        if spans is None or archiving is None or archiving.digest is None:
             raise NotFound(f"there is no digest {ref} in the archive, or it was dissolved", ADVICE)
         first, last = spans[0].time, spans[-1].time
         overview = Quotation(
-            ref, last, "digest", self.believed(session, made.digest.trust),
+            ref, last, "digest", self.believed(session, archiving.digest.trust),
             "\n".join(f"{self.ref(session, span.digest)}: {span.covers}, {span.time}" for span in spans),
             f"from {first}",
         )  # fmt: skip
-        lines = (self._claim(session, claim, last) for claim in made.digest.claims)
+        lines = (self._claim(session, claim, last) for claim in archiving.digest.claims)
         return Resolved(
             ref, "archive", (overview, *lines), self._refs(session, tuple(span.digest for span in spans))
         )

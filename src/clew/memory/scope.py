@@ -74,9 +74,9 @@ class Projects:
 def project_at(folder: str | Path) -> str:
     """Return the project of a folder: the nearest folder above it with ``.git``, or the folder itself."""
     start = Path(folder).expanduser().absolute()
-    for one in (start, *start.parents):
-        if (one / ".git").exists():
-            return str(one)
+    for path in (start, *start.parents):
+        if (path / ".git").exists():
+            return str(path)
     return str(start)
 
 

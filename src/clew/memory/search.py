@@ -163,17 +163,17 @@ def score_candidates(
     weights = _weights(_kind(alone), bool(asked))
     scored = _score(extractor, alone, asked, weights)
     scored, seen = _without_visible(scored, query)
-    first = nlargest(RERANKED, scored, key=lambda one: (one.order, one.score))
-    found = {one.candidate.row.key: one.candidate.said for one in first}
-    rows = index.rows(workspace, list(found), around=1)
-    beside = [row for row in rows if row.key in found or row.entry.kind not in STANDALONE]
-    again = _score(extractor, to_candidates(question, beside, found), asked, weights)
+    first = nlargest(RERANKED, scored, key=lambda item: (item.order, item.score))
+    result = {candidate.candidate.row.key: candidate.candidate.said for candidate in first}
+    rows = index.rows(workspace, list(result), around=1)
+    beside = [row for row in rows if row.key in result or row.entry.kind not in STANDALONE]
+    again = _score(extractor, to_candidates(question, beside, result), asked, weights)
     visible = query.in_view or (lambda _: False)
     return [
-        one
-        for one in again
-        if _passes(query.filters, one.candidate.row.entry)
-        and (one.candidate.row.key in found or not visible(one.candidate.row.entry))
+        candidate
+        for candidate in again
+        if _passes(query.filters, candidate.candidate.row.entry)
+        and (candidate.candidate.row.key in result or not visible(candidate.candidate.row.entry))
     ], seen
 
 
@@ -181,9 +181,9 @@ def _as_spelled(index: Index, workspace: str, question: Question) -> tuple[Quest
     """Return the question in the spelling of the index: names joined, typos corrected."""
     stop = stop_words()
     names = [term for term in name_terms(question.text) if term not in question.terms and term not in stop]
-    meant = (*question.terms, *names)
-    stats, _ = index.stats(workspace, meant, spelling=True)
-    spelled = dict.fromkeys(near for term in meant for near in stats.near.get(term) or (term,))
+    candidates = (*question.terms, *names)
+    stats, _ = index.stats(workspace, candidates, spelling=True)
+    spelled = dict.fromkeys(near for term in candidates for near in stats.near.get(term) or (term,))
     joined = joined_terms(list(surface(question.text))[:MOST_JOINED])
     there, _ = index.stats(workspace, [term for term in joined if term not in spelled])
     spelled |= dict.fromkeys(term for term, count in there.having.items() if count)
@@ -198,20 +198,20 @@ def _without_visible(
     visible = query.in_view
     if visible is None:
         return scored, []
-    hidden = {one.candidate.row.key for one in scored if visible(one.candidate.row.entry)}
+    hidden = {candidate.candidate.row.key for candidate in scored if visible(candidate.candidate.row.entry)}
     best = [
-        one
-        for one in _rank(scored)[: query.limit]
-        if one.candidate.row.key in hidden and (one.exact or one.candidate.said.at)
+        candidate
+        for candidate in _rank(scored)[: query.limit]
+        if candidate.candidate.row.key in hidden and (candidate.exact or candidate.candidate.said.at)
     ]
-    return [one for one in scored if one.candidate.row.key not in hidden], [
-        one.candidate.row.entry for one in best
+    return [candidate for candidate in scored if candidate.candidate.row.key not in hidden], [
+        candidate.candidate.row.entry for candidate in best
     ]
 
 
 def _kind(seen: Sequence[Candidate]) -> str:
     """Return which weights apply, ``agent`` or ``chat``, by the share of tool outputs."""
-    outputs = sum(one.row.entry.role == "tool" for one in seen)
+    outputs = sum(candidate.row.entry.role == "tool" for candidate in seen)
     return "agent" if outputs > OUTPUTS * len(seen) else "chat"
 
 
@@ -220,13 +220,13 @@ def _score(
 ) -> list[ScoredCandidate]:
     meanings = dense(asked, seen) if asked and seen else [()] * len(seen)
     scored = []
-    for one, near in zip(seen, meanings, strict=True):
-        exact = extractor.exact(one)
-        shares = extractor.exactness(one, exact)
-        is_original = float(one.row.entry.kind is not EntryKind.DIGEST)
+    for candidate, near in zip(seen, meanings, strict=True):
+        exact = extractor.exact(candidate)
+        shares = extractor.exactness(candidate, exact)
+        is_original = float(candidate.row.entry.kind is not EntryKind.DIGEST)
         order = (*shares, is_original) if extractor.question.exacting else ()
-        features = extractor.lexical(one) + shares + near
-        scored.append(ScoredCandidate(one, features, exact, order, sum(map(mul, features, weights))))
+        features = extractor.lexical(candidate) + shares + near
+        scored.append(ScoredCandidate(candidate, features, exact, order, sum(map(mul, features, weights))))
     return scored
 
 
@@ -237,7 +237,7 @@ def _deeper(
     # Fewer rows than requested means that all of them were seen.
     if not question.values or len(rows) < BY_VALUE:
         return []
-    found: dict[int, Row] = {}
+    result: dict[int, Row] = {}
     known = {row.key for row in rows}
     texts = [row.entry.text for row in rows]
     for value in question.values:
@@ -245,10 +245,10 @@ def _deeper(
         if phrase and not any(occurs_in(value, text) for text in texts):
             keys = index.find(workspace, Wanted(phrase=phrase), filters, DEEP)[BY_VALUE:]
             new = [key for key in keys if key not in known]
-            found |= _holding(
+            result |= _holding(
                 value, (index.rows(workspace, new[n : n + PAGE]) for n in range(0, len(new), PAGE))
             )
-    return list(found.values())
+    return list(result.values())
 
 
 def _holding(value: str, pages: Iterable[Sequence[Row]]) -> dict[int, Row]:
@@ -310,7 +310,7 @@ def _passes(filters: Filters, entry: Entry) -> bool:
 
 
 def _rank(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
-    return sorted(scored, key=lambda one: (one.order, one.score, one.candidate.row.key), reverse=True)
+    return sorted(scored, key=lambda item: (item.order, item.score, item.candidate.row.key), reverse=True)
 
 
 def _chosen(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
@@ -321,8 +321,8 @@ def _chosen(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
     """
     chosen: list[tuple[Hit, frozenset[str]]] = []
     waiting: list[Hit] = []
-    for one in ranked:
-        hit = _hit(one)
+    for candidate in ranked:
+        hit = _hit(candidate)
         at = next((n for n, (other, _) in enumerate(chosen) if _continues(hit.entry, other.entry)), None)
         if at is not None:
             other, words = chosen[at]
@@ -330,7 +330,7 @@ def _chosen(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
             continue
         if len(chosen) == limit:
             break
-        words = frozenset(one.candidate.row.analysed.terms.split())
+        words = frozenset(candidate.candidate.row.analysed.terms.split())
         if sum(_alike(words, other) for _, other in chosen) >= COPIES:
             waiting.append(hit)
         else:
@@ -338,43 +338,43 @@ def _chosen(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
     return [*(hit for hit, _ in chosen), *waiting][:limit]
 
 
-def _continues(one: Entry, other: Entry) -> bool:
+def _continues(entry: Entry, other: Entry) -> bool:
     """Return True if two pieces of one message overlap or adjoin, and are not too long together."""
-    if one.ref != other.ref or one.session != other.session:
+    if entry.ref != other.ref or entry.session != other.session:
         return False
-    start, end = min(one.start, other.start), max(_end(one), _end(other))
-    return end - start <= min(LONGEST, len(one.text) + len(other.text))
+    start, end = min(entry.start, other.start), max(_end(entry), _end(other))
+    return end - start <= min(LONGEST, len(entry.text) + len(other.text))
 
 
 def _end(entry: Entry) -> int:
     return entry.start + len(entry.text)
 
 
-def _together(one: Entry, other: Entry) -> Entry:
-    first, second = sorted((one, other), key=lambda entry: entry.start)
+def _together(item: Entry, other: Entry) -> Entry:
+    first, second = sorted((item, other), key=lambda entry: entry.start)
     return first._replace(text=first.text + second.text[_end(first) - second.start :])
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    shorter, longer = sorted((len(one), len(other)))
+def _alike(texts: frozenset[str], other: frozenset[str]) -> bool:
+    shorter, longer = sorted((len(texts), len(other)))
     if shorter < ALIKE * longer:  # cannot share enough words; skips the set operations for most pairs
         return False
-    shared = len(one & other)
+    shared = len(texts & other)
     return shared >= ALIKE * (shorter + longer - shared)
 
 
-def _hit(one: ScoredCandidate) -> Hit:
-    features = dict(zip(LEXICAL + DENSE, one.features, strict=False))
+def _hit(candidate: ScoredCandidate) -> Hit:
+    features = dict(zip(LEXICAL + DENSE, candidate.features, strict=False))
     why = MatchInfo(
-        one.exact,
-        tuple(one.candidate.said.at),
+        candidate.exact,
+        tuple(candidate.candidate.said.at),
         round(features["covered"], 3),
         round(features["window_covered"], 3),
         features.get("meaning"),
         speaker=features["speaker"] > 0,
         date=features["date_named"] > 0 or features["date_said"] > 0,
     )
-    return Hit(one.candidate.row.entry, one.candidate.row.key, one.score, why)
+    return Hit(candidate.candidate.row.entry, candidate.candidate.row.key, candidate.score, why)
 
 
 @cache

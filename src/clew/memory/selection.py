@@ -56,9 +56,9 @@ def recall(
 
     ``accept`` returns each hit as the caller may see it, or None to drop it.
     """
-    found = find(index, workspace, replace(query, limit=query.limit + EXTRA_HITS), embedder)
-    hits = [accepted for hit in found.hits if (accepted := accept(hit))]
-    return SearchResult(answers(query.text, hits, query.limit), found.in_view[: query.limit])
+    search_result = find(index, workspace, replace(query, limit=query.limit + EXTRA_HITS), embedder)
+    hits = [accepted for hit in search_result.hits if (accepted := accept(hit))]
+    return SearchResult(answers(query.text, hits, query.limit), search_result.in_view[: query.limit])
 
 
 def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
@@ -114,7 +114,7 @@ def _is_weak_neighbour(hit: Hit, asked: frozenset[str], there: Mapping[tuple[str
         return False
     session, number = place
     beside = [there[at] for at in ((session, number - 1), (session, number + 1)) if at in there]
-    carrier = max(beside, key=lambda one: one.why.share, default=hit)
+    carrier = max(beside, key=lambda item: item.why.share, default=hit)
     if hit.why.share >= NEIGHBOUR_SHARE * carrier.why.share:
         return False
     news = set(_content_terms(hit.entry.text)) - asked - set(_content_terms(carrier.entry.text))
@@ -122,8 +122,8 @@ def _is_weak_neighbour(hit: Hit, asked: frozenset[str], there: Mapping[tuple[str
 
 
 def _place(hit: Hit) -> tuple[str, int] | None:
-    found = _MESSAGE.fullmatch(hit.entry.ref)
-    return (hit.entry.session, int(found[1])) if found else None
+    match = _MESSAGE.fullmatch(hit.entry.ref)
+    return (hit.entry.session, int(match[1])) if match else None
 
 
 def _content_terms(text: str) -> list[str]:
@@ -192,25 +192,25 @@ class Injection:
     @property
     def trust(self) -> Trust:
         """Return the lowest trust of the content; SEMI_TRUSTED if there is none."""
-        labels = [*(note.trust for note in self.notes.notes), *(one.trust for one in self.passages)]
+        labels = [*(note.trust for note in self.notes.notes), *(passage.trust for passage in self.passages)]
         return min(labels, default=Trust.SEMI_TRUSTED)
 
     @property
     def wanted(self) -> list[Excerpt]:
         """Return the excerpts that this request asks for."""
         sized = zip(self.passages, self.sizes, strict=True)
-        return [one.excerpt(size) for one, size in sized if not one.stays]
+        return [passage.excerpt(size) for passage, size in sized if not passage.stays]
 
     @property
     def staying(self) -> frozenset[str]:
         """Return the references that were injected earlier and stay."""
-        return frozenset(one.ref for one in self.passages if one.stays)
+        return frozenset(passage.ref for passage in self.passages if passage.stays)
 
     def to_json(self) -> JsonObject:
         """Return what was selected and why, for the log."""
         chosen: list[Json] = [
-            {"ref": one.ref, "why": one.why, "trust": one.trust.label, "tokens": size}
-            for one, size in zip(self.passages, self.sizes, strict=True)
+            {"ref": passage.ref, "why": passage.why, "trust": passage.trust.label, "tokens": size}
+            for passage, size in zip(self.passages, self.sizes, strict=True)
         ]
         left: list[Json] = [{"ref": ref, "why": why} for ref, why in self.left_out]
         return {"tokens": self.tokens, "notes": self.notes.to_json(), "passages": chosen, "left_out": left}
@@ -228,22 +228,22 @@ def select_injections(
     ``passages`` come best first. Notes take precedence, but leave room for the best passage.
     """
     count = (counter or counter_for("unknown")).count_text
-    first = min((count(render_passages([one])) for one in passages[:1]), default=0)
+    first = min((count(render_passages([item])) for item in passages[:1]), default=0)
     for_notes = max(cap_tokens - first, int(cap_tokens * FOR_NOTES))
     selection = select(notes, situation, for_notes, counter)
     room = cap_tokens - selection.tokens
     chosen: list[Passage] = []
     left: list[tuple[str, str]] = []
     used = 0
-    for one in passages:
-        size = count(render_passages([*chosen, one]))
+    for passage in passages:
+        size = count(render_passages([*chosen, passage]))
         if size > room:
-            left.append((one.ref, f"with it memory would take {selection.tokens + size:,} tokens"))
+            left.append((passage.ref, f"with it memory would take {selection.tokens + size:,} tokens"))
         else:
-            chosen.append(one)
+            chosen.append(passage)
             used = size
-    chosen.sort(key=lambda one: one.order)
-    sizes = tuple(count(_line(one)) for one in chosen)
+    chosen.sort(key=lambda item: item.order)
+    sizes = tuple(count(_line(item)) for item in chosen)
     return Injection(selection, tuple(chosen), tuple(left), selection.tokens + used, sizes)
 
 
@@ -252,10 +252,11 @@ def render_passages(passages: Sequence[Passage]) -> str:
     return "\n".join([f"<{TAG}>", PREAMBLE, *map(_line, passages), f"</{TAG}>"]) if passages else ""
 
 
-def _line(one: Passage) -> str:
-    sign = "~" if one.trust <= Trust.SEMI_TRUSTED else "-"
-    origin = f", {escape_entry(one.origin)}" if one.origin else ""
-    return f"{sign} [{one.ref}, {one.trust.label}, {one.time[:10]}{origin}] {escape_entry(one.text)}"
+def _line(passage: Passage) -> str:
+    sign = "~" if passage.trust <= Trust.SEMI_TRUSTED else "-"
+    origin = f", {escape_entry(passage.origin)}" if passage.origin else ""
+    label = f"{passage.ref}, {passage.trust.label}, {passage.time[:10]}{origin}"
+    return f"{sign} [{label}] {escape_entry(passage.text)}"
 
 
 # From hits -------------------------------------------------------------------------------------------
@@ -298,8 +299,8 @@ def excerpt_start(hit: Hit, characters: int) -> int:
     if len(low) <= characters:
         return 0
     wanted = [value.lower() for value in hit.why.exact] or list(hit.why.terms)
-    found = ((n, re.finditer(re.escape(one), low)) for n, one in enumerate(wanted))
-    places = sorted((match.start(), n) for n, matches in found for match in matches)
+    result = ((n, re.finditer(re.escape(text), low)) for n, text in enumerate(wanted))
+    places = sorted((match.start(), n) for n, matches in result for match in matches)
     room = characters - characters // 4
     best, most = 0, 0
     for at, (place, _) in enumerate(places):

@@ -228,13 +228,13 @@ def name_terms(text: str) -> list[str]:
     one
     word is not stemmed, so that typo correction can work on it.
     """
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for name in dict.fromkeys(_COMPOUND.findall(text)):
         parts = [part.lower() for part in _PART.findall(name)] if len(name) <= LONGEST_NAME else []
         if len(parts) > 1:
-            found |= dict.fromkeys(map(stem, parts))
-            found["".join(parts)] = None
-    return list(found)
+            result |= dict.fromkeys(map(stem, parts))
+            result["".join(parts)] = None
+    return list(result)
 
 
 def joined_terms(words: Sequence[str]) -> list[str]:
@@ -248,28 +248,28 @@ def joined_terms(words: Sequence[str]) -> list[str]:
     )
 
 
-def analyse(entry: Entry, meant: str = "", context: str = "") -> Analysed:
+def analyse(entry: Entry, suggestion: str = "", context: str = "") -> Analysed:
     """Return the entry with the data that an index stores.
 
     ``meant`` is its text with JSON escapes decoded, if different. The words of ``context``, such as the call
     that
     a result answers, find the entry although its text does not contain them.
     """
-    said = _day(entry.time)
-    text = meant or entry.text
-    found = terms(text)
-    named = spans(text, said)
+    day = _day(entry.time)
+    text = suggestion or entry.text
+    values = terms(text)
+    named = spans(text, day)
     stop = stop_words()
-    there = set(found)
+    there = set(values)
     names = name_terms(text)
     around = [*name_terms(context), *terms(context)] if context else []
     others = [term for term in dict.fromkeys(names + around) if term not in there]
     return Analysed(
         entry,
-        " ".join(found + others),  # the others last, so that phrases in the text stay contiguous
-        sum(term not in stop for term in found),
+        " ".join(values + others),  # the others last, so that phrases in the text stay contiguous
+        sum(term not in stop for term in values),
         int(_traits(text, bool(named))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
-        tuple(sorted({*_marks(Span(said, said)), *(mark for span in named for mark in _marks(span))})),
+        tuple(sorted({*_marks(Span(day, day)), *(mark for span in named for mark in _marks(span))})),
     )
 
 
@@ -303,10 +303,10 @@ def _marks(span: Span) -> Iterator[str]:
         yield from {f"y{year}" for year in range(span.first.year, span.last.year + 1)}
 
 
-def marks_to_find(found: Iterable[Span]) -> tuple[str, ...]:
+def marks_to_find(result: Iterable[Span]) -> tuple[str, ...]:
     """Return the marks that find entries of these periods, at the finest suitable resolution."""
     marks: set[str] = set()
-    for span in found:
+    for span in result:
         finest = "d" if span.days <= 10 else "m" if span.days <= 100 else "y"
         marks |= {mark for mark in _marks(span) if mark[0] == finest}
     return tuple(sorted(marks))

@@ -86,7 +86,7 @@ def pair(messages: Sequence[Message]) -> Pairing:
             elif isinstance(part, ApprovalAnswer):
                 _answer(pairing, requests[part.approval_id], Place(i, j))
     waiting = itertools.chain(calls.values(), requests.values())
-    pairing.dangling.extend(sorted(place for one in waiting for place in one.left()))
+    pairing.dangling.extend(sorted(place for atom in waiting for place in atom.left()))
     return pairing
 
 

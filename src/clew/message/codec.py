@@ -55,7 +55,11 @@ _TYPES: Mapping[str, type[Part]] = MappingProxyType(
 )
 _NAMES = {part: name for name, part in _TYPES.items()}
 _FIELDS = {
-    part: [(one.name, one.default) for one in dataclasses.fields(part) if one.init and one.name != "native"]
+    part: [
+        (field.name, field.default)
+        for field in dataclasses.fields(part)
+        if field.init and field.name != "native"
+    ]
     for part in _NAMES
 }
 _TRUST = {trust.label: trust for trust in Trust}
@@ -143,52 +147,52 @@ class _MessageWriter:
         self._held: list[_ValuePaths] = []
 
     def message(self, message: Message) -> JsonObject:
-        native, held = self._native(message.native, _NOTHING)
+        native, paths = self._native(message.native, _NOTHING)
         value: JsonObject = {"role": message.role.value}
         if message.origin is not Origin.SPOKEN:
             value["origin"] = message.origin.value
-        value["parts"] = [self._part(part, held) for part in message.parts]
+        value["parts"] = [self._part(part, paths) for part in message.parts]
         if native is not None:
             value["native"] = native
         return value
 
-    def _part(self, part: Part, held: _ValuePaths) -> JsonObject:
-        native, held = self._native(part.native, held)
+    def _part(self, part: Part, paths: _ValuePaths) -> JsonObject:
+        native, paths = self._native(part.native, paths)
         value: JsonObject = {"type": _NAMES[type(part)]}
         for name, default in _FIELDS[type(part)]:
             item = getattr(part, name)
             if item != default:
-                value[name] = self._field(item, held)
+                value[name] = self._field(item, paths)
         if native is not None:
             value["native"] = native
         return value
 
-    def _field(self, item: Any, held: _ValuePaths) -> Json:
+    def _field(self, item: Any, paths: _ValuePaths) -> Json:
         path = None
         match item:
             case Trust():
                 return item.label
             case tuple():
-                return [self._part(part, held) for part in item]
+                return [self._part(part, paths) for part in item]
             case str():
-                path = held.place_of_text(item)
+                path = paths.place_of_text(item)
             case dict() | list():
-                path = held.place(item)
+                path = paths.place(item)
                 item = {"json": item}  # wrapped, so that a tool's object is never read as a pointer
         return item if path is None else {"at": path}
 
-    def _native(self, native: Native | None, held: _ValuePaths) -> tuple[JsonObject | None, _ValuePaths]:
+    def _native(self, native: Native | None, paths: _ValuePaths) -> tuple[JsonObject | None, _ValuePaths]:
         """Return a native as JSON, and the values that its fields may point into."""
         if native is None:
-            return None, held
+            return None, paths
         if (number := self._seen.get(id(native))) is not None:
             return {"same": number}, self._held[number]
-        path = held.place(native.value)
+        path = paths.place(native.value)
         if path is None:
-            held = _ValuePaths(native.value)
+            paths = _ValuePaths(native.value)
         self._seen[id(native)] = len(self._held)
-        self._held.append(held)
-        return _native_to_json(native, path), held
+        self._held.append(paths)
+        return _native_to_json(native, path), paths
 
 
 def _native_to_json(native: Native, path: Path | None) -> JsonObject:

@@ -25,9 +25,9 @@ def check_fields(value: _T) -> _T:
     """
     kind: Any = type(value)
     for name, fits in _fields(kind):
-        held = getattr(value, name)
-        if not fits(held):
-            raise TypeError(f"{type(value).__name__}.{name} cannot be {held!r:.80}")
+        content = getattr(value, name)
+        if not fits(content):
+            raise TypeError(f"{type(value).__name__}.{name} cannot be {content!r:.80}")
     return value
 
 

@@ -118,12 +118,12 @@ def shared_fields(ask: Ask, wire: Wire, model: str, names: Collection[str]) -> J
     """
     if ask.rest is None or ask.rest.wire != wire.name:
         return {}
-    given = as_object(ask.rest.value)
-    if given.get("model", model) != model:
+    original = as_object(ask.rest.value)
+    if original.get("model", model) != model:
         return {}
     return {
         name: value
-        for name, value in given.items()
+        for name, value in original.items()
         if name in names and not (name == "tool_choice" and _forces_a_call(value))
     }
 

@@ -46,18 +46,18 @@ class Body:
     source: BodySource = field(default=BodySource(), compare=False, repr=False)
 
     @classmethod
-    def parse(cls, given: bytes | Json | Mapping[str, Any] | Sequence[Any], wire: Wire | None = None) -> Body:
+    def parse(cls, raw: bytes | Json | Mapping[str, Any] | Sequence[Any], wire: Wire | None = None) -> Body:
         """Read a body from JSON text or from its value; without ``wire``, detect the wire format.
 
         Bytes that are not UTF-8 do not fail; they are preserved.
         """
-        if isinstance(given, bytes):
-            given = given.decode("utf-8", "surrogateescape")
-        if isinstance(given, str):
-            value, taken = split_json(given, LIST_KEYS)
-            source = BodySource(value, given, taken)
+        if isinstance(raw, bytes):
+            raw = raw.decode("utf-8", "surrogateescape")
+        if isinstance(raw, str):
+            value, taken = split_json(raw, LIST_KEYS)
+            source = BodySource(value, raw, taken)
         else:
-            source = BodySource(cast(Json, given))
+            source = BodySource(cast(Json, raw))
         if wire is not None:
             return _read(wire, source)
         guess = detect(source.value)

@@ -20,13 +20,13 @@ _UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
-def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, or objects of SDKs
+def same_entry(item: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, or objects of SDKs
     """Whether two entries are equal apart from cache marks."""
-    if one is other:
+    if item is other:
         return True
-    if type(one) is not type(other):
+    if type(item) is not type(other):
         return False
-    return bool(one == other) or (isinstance(one, dict) and without_marks(one) == without_marks(other))
+    return bool(item == other) or (isinstance(item, dict) and without_marks(item) == without_marks(other))
 
 
 def begins_with(entries: Sequence[Any], known: Sequence[Any], count: int | None = None) -> int:
@@ -63,7 +63,11 @@ def _unmarked_block(block: JsonObject) -> JsonObject:
     content = bare.get("content")
     if not isinstance(content, list):
         return bare
-    blocks = [_unmarked_block(one) if isinstance(one, dict) else one for one in content if not _is_point(one)]
+    blocks = [
+        _unmarked_block(value) if isinstance(value, dict) else value
+        for value in content
+        if not _is_point(value)
+    ]
     same = len(blocks) == len(content) and all(new is old for new, old in zip(blocks, content, strict=True))
     return bare if same else {**bare, "content": blocks}
 
@@ -81,12 +85,12 @@ def _marks(block: JsonObject) -> Iterator[Json]:
     if block.get(MARK) is not None:
         yield block[MARK]
     content = block.get("content")
-    for one in content if isinstance(content, list) else ():
-        if isinstance(one, dict):
-            if POINT in one:
-                yield one
+    for value in content if isinstance(content, list) else ():
+        if isinstance(value, dict):
+            if POINT in value:
+                yield value
             else:
-                yield from _marks(one)
+                yield from _marks(value)
 
 
 def with_mark(entry: JsonObject, mark: Json) -> JsonObject | None:

@@ -60,21 +60,21 @@ class ModelName:
     @classmethod
     def parse(cls, name: str) -> ModelName:
         """Parse ``API/MODEL`` or ``API/MODEL@URL``."""
-        found = _NAME.fullmatch(name)
-        if found is None:
+        match = _NAME.fullmatch(name)
+        if match is None:
             raise InputError(
                 f"no model is named {name!r}; write anthropic/MODEL, openai/MODEL or openai-chat/MODEL, "
                 "followed by @URL for a server of your own"
             )
-        return cls(cast(ApiName, found["api"]), found["model"], found["url"])
+        return cls(cast(ApiName, match["api"]), match["model"], match["url"])
 
-    def key(self, given: str | None) -> str | None:
+    def key(self, text: str | None) -> str | None:
         """Return the key to use; None means the SDK reads the provider's own environment variable.
 
         A provider's key from the environment is never sent to a custom base URL.
         """
-        if given is not None or self.base_url is None:
-            return given
+        if text is not None or self.base_url is None:
+            return text
         return os.environ.get(KEY_VARIABLE, NO_KEY)
 
 

@@ -57,10 +57,10 @@ class Length(NamedTuple):
 
 def length_in_error(code: str, message: str, fields: JsonObject) -> Length | None:
     """Return the numbers in an error, or None if the error is not about length."""
-    found = next(filter(None, (pattern.search(message) for pattern in _WORDED)), None)
-    if found is None and code not in _CODES:
+    match = next(filter(None, (pattern.search(message) for pattern in _WORDED)), None)
+    if match is None and code not in _CODES:
         return None
-    numbers = found.groupdict() if found else {}
+    numbers = match.groupdict() if match else {}
     tokens = _number(numbers.get("tokens")) or int_or_zero(
         fields.get("n_prompt_tokens")
     )  # llama.cpp's fields
@@ -92,16 +92,16 @@ def error_for_response(
     status: int, headers: Mapping[str, str], body: object, secret: str | None = None
 ) -> ModelError:
     """Return clew's error for an error response, with the provider's message and without keys."""
-    told = _read_error(body)
-    words = f"{status} {told.code}".rstrip()
-    detail = f"{words}: {told.message}" if told.message else words
+    error_body = _read_error(body)
+    words = f"{status} {error_body.code}".rstrip()
+    detail = f"{words}: {error_body.message}" if error_body.message else words
     detail = ellipsize(without_keys(one_line(detail), secret), _LONGEST_DETAIL)
-    length = length_in_error(told.code, told.message, told.fields)
+    length = length_in_error(error_body.code, error_body.message, error_body.fields)
     if length is not None or status == 413:
         return ContextTooLong(detail, *(length or ()))
-    if told.code == "insufficient_quota":  # a 429 for which waiting does not help
+    if error_body.code == "insufficient_quota":  # a 429 for which waiting does not help
         return ModelRefused(detail)
-    if status in _OVERLOADED or told.code == "overloaded_error":
+    if status in _OVERLOADED or error_body.code == "overloaded_error":
         return ModelBusy(detail, retry_after(headers))
     if status == 408:
         return ModelTimeout(detail)
@@ -136,8 +136,8 @@ def connection_error(cause: Exception) -> ModelError:
 
 def sdk_error(cause: Exception, secret: str | None) -> ModelError:
     """Return clew's error for an exception of an SDK that is not one of the SDK's own types."""
-    told = ellipsize(without_keys(one_line(str(cause)), secret), _LONGEST_DETAIL)
-    return ModelFailed(f"the SDK failed with {type(cause).__name__}: {told}")
+    text = ellipsize(without_keys(one_line(str(cause)), secret), _LONGEST_DETAIL)
+    return ModelFailed(f"the SDK failed with {type(cause).__name__}: {text}")
 
 
 def without_keys(text: str, secret: str | None = None) -> str:

@@ -145,7 +145,7 @@ def _length(delta: Json, depth: int = 5) -> int:
     if isinstance(delta, str):
         return len(delta)
     inner = delta.values() if isinstance(delta, dict) else delta if isinstance(delta, list) else ()
-    return sum(_length(one, depth - 1) for one in inner) if depth else 0
+    return sum(_length(value, depth - 1) for value in inner) if depth else 0
 
 
 async def _sleep_async(seconds: float) -> None:

@@ -94,8 +94,8 @@ class Violation:
 
     def __str__(self) -> str:
         """Return one line with the rule, the place, the problem and what to do."""
-        told = f" [the API says {self.finding.api_where}]" if self.finding.api_where else ""
-        return f"{self.rule.id} {self.finding.where}{told}: {self.finding.problem} ({self.rule.advice})"
+        text = f" [the API says {self.finding.api_where}]" if self.finding.api_where else ""
+        return f"{self.rule.id} {self.finding.where}{text}: {self.finding.problem} ({self.rule.advice})"
 
 
 @dataclass(frozen=True, slots=True)

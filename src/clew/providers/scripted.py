@@ -70,8 +70,8 @@ class ScriptedModel:
 
 def stream_words(reply: Reply) -> Streamed:
     """Yield an answer word by word, each with the whitespace before it; return the answer."""
-    for found in re.finditer(r"\s*\S+|\s+$", reply.text):
-        yield Piece(found[0])
+    for match in re.finditer(r"\s*\S+|\s+$", reply.text):
+        yield Piece(match[0])
     return reply
 
 

@@ -54,7 +54,7 @@ def misfits(value: JsonObject, wanted: Mapping[str, Shape]) -> Iterator[tuple[st
 def name_of(shape: Shape) -> str:
     """Return a type or a tuple of types in words: ``a string or a list``."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
-    return " or ".join(_NAMES[one] for one in shapes)
+    return " or ".join(_NAMES[shape] for shape in shapes)
 
 
 def misfit_numbers(
@@ -62,8 +62,8 @@ def misfit_numbers(
 ) -> Iterator[tuple[str, str]]:
     """Yield each given field that is not a number of its type, with a message that names the type."""
     for field in whole:
-        given = value.get(field)
-        if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
+        original = value.get(field)
+        if original is not None and (not isinstance(original, int) or isinstance(original, bool)):
             yield field, "must be a whole number"
     for field in any_number:
         if value.get(field) is not None and as_number(value[field]) is None:

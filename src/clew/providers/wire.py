@@ -169,8 +169,8 @@ def same_wire(native: Native | None, wire: str) -> bool:
 
 def arguments_object(call: ToolCall) -> JsonObject:
     """Return a call's arguments as an object; text that is not a JSON object is put under ``input``."""
-    given = call.input
-    return given if given is not None else {"input": call.arguments}
+    original = call.input
+    return original if original is not None else {"input": call.arguments}
 
 
 def derived_id(wire: str, name: str) -> str:
@@ -204,15 +204,15 @@ def read_content(
 
 
 def write_content(
-    parts: Sequence[Part], given: Json, write_blocks: Callable[[Sequence[Part]], Iterable[Json]]
+    parts: Sequence[Part], original: Json, write_blocks: Callable[[Sequence[Part]], Iterable[Json]]
 ) -> Json:
     """Write parts in the form they were read in: plain text if it was text or absent, else blocks."""
     match parts:
-        case [] if not given:
-            return given
-        case [Text(text=text, native=None)] if isinstance(given, str | None):
+        case [] if not original:
+            return original
+        case [Text(text=text, native=None)] if isinstance(original, str | None):
             return text
-        case [Unknown(native=Native() as native)] if given is not None and native.value is given:
-            return given  # was neither text nor a list
+        case [Unknown(native=Native() as native)] if original is not None and native.value is original:
+            return original  # was neither text nor a list
         case _:
             return list(write_blocks(parts))

@@ -71,18 +71,18 @@ def admit_pieces(
     ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
     taken: dict[str, int] = {}
     inside: list[Piece] = []
-    told: list[Contribution] = []
+    contributions: list[Contribution] = []
     for piece in ordered:
         asked = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
         most = room.of(piece.section)
         left = asked if most is None else max(0, most - taken.get(piece.section.name, 0))
-        given, tokens, why = _fit_piece(piece, asked, left, count)
+        fitted, tokens, why = _fit_piece(piece, asked, left, count)
         taken[piece.section.name] = taken.get(piece.section.name, 0) + tokens
-        inside += [given] if given else []
-        told.append(
+        inside += [fitted] if fitted else []
+        contributions.append(
             Contribution(piece.section, piece.source, piece.trust, asked, min(tokens, asked), why, piece.late)
         )
-    return inside, told
+    return inside, contributions
 
 
 def _fit_piece(
@@ -187,7 +187,7 @@ class Parts:
 def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
     """Return the request made of these parts. Deterministic: equal parts give an equal request."""
     prompt, rest = _split(parts.view)
-    inside, told = admit_pieces(_nonempty_pieces(parts, rest), parts.room, counter.count_text)
+    inside, output = admit_pieces(_nonempty_pieces(parts, rest), parts.room, counter.count_text)
     messages = [item.message for item in rest]
     fencing = parts.fence_results and not parts.off
     if fencing:
@@ -195,9 +195,9 @@ def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
     stable = [piece for piece in inside if piece.place is Place.SYSTEM]
     late = [piece for piece in inside if piece.place is Place.END]
     added = system_blocks(stable, parts.fence)
-    end = end_message(late, parts.fence, announced=any(one.source == DATA_SOURCE for one in stable))
-    first = [one for one in told if one.section.place is Place.SYSTEM and not one.late]
-    last = [one for one in told if one.section.place is Place.END or one.late]
+    end = end_message(late, parts.fence, announced=any(piece.source == DATA_SOURCE for piece in stable))
+    first = [piece for piece in output if piece.section.place is Place.SYSTEM and not piece.late]
+    last = [piece for piece in output if piece.section.place is Place.END or piece.late]
     contributions = (
         *_tools(parts.tools, counter),
         *(_full_contribution(POLICY, item.id, Trust.SYSTEM, counter.count(item.message)) for item in prompt),
@@ -258,7 +258,7 @@ def _headings(
     section: Section, texts: Sequence[str], inside: Sequence[Contribution], counter: TokenCounter
 ) -> Iterator[Contribution]:
     """Yield the tokens of headings and tags around pieces: everything written minus the pieces."""
-    around = sum(map(counter.count_text, texts)) - sum(one.given for one in inside)
+    around = sum(map(counter.count_text, texts)) - sum(contribution.given for contribution in inside)
     if around > 0:
         yield _full_contribution(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
 

@@ -64,23 +64,23 @@ class Assembled:
     @property
     def extra(self) -> dict[Region, int]:
         """Return the tokens by region of everything that is not in the session's view."""
-        return _by_region(one for one in self.contributions if not _of_view(one))
+        return _by_region(contribution for contribution in self.contributions if not _of_view(contribution))
 
     def to_json(self) -> JsonObject:
         """Return each source with the tokens it asked for and got, for the log.
 
         The view is summed up by section, because its messages are in the log one by one already.
         """
-        shown = [one for one in self.contributions if _of_view(one)]
-        tools = [one for one in self.contributions if one.section is TOOLS]
+        shown = [item for item in self.contributions if _of_view(item)]
+        tools = [item for item in self.contributions if item.section is TOOLS]
         sums: dict[str, int] = {}
-        for one in shown:
-            sums[one.section.name] = sums.get(one.section.name, 0) + one.given
+        for contribution in shown:
+            sums[contribution.section.name] = sums.get(contribution.section.name, 0) + contribution.given
         return {
-            "view": {"messages": sum(one.section is not PINNED for one in shown), "tokens": {**sums}},
-            "tools": {"count": len(tools), "tokens": sum(one.given for one in tools)},
+            "view": {"messages": sum(item.section is not PINNED for item in shown), "tokens": {**sums}},
+            "tools": {"count": len(tools), "tokens": sum(tool.given for tool in tools)},
             "added": [
-                one.to_json() for one in self.contributions if not (_of_view(one) or one.section is TOOLS)
+                item.to_json() for item in self.contributions if not (_of_view(item) or item.section is TOOLS)
             ],
         }
 
@@ -147,14 +147,14 @@ def _thinks(messages: Sequence[Message]) -> bool:
     return False
 
 
-def _of_view(one: Contribution) -> bool:
-    return one.section.place is Place.HISTORY or one.section is POLICY
+def _of_view(contribution: Contribution) -> bool:
+    return contribution.section.place is Place.HISTORY or contribution.section is POLICY
 
 
 def _by_region(contributions: Iterable[Contribution]) -> dict[Region, int]:
     tokens: dict[Region, int] = {}
-    for one in contributions:
-        tokens[one.section.region] = tokens.get(one.section.region, 0) + one.given
+    for contribution in contributions:
+        tokens[contribution.section.region] = tokens.get(contribution.section.region, 0) + contribution.given
     return tokens
 
 

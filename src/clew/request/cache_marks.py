@@ -71,7 +71,7 @@ def in_blocks(body: JsonObject) -> JsonObject:
     if isinstance(body.get("system"), str):
         changed["system"] = _blocks(body["system"])
     if isinstance(body.get("messages"), list):
-        changed["messages"] = [_message_in_blocks(as_object(one)) for one in as_list(body["messages"])]
+        changed["messages"] = [_message_in_blocks(as_object(value)) for value in as_list(body["messages"])]
     return {**body, **changed}
 
 
@@ -91,10 +91,10 @@ def _spots(body: JsonObject, end_blocks: int) -> Iterator[Spot]:
     """Yield the positions worth marking, in request order."""
     messages = as_list(body.get("messages"))
     yield from _last_of(body, -1)
-    digests = [i for i, one in enumerate(messages) if _digest_at(one) is not None]
+    digests = [i for i, value in enumerate(messages) if _digest_at(value) is not None]
     if digests:
         yield Spot(digests[-1], _digest_at(messages[digests[-1]]) or 0)
-    answers = [i for i, one in enumerate(messages) if as_object(one).get("role") == "assistant"]
+    answers = [i for i, value in enumerate(messages) if as_object(value).get("role") == "assistant"]
     if answers and answers[-1] > 0:
         yield from _last_of(body, answers[-1] - 1)
     last = len(messages) - 1
@@ -155,7 +155,7 @@ def _has_marks(body: JsonObject) -> bool:
     if body.get("cache_control"):
         return True
     listed = (*as_list(body.get("tools")), *as_list(body.get("system")))
-    inner = (block for one in as_list(body.get("messages")) for block in _content(one))
+    inner = (block for value in as_list(body.get("messages")) for block in _content(value))
     return any(as_object(block).get("cache_control") for block in (*listed, *inner))
 
 

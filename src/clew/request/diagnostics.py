@@ -60,47 +60,49 @@ class Diagnosis:
 
 def trace_summaries(scene: Scene, digest: str | None = None) -> Diagnosis:
     """Return the origin of each active summary: turns, folded digests, author, checks and loss."""
-    found = [(made, one) for made in scene.compactions for one in made.plan.digests]
+    result = [(compaction, digest) for compaction in scene.compactions for digest in compaction.plan.digests]
     if digest is not None:
-        found = [(made, one) for made, one in found if one.id == digest]
-        if not found:
-            there = ", ".join(one.id for one in digests_of(scene.compactions)) or "none"
+        result = [(compaction, item) for compaction, item in result if item.id == digest]
+        if not result:
+            there = ", ".join(digest.id for digest in digests_of(scene.compactions)) or "none"
             raise NotFound(f"no active summary {digest!r}", f"active summaries: {there}")
-    if not found:
+    if not result:
         return Diagnosis("No active summary: every turn is shown verbatim.", {"summaries": []})
-    lines = [line for made, one in found for line in _lineage(made, one)]
-    return Diagnosis("\n".join(lines), {"summaries": [_lineage_json(made, one) for made, one in found]})
+    lines = [line for compaction, digest in result for line in _lineage(compaction, digest)]
+    return Diagnosis(
+        "\n".join(lines), {"summaries": [_lineage_json(compaction, digest) for compaction, digest in result]}
+    )
 
 
 def digests_of(compactions: Sequence[Made]) -> list[Digest]:
     """Return the digests that these compactions created."""
-    return [digest for made in compactions for digest in made.plan.digests]
+    return [digest for compaction in compactions for digest in compaction.plan.digests]
 
 
-def _lineage(made: Made, digest: Digest) -> Iterator[str]:
-    plan = made.plan
+def _lineage(compaction: Made, digest: Digest) -> Iterator[str]:
+    plan = compaction.plan
     covers = spans(digest.covers)
     yield f"{digest.id} (level {digest.level}) replaces {len(digest.covers):,} turns: {covers}"
-    yield f"  made {made.time} by {digest.author}, because: {plan.reason}"
+    yield f"  made {compaction.time} by {digest.author}, because: {plan.reason}"
     yield f"  {plan.tokens_before:,} → {plan.tokens_after:,} tokens"
     yield f"  {len(digest.claims)} claims and {len(digest.pins)} rules, from {_sources(digest)} turns"
     if digest.folds:
         yield f"  absorbed {', '.join(digest.folds)}"
-    yield f"  {_check_line(made)}; checksum {digest.checksum[:23]}"
+    yield f"  {_check_line(compaction)}; checksum {digest.checksum[:23]}"
 
 
 def _sources(digest: Digest) -> int:
     return len({cite.message for claim in digest.claims for cite in claim.sources})
 
 
-def _check_line(made: Made) -> str:
-    gone = sum(kept.gone for kept in made.report.kept)
-    verdict = "checked and accepted" if made.report.accepted else "checked, with findings"
+def _check_line(compaction: Made) -> str:
+    gone = sum(kept.gone for kept in compaction.report.kept)
+    verdict = "checked and accepted" if compaction.report.accepted else "checked, with findings"
     return f"{verdict}; {gone:,} items dropped (recoverable by search)"
 
 
-def _lineage_json(made: Made, digest: Digest) -> JsonObject:
-    plan = made.plan
+def _lineage_json(compaction: Made, digest: Digest) -> JsonObject:
+    plan = compaction.plan
     return {
         "digest": digest.id,
         "level": digest.level,
@@ -108,7 +110,7 @@ def _lineage_json(made: Made, digest: Digest) -> JsonObject:
         "turns": len(digest.covers),
         "folds": list(digest.folds),
         "author": digest.author,
-        "time": made.time,
+        "time": compaction.time,
         "trigger": plan.trigger,
         "reason": plan.reason,
         "tokens_before": plan.tokens_before,
@@ -116,7 +118,7 @@ def _lineage_json(made: Made, digest: Digest) -> JsonObject:
         "claims": len(digest.claims),
         "rules": len(digest.pins),
         "turns_cited": _sources(digest),
-        "accepted": made.report.accepted,
+        "accepted": compaction.report.accepted,
         "checksum": digest.checksum,
     }
 
@@ -132,14 +134,17 @@ MOST_CONTRIBUTORS = 200
 def context_budget(scene: Scene) -> Diagnosis:
     """Return the split of the window in one line, then everything that was cut and why."""
     split = scene.allotment
-    spoken = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
+    speech = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
     reserve = sum(split.of(region).given for region in _RESERVES)
     total = split.window_tokens - split.free_tokens
-    lines = [f"{', '.join([*spoken, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
+    lines = [f"{', '.join([*speech, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
     lines += [
-        f"Overflow: {one.region} asked for {one.asked:,}, got {one.given:,}: {one.why}" for one in _cut(split)
+        f"Overflow: {slice_.region} asked for {slice_.asked:,}, got {slice_.given:,}: {slice_.why}"
+        for slice_ in _cut(split)
     ]
-    lines += [f"Cut: {_contribution_line(one)}" for one in scene.contributions if one.cut]
+    lines += [
+        f"Cut: {_contribution_line(contribution)}" for contribution in scene.contributions if contribution.cut
+    ]
     lines += _until_compaction(scene)
     value: JsonObject = {
         "regions": {slice_.region.value: slice_.given for slice_ in split.slices},
@@ -147,7 +152,7 @@ def context_budget(scene: Scene) -> Diagnosis:
         "total": total,
         "window": split.window_tokens,
         "free": split.free_tokens,
-        "overflows": {one.region.value: one.cut for one in _cut(split)},
+        "overflows": {slice_.region.value: slice_.cut for slice_ in _cut(split)},
         "compact_at": scene.compact_at_tokens,
     }
     return Diagnosis("\n".join(lines), value)
@@ -208,8 +213,8 @@ def context_snapshot(scene: Scene) -> Diagnosis:
         "used": used,
         "free": split.free_tokens,
         "regions": [
-            {"region": one.region.value, "asked": one.asked, "given": one.given, "why": one.why}
-            for one in split.slices
+            {"region": slice_.region.value, "asked": slice_.asked, "given": slice_.given, "why": slice_.why}
+            for slice_ in split.slices
         ],
         "sections": {
             name: {"tokens": tokens, "parts": count} for name, (tokens, count) in by_section.items()
@@ -221,20 +226,24 @@ def context_snapshot(scene: Scene) -> Diagnosis:
 
 
 def _by_section(contributions: Sequence[Contribution]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+    result: dict[str, tuple[int, int]] = {}
     for section in (*SECTIONS, PINNED):
-        own = [one.given for one in contributions if one.section is section and one.given]
+        own = [
+            contribution.given
+            for contribution in contributions
+            if contribution.section is section and contribution.given
+        ]
         if own:
-            found[section.name] = (sum(own), len(own))
-    return found
+            result[section.name] = (sum(own), len(own))
+    return result
 
 
 def _cache(scene: Scene) -> Iterator[str]:
     call = scene.last_call
     if call is not None:
         read, written = call.usage.cache_read_tokens, call.usage.cache_write_tokens
-        told = f"{read:,} tokens read from the cache, {written:,} written, {call.missed_tokens:,} missed"
-        yield f"Last call: {told}; {call.cause.why}."
+        text = f"{read:,} tokens read from the cache, {written:,} written, {call.missed_tokens:,} missed"
+        yield f"Last call: {text}; {call.cause.why}."
 
 
 # listContributors --------------------------------------------------------------------------------------
@@ -242,20 +251,28 @@ def _cache(scene: Scene) -> Iterator[str]:
 
 def list_contributors(scene: Scene, section: str | None = None) -> Diagnosis:
     """Return which turns, notes, files and tools are in the request, and which were left out."""
-    chosen = [one for one in scene.contributions if section is None or one.section.name == section]
-    inside, out = [one for one in chosen if one.given], [one for one in chosen if not one.given]
-    lines = [f"{len(inside):,} contributors, {sum(one.given for one in inside):,} tokens."]
+    chosen = [
+        contribution
+        for contribution in scene.contributions
+        if section is None or contribution.section.name == section
+    ]
+    inside, out = (
+        [contribution for contribution in chosen if contribution.given],
+        [contribution for contribution in chosen if not contribution.given],
+    )
+    lines = [f"{len(inside):,} contributors, {sum(contribution.given for contribution in inside):,} tokens."]
     lines += map(_contribution_line, inside[-MOST_CONTRIBUTORS:])
     if len(inside) > MOST_CONTRIBUTORS:
         lines.insert(1, f"The last {MOST_CONTRIBUTORS} of them:")
-    lines += [f"left out: {_contribution_line(one)}" for one in out]
-    listed: list[Json] = [one.to_json() for one in chosen]
+    lines += [f"left out: {_contribution_line(contribution)}" for contribution in out]
+    listed: list[Json] = [contribution.to_json() for contribution in chosen]
     return Diagnosis("\n".join(lines), {"contributors": listed})
 
 
-def _contribution_line(one: Contribution) -> str:
-    why = f"; {one.why}" if one.why else ""
-    return f"{one.section.name} {one.source} ({one.trust.label}): {one.given:,} of {one.asked:,} tokens{why}"
+def _contribution_line(contribution: Contribution) -> str:
+    why = f"; {contribution.why}" if contribution.why else ""
+    source = f"{contribution.section.name} {contribution.source} ({contribution.trust.label})"
+    return f"{source}: {contribution.given:,} of {contribution.asked:,} tokens{why}"
 
 
 def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
@@ -264,7 +281,7 @@ def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
     def answering(
         answer: Callable[[Scene, dict[str, Any]], Diagnosis],
     ) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
-        return lambda _desk, given: ToolAnswer(answer(look(), given).text)
+        return lambda _desk, arguments: ToolAnswer(answer(look(), arguments).text)
 
     return (
         Tool(
@@ -284,14 +301,14 @@ def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
                     of=tuple(section.name for section in SECTIONS),
                 )
             ),
-            answering(lambda scene, given: list_contributors(scene, given["section"])),
+            answering(lambda scene, arguments: list_contributors(scene, arguments["section"])),
         ),
         Tool(
             "traceSummaries",
             "Show the lineage of the summaries in the context: which turns each replaces, who wrote it, "
             "why, and what the checks said.",
             object_schema(digest=string("Only this one, like d3; all of them if null.", optional=True)),
-            answering(lambda scene, given: trace_summaries(scene, given["digest"])),
+            answering(lambda scene, arguments: trace_summaries(scene, arguments["digest"])),
         ),
         Tool(
             "contextBudget",

@@ -85,15 +85,15 @@ def _fenced_result(part: Part, fence: Fence) -> Part:
         return part
     source = f"tool {part.name}" if part.name else "a tool"
     inner = tuple(
-        replace(one, text=fence.around(one.text, source, one.trust))
-        if isinstance(one, Text) and one.text and one.trust <= Trust.SEMI_TRUSTED
-        else one
-        for one in part.parts
+        replace(part, text=fence.around(part.text, source, part.trust))
+        if isinstance(part, Text) and part.text and part.trust <= Trust.SEMI_TRUSTED
+        else part
+        for part in part.parts
     )
     return replace(part, parts=inner)
 
 
 def _attribute(source: str) -> str:
     """Return a source name that is safe inside a quoted attribute."""
-    plain = "".join(one if one.isprintable() and one not in '"<>&' else "_" for one in escape_tags(source))
+    plain = "".join(tag if tag.isprintable() and tag not in '"<>&' else "_" for tag in escape_tags(source))
     return plain if len(plain) <= _LONGEST_SOURCE else f"{plain[:_LONGEST_SOURCE]}…"

@@ -54,20 +54,20 @@ def rules_by_hand(changed: Iterable[Rule], view: Sequence[Item]) -> Piece | None
     it changes nothing before it, so that the cached prefix stays valid.
     """
     shown, changed = Shown(view), list(changed)
-    in_force = {one.quote for one in changed if one.is_active}
-    new = [one for one in changed if one.is_active and not shown.has(one.quote, one.source)]
-    over = [one for one in changed if one.quote not in in_force and shown.has(one.quote, one.source)]
+    in_force = {rule.quote for rule in changed if rule.is_active}
+    new = [rule for rule in changed if rule.is_active and not shown.has(rule.quote, rule.source)]
+    over = [rule for rule in changed if rule.quote not in in_force and shown.has(rule.quote, rule.source)]
     if not new and not over:
         return None
     lines = ["In force until the user ends them:" if new else "", *map(_rule_line, new)]
     lines += ["No longer in force, although shown above:" if over else "", *map(_rule_line, over)]
-    names = ", ".join(one.id for one in (*new, *over))
+    names = ", ".join(rule.id for rule in (*new, *over))
     return Piece(RULES, "\n".join(filter(None, lines)), names, Trust.USER, own=True)
 
 
 def _rule_line(rule: Rule) -> str:
-    held = escape_tags(rule.quote).replace("\n", "\n  ")
-    return f"- [{rule.id}] {held}"
+    text = escape_tags(rule.quote).replace("\n", "\n  ")
+    return f"- [{rule.id}] {text}"
 
 
 def memory_pieces(injection: Injection) -> list[Piece]:
@@ -88,12 +88,14 @@ def _notes(injection: Injection) -> Iterator[Piece]:
 
 
 def _passages(injection: Injection) -> Iterator[Piece]:
-    vouched = [one for one in injection.passages if one.trust > Trust.SEMI_TRUSTED]
+    vouched = [item for item in injection.passages if item.trust > Trust.SEMI_TRUSTED]
     if vouched:
-        names = ", ".join(one.ref for one in vouched)
+        names = ", ".join(item.ref for item in vouched)
         yield Piece(
-            RETRIEVED, render_passages(vouched), names, lowest(one.trust for one in vouched), own=True
+            RETRIEVED, render_passages(vouched), names, lowest(item.trust for item in vouched), own=True
         )
-    for one in injection.passages:
-        if one.trust <= Trust.SEMI_TRUSTED:
-            yield Piece(RETRIEVED, one.text, f"{one.ref}, {one.role}, {one.time[:10]}", one.trust)
+    for passage in injection.passages:
+        if passage.trust <= Trust.SEMI_TRUSTED:
+            yield Piece(
+                RETRIEVED, passage.text, f"{passage.ref}, {passage.role}, {passage.time[:10]}", passage.trust
+            )

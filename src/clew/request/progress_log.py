@@ -70,7 +70,7 @@ def checkpoint_to_json(checkpoint: Checkpoint) -> JsonObject:
         "since": checkpoint.since,
         "upto": checkpoint.upto,
         "goal": _point_to_json(checkpoint.goal),
-        **{name: [_point_to_json(one) for one in getattr(checkpoint, name)] for name in _LISTS},
+        **{name: [_point_to_json(item) for item in getattr(checkpoint, name)] for name in _LISTS},
         "next": _point_to_json(checkpoint.next),
     }
 
@@ -103,7 +103,7 @@ def _point_from_json(written: Any) -> Point | None:  # noqa: ANN401 - JSON enter
 
 
 def _points_from_json(written: Any) -> tuple[Point, ...]:  # noqa: ANN401 - JSON enters here
-    return tuple(point for one in written if (point := _point_from_json(one)))
+    return tuple(point for item in written if (point := _point_from_json(item)))
 
 
 SOURCE = "progress log"
@@ -119,8 +119,8 @@ _LABEL = 10
 def as_text(checkpoint: Checkpoint) -> str:
     """Return a checkpoint as text, one line per point."""
     time = checkpoint.time[:16].replace("T", " ")
-    told = f"m{checkpoint.since + 1} to m{checkpoint.upto}"
-    head = f"{checkpoint.name}  {time}  {checkpoint.why}  ({told})"
+    text = f"m{checkpoint.since + 1} to m{checkpoint.upto}"
+    head = f"{checkpoint.name}  {time}  {checkpoint.why}  ({text})"
     return "\n".join([head, *(f"  {label:<{_LABEL}}{line}" for label, line in _lines(checkpoint))])
 
 
@@ -131,7 +131,7 @@ def progress_piece(past: Sequence[Checkpoint]) -> Piece | None:
     shown = past[-SHOWN:]
     left = len(past) - len(shown)
     more = [f"({left} earlier checkpoints are in the log.)"] if left else []
-    text = "\n".join([NOTE, *more, *(escape_tags(as_text(one)) for one in shown)])
+    text = "\n".join([NOTE, *more, *(escape_tags(as_text(checkpoint)) for checkpoint in shown)])
     return Piece(PLAN, text, SOURCE, Trust.SEMI_TRUSTED, own=True, cuttable=True)
 
 
@@ -238,7 +238,7 @@ def _files(ledger: Ledger, since: int) -> list[Point]:
     ]
     points.sort(key=lambda point: _number(point.source))
     earlier, named = points[:-MOST_FILES], points[-MOST_FILES:]
-    return [*(replace(one, text=f"and {len(earlier):,} more files") for one in earlier[-1:]), *named]
+    return [*(replace(point, text=f"and {len(earlier):,} more files") for point in earlier[-1:]), *named]
 
 
 def _action(file: Artifact) -> Action:
@@ -288,9 +288,9 @@ def _open(ledger: Ledger) -> Iterator[Point]:
         yield _point(f"{loop.kind}{put_off}: {loop.text}", loop.source, trust)
     for failure in ledger.failures:
         if not failure.is_fixed:
-            told = failure.lines[-1].strip() if failure.lines else "failed"
+            text = failure.lines[-1].strip() if failure.lines else "failed"
             subject = failure.subject or failure.tool
-            yield _point(f"fails: {subject}: {told}", failure.attempts[-1], Trust.UNTRUSTED)
+            yield _point(f"fails: {subject}: {text}", failure.attempts[-1], Trust.UNTRUSTED)
 
 
 def _next_step(ledger: Ledger) -> Point | None:
@@ -299,10 +299,10 @@ def _next_step(ledger: Ledger) -> Point | None:
     under_way = (loop for loop in loops if loop.status == "in_progress")
     by_kind = (loop for kind in _NEXT for loop in loops if loop.kind is kind and loop.status != LATER)
     put_off = (loop for loop in loops if loop.status == LATER)
-    found = next(chain(under_way, by_kind, put_off), None)
-    if found is None:
+    result = next(chain(under_way, by_kind, put_off), None)
+    if result is None:
         return None
-    return _point("go on with the goal" if _is_goal(found, ledger.goal) else found.text, found.source)
+    return _point("go on with the goal" if _is_goal(result, ledger.goal) else result.text, result.source)
 
 
 def _is_goal(loop: Loop, goal: Goal | None) -> bool:
@@ -320,8 +320,8 @@ def _is_new(cite: Cite, since: int) -> bool:
 
 def _number(message: str) -> int:
     """Return the number of a message, counted from 1; 0 if it has none."""
-    found = _NUMBER.fullmatch(message)
-    return int(found[1]) if found else 0
+    match = _NUMBER.fullmatch(message)
+    return int(match[1]) if match else 0
 
 
 def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> Point:

@@ -212,7 +212,7 @@ def _change_cause(before: Layout, after: Layout, shared: int) -> Cause:
 
 def _latest(layout: Layout) -> int:
     """Return the number of the newest digest in a request; 0 if it has none."""
-    return max((int(one.removeprefix("d")) for one in layout.digests), default=0)
+    return max((int(digest.removeprefix("d")) for digest in layout.digests), default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,14 +55,14 @@ class Now:
 
 def invoked_skills(messages: Iterable[Message]) -> tuple[str, ...]:
     """Return the skills that a session invoked, in the order of their first use."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for message in messages:
         for call in message.calls:
-            given = call.input if call.name.lower() in _SKILL_TOOLS else None
-            name = next((given[key] for key in _SKILL_ARGUMENTS if given.get(key)), None) if given else None
+            data = call.input if call.name.lower() in _SKILL_TOOLS else None
+            name = next((data[key] for key in _SKILL_ARGUMENTS if data.get(key)), None) if data else None
             if isinstance(name, str):
-                found[name] = None
-    return tuple(found)
+                result[name] = None
+    return tuple(result)
 
 
 class Shown:
@@ -84,8 +84,8 @@ class Shown:
 
     def together(self, texts: Sequence[str]) -> bool:
         """Return True if one message shows all of these verbatim; a digest may be outdated and is ignored."""
-        spoken = (item for item in self._items.values() if item.message.origin is not Origin.SUMMARY)
-        return any(all(_holds(self._text(item.id), text) for text in texts) for item in spoken)
+        items = (item for item in self._items.values() if item.message.origin is not Origin.SUMMARY)
+        return any(all(_holds(self._text(item.id), text) for text in texts) for item in items)
 
     @cached_property
     def _digests(self) -> str:
@@ -102,9 +102,9 @@ class Shown:
         return self._texts[name]
 
 
-def _holds(said: str, text: str) -> bool:
+def _holds(line: str, text: str) -> bool:
     """Return True if a text contains these words, as they are or JSON-escaped in a call's arguments."""
-    return text in said or json.dumps(text, ensure_ascii=False)[1:-1] in said
+    return text in line or json.dumps(text, ensure_ascii=False)[1:-1] in line
 
 
 One = TypeVar("One")
@@ -152,9 +152,9 @@ def _goal(ledger: Ledger, shown: Shown) -> Iterator[str]:
 def _todos(ledger: Ledger, shown: Shown) -> Iterator[str]:
     """Yield the whole list of tasks if any of it is out of view, because half a list misleads."""
     loops = ledger.loops
-    tasks = [one for one in (*loops.closed, *loops.open) if one.kind is LoopKind.TODO]
-    current = [one for one in tasks if one.closed is not Closed.LEFT_OUT]
-    waiting = [one.text for one in current if one.is_open]
+    tasks = [loop for loop in (*loops.closed, *loops.open) if loop.kind is LoopKind.TODO]
+    current = [task for task in tasks if task.closed is not Closed.LEFT_OUT]
+    waiting = [loop.text for loop in current if loop.is_open]
     if waiting and not shown.together(waiting):
         yield "Current tasks:"
         yield from _few(current, _task)
@@ -169,15 +169,17 @@ def _task(loop: Loop) -> str:
 def _open(ledger: Ledger, shown: Shown) -> Iterator[str]:
     goal = ledger.goal.quote if ledger.goal else ""
     left = [
-        one
-        for one in ledger.loops.open
-        if one.kind is not LoopKind.TODO
-        and not shown.has(one.text[:LONGEST], one.source)
-        and one.text not in goal
+        loop
+        for loop in ledger.loops.open
+        if loop.kind is not LoopKind.TODO
+        and not shown.has(loop.text[:LONGEST], loop.source)
+        and loop.text not in goal
     ]
     if left:
         yield "Still open:"
-        yield from _few(left, lambda one: _line(f"{one.kind.value}: {one.text}", one.source, _label(one)))
+        yield from _few(
+            left, lambda item: _line(f"{item.kind.value}: {item.text}", item.source, _label(item))
+        )
 
 
 def _label(loop: Loop) -> Trust:
@@ -185,7 +187,7 @@ def _label(loop: Loop) -> Trust:
 
 
 def _approvals(ledger: Ledger, shown: Shown) -> Iterator[str]:
-    left = [one for one in ledger.approvals if not _answer_is_shown(one, shown)]
+    left = [approval for approval in ledger.approvals if not _answer_is_shown(approval, shown)]
     if left:
         yield "Permissions asked for:"
         yield from _few(left, _approval)
@@ -197,20 +199,22 @@ def _answer_is_shown(approval: Approval, shown: Shown) -> bool:
     return asked and (approval.answered is None or shown.has(approval.words, approval.answered))
 
 
-def _approval(one: Approval) -> str:
-    words = f', in the words "{one.words}"' if one.words else ""
-    waits = " and not answered yet" if one.answer is Answer.ASKED else ""
-    return _line(f"{one.answer.value}{waits}: {one.what}{words}", one.answered or one.asked)
+def _approval(approval: Approval) -> str:
+    words = f', in the words "{approval.words}"' if approval.words else ""
+    waits = " and not answered yet" if approval.answer is Answer.ASKED else ""
+    return _line(
+        f"{approval.answer.value}{waits}: {approval.what}{words}", approval.answered or approval.asked
+    )
 
 
 def _observations(ledger: Ledger, shown: Shown) -> Iterator[str]:
     """Yield the last results that matter: failures that are not fixed, and the last commands."""
     lines = []
-    for failure in [one for one in ledger.failures if not one.is_fixed][-MOST:]:
-        told = " / ".join(line.strip() for line in failure.lines)
+    for failure in [failure for failure in ledger.failures if not failure.is_fixed][-MOST:]:
+        text = " / ".join(line.strip() for line in failure.lines)
         source = failure.sources[-1] if failure.sources else failure.attempts[-1]
         if not all(shown.has(line, source) for line in failure.lines):
-            lines.append(_line(f"{failure.subject or failure.tool} fails: {told}", source, Trust.UNTRUSTED))
+            lines.append(_line(f"{failure.subject or failure.tool} fails: {text}", source, Trust.UNTRUSTED))
     for command in ledger.artifacts.commands[-3:]:
         if not shown.has(command.name, command.last):
             code = "" if command.exit_code is None else f" (exit {command.exit_code})"
@@ -222,18 +226,22 @@ def _observations(ledger: Ledger, shown: Shown) -> Iterator[str]:
 
 def _files(ledger: Ledger, shown: Shown) -> Iterator[str]:
     """Yield the changed files of the workspace, and what was read last."""
-    changed = [one for one in ledger.artifacts.changed if not shown.has(_tail(one.name), one.last)]
+    changed = [
+        artifact
+        for artifact in ledger.artifacts.changed
+        if not shown.has(_tail(artifact.name), artifact.last)
+    ]
     if changed:
         yield "Changed files:"
         yield from _few(
-            changed[::-1], lambda one: _line(f"{one.action}: {one.name}", one.last, Trust.UNTRUSTED)
+            changed[::-1], lambda item: _line(f"{item.action}: {item.name}", item.last, Trust.UNTRUSTED)
         )
-    looked = [*(one for one in ledger.artifacts.files if not one.changed)][-MOST:]
+    looked = [*(file for file in ledger.artifacts.files if not file.changed)][-MOST:]
     looked += ledger.artifacts.urls[-MOST:]
-    left = [one for one in looked if not shown.has(_tail(one.name), one.last)]
+    left = [artifact for artifact in looked if not shown.has(_tail(artifact.name), artifact.last)]
     if left:
         yield "Read:"
-        yield from _few(left[::-1], lambda one: _line(one.name, one.last, Trust.UNTRUSTED))
+        yield from _few(left[::-1], lambda item: _line(item.name, item.last, Trust.UNTRUSTED))
 
 
 def _tail(path: str) -> str:
@@ -260,9 +268,9 @@ def _harness(now: Now) -> Iterator[str]:
             yield f"{what}: {_flat(', '.join(names))}."
     if now.references:
         yield "Retrieved earlier, can be opened again by reference:"
-        for one in now.references[-MOST:]:
-            sign = "~" if one.trust <= Trust.SEMI_TRUSTED else "-"
-            yield f"{sign} [{_flat(one.ref)}] {_flat(one.about)}".rstrip()
+        for reference in now.references[-MOST:]:
+            sign = "~" if reference.trust <= Trust.SEMI_TRUSTED else "-"
+            yield f"{sign} [{_flat(reference.ref)}] {_flat(reference.about)}".rstrip()
 
 
 # Formatting --------------------------------------------------------------------------------------------
@@ -278,8 +286,8 @@ def _line(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> str:
     """Return one escaped line, with continuation lines indented so that a quote cannot pose as a new line."""
     sign = "~" if trust <= Trust.SEMI_TRUSTED else "-"
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    held = escape_tags(short).replace("\n", "\n  ")
-    return f"{sign} [{source.message}] {held}"
+    content = escape_tags(short).replace("\n", "\n  ")
+    return f"{sign} [{source.message}] {content}"
 
 
 def _flat(text: str) -> str:

@@ -54,7 +54,7 @@ class SecretRule:
         start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
         value = text[start:end]
         if entropy(value[:ENTROPY_SAMPLE]) < self.entropy or any(
-            _compile(one).fullmatch(value) for one in self.allow
+            _compile(text).fullmatch(value) for text in self.allow
         ):
             return None
         return start, end
@@ -127,12 +127,12 @@ def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
     """Yield every position where a secret may be, with the rule to try there."""
     keywords = _keywords()
     for start, end in _regions(text):
-        found = keywords.dense.search(text, start, end)
-        while found:
-            at = found.start()
-            for ranked in keywords.rules[found.group()]:
+        match = keywords.dense.search(text, start, end)
+        while match:
+            at = match.start()
+            for ranked in keywords.rules[match.group()]:
                 yield at, ranked
-            found = keywords.dense.search(text, at + 1, end)  # one keyword may be inside another
+            match = keywords.dense.search(text, at + 1, end)  # one keyword may be inside another
     for keyword in keywords.loose:
         at = text.find(keyword)
         while at >= 0:
@@ -149,31 +149,31 @@ def _regions(text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         end = dense.find(b" ", at + MIN_RUN)
         end = len(text) if end < 0 else end
-        given = _GIVEN.search(text, max(0, at - 8), at)
-        yield max(done, at - NAME_REACH if given else at - 1), end  # a keyword may begin one symbol earlier
+        match = _GIVEN.search(text, max(0, at - 8), at)
+        yield max(done, at - NAME_REACH if match else at - 1), end  # a keyword may begin one symbol earlier
         done = end
         at = dense.find(run, end)
 
 
 @cache
 def _keywords() -> _Keywords:
-    dense = _by_keyword([one for one in enumerate(rules()) if not one[1].loose])
-    loose = _by_keyword([one for one in enumerate(rules()) if one[1].loose])
+    dense = _by_keyword([rule for rule in enumerate(rules()) if not rule[1].loose])
+    loose = _by_keyword([rule for rule in enumerate(rules()) if rule[1].loose])
     return _Keywords(re.compile(_alternation(dense)), tuple(loose), loose | dense)
 
 
 def _by_keyword(ranked: Sequence[Ranked]) -> dict[str, tuple[Ranked, ...]]:
     """Return the rules of each keyword, including those of shorter keywords that it begins with."""
     own: dict[str, list[Ranked]] = {}
-    for one in ranked:
-        for word in one[1].keywords:
-            own.setdefault(word, []).append(one)
-    found: dict[str, tuple[Ranked, ...]] = {}
+    for item in ranked:
+        for word in item[1].keywords:
+            own.setdefault(word, []).append(item)
+    result: dict[str, tuple[Ranked, ...]] = {}
     for word in own:
         starts = (word[:length] for length in range(len(word) + 1))
-        by_rank = {one[0]: one for start in starts for one in own.get(start, ())}
-        found[word] = tuple(by_rank[rank] for rank in sorted(by_rank))
-    return found
+        by_rank = {entry[0]: entry for start in starts for entry in own.get(start, ())}
+        result[word] = tuple(by_rank[rank] for rank in sorted(by_rank))
+    return result
 
 
 def _alternation(words: Iterable[str]) -> str:
@@ -213,12 +213,12 @@ def find(text: str) -> list[FoundSecret]:
 
     If several rules match overlapping spans, the spans become one secret, named by the most specific rule.
     """
-    found: list[_RankedSpan] = []
+    ranked_spans: list[_RankedSpan] = []
     for at, (rank, rule) in candidates(text):
         span = rule.span(text, at)
         if span and MASK not in text[span[0] : span[1]]:
-            found.append(_RankedSpan(*span, rank, rule.id))
-    return [FoundSecret(place.rule, place.start, place.end) for place in _join_overlaps(sorted(found))]
+            ranked_spans.append(_RankedSpan(*span, rank, rule.id))
+    return [FoundSecret(place.rule, place.start, place.end) for place in _join_overlaps(sorted(ranked_spans))]
 
 
 def _join_overlaps(places: list[_RankedSpan]) -> list[_RankedSpan]:
@@ -228,6 +228,6 @@ def _join_overlaps(places: list[_RankedSpan]) -> list[_RankedSpan]:
         if last is None or place.start >= last.end:
             joined.append(place)
             continue
-        named = min(last, place, key=lambda one: one.rank)
+        named = min(last, place, key=lambda item: item.rank)
         joined[-1] = _RankedSpan(last.start, max(last.end, place.end), named.rank, named.rule)
     return joined

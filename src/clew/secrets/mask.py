@@ -32,19 +32,19 @@ def key_file(path: Path) -> bytes:
         path.unlink()  # an incomplete write: nothing was masked with it
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    made = os.urandom(KEY_BYTES)
+    data = os.urandom(KEY_BYTES)
     file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(file, made)
+        os.write(file, data)
     finally:
         os.close(file)
     try:
         os.link(fresh, path)  # atomic, and never replaces another process's key
     except FileExistsError:
-        made = path.read_bytes()[:KEY_BYTES]
+        data = path.read_bytes()[:KEY_BYTES]
     finally:
         fresh.unlink()
-    return made
+    return data
 
 
 @cache
@@ -71,16 +71,16 @@ def mask(text: str, key: bytes | None = None) -> MaskedText:
     The four digits come from a keyed hash, so equal secrets get equal masks and a mask reveals nothing.
     Masking twice changes nothing. Without ``key``, clew's own key is used.
     """
-    found = find(text)
-    if not found:
+    secrets = find(text)
+    if not secrets:
         return MaskedText(text)
     key = own_key() if key is None else key
     pieces: list[str] = []
     done = 0
-    for rule, start, end in found:
+    for rule, start, end in secrets:
         pieces += [text[done:start], mask_of(rule, text[start:end], key)]
         done = end
-    return MaskedText("".join(pieces) + text[done:], tuple(found))
+    return MaskedText("".join(pieces) + text[done:], tuple(secrets))
 
 
 def mask_of(rule: str, secret: str, key: bytes) -> str:

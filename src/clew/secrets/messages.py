@@ -134,22 +134,22 @@ class _Masking:
         """Mark what a model or tool wrote inside a provider's blocks."""
         for node in _nodes(native.value) if native else ():
             if isinstance(node, dict) and id(node) not in self._open:
-                given = [child for name, child in node.items() if name in MODEL_WRITTEN]
-                given += [node["content"]] if node.get("type") == "tool_result" and "content" in node else []
-                self._open.update(id(inner) for child in given for inner in _nodes(child))
+                values = [child for name, child in node.items() if name in MODEL_WRITTEN]
+                values += [node["content"]] if node.get("type") == "tool_result" and "content" in node else []
+                self._open.update(id(inner) for child in values for inner in _nodes(child))
 
     def _parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-        made = tuple(map(self._part, parts))
-        return parts if all(map(is_, made, parts)) else made
+        created = tuple(map(self._part, parts))
+        return parts if all(map(is_, created, parts)) else created
 
     def _part(self, part: Part) -> Part:
         if _is_sealed(part):
             return part
         self._open_up(part.native)
         native = self._native(part.native)
-        made = self._made(part, native)
-        same = all(getattr(made, one.name) is getattr(part, one.name) for one in fields(part))
-        return part if same else made
+        created = self._made(part, native)
+        same = all(getattr(created, field.name) is getattr(part, field.name) for field in fields(part))
+        return part if same else created
 
     def _made(self, part: Part, native: Native | None) -> Part:
         match part:
@@ -172,10 +172,10 @@ class _Masking:
             case Compacted() | ApprovalAnswer():
                 return replace(part, native=native)
 
-    def _arguments(self, given: JsonObject | str) -> JsonObject | str:
-        self._open.update(map(id, _nodes(given)))
-        masked = self._json(given)
-        return masked if isinstance(masked, dict | str) else given
+    def _arguments(self, raw: JsonObject | str) -> JsonObject | str:
+        self._open.update(map(id, _nodes(raw)))
+        masked = self._json(raw)
+        return masked if isinstance(masked, dict | str) else raw
 
     def _native(self, native: Native | None) -> Native | None:
         if native is None:
@@ -183,9 +183,9 @@ class _Masking:
         if (known := self._natives.get(id(native))) is not None:
             return known
         value = self._json(native.value)
-        made = native if value is native.value else Native(native.wire, value)
-        self._natives[id(native)] = made
-        return made
+        created = native if value is native.value else Native(native.wire, value)
+        self._natives[id(native)] = created
+        return created
 
     def _leave(self, value: Json) -> None:
         """Mark an object and everything in it as unchanged."""
@@ -207,11 +207,11 @@ class _Masking:
             masked = mask(value, self._key)
             return masked.text if masked.found else value
         if isinstance(value, list):
-            made = [self._json(child) for child in value]
-            return value if all(map(is_, made, value)) else made
+            values = [self._json(child) for child in value]
+            return value if all(map(is_, values, value)) else values
         sealing = id(value) not in self._open
-        held = {name: self._field(name, child, sealing) for name, child in value.items()}
-        return value if all(held[name] is value[name] for name in value) else held
+        data = {name: self._field(name, child, sealing) for name, child in value.items()}
+        return value if all(data[name] is value[name] for name in value) else data
 
     def _field(self, name: str, child: Json, sealing: bool) -> Json:
         if sealing and name in SEALED and isinstance(child, str):
@@ -241,13 +241,13 @@ def _is_text(media: Media) -> bool:
 
 def _nodes(value: Json) -> list[Json]:
     """Return a JSON value and all values in it, each before its children."""
-    found = [value]
-    for node in found:  # the list grows while it is iterated
+    values = [value]
+    for node in values:  # the list grows while it is iterated
         if isinstance(node, dict):
-            found.extend(node.values())
+            values.extend(node.values())
         elif isinstance(node, list):
-            found.extend(node)
-    return found
+            values.extend(node)
+    return values
 
 
 def _rule_by_name(name: str, value: str) -> str | None:
@@ -255,9 +255,9 @@ def _rule_by_name(name: str, value: str) -> str | None:
     if not _NAME.search(name) or len(value) > MAX_NAMED_VALUE:
         return None
     lead = f'"{name}": "'
-    found = find(f'{lead}{value}"')
+    secrets = find(f'{lead}{value}"')
     whole = (len(lead), len(lead) + len(value))
-    return next((one.rule for one in found if (one.start, one.end) == whole), None)
+    return next((secret.rule for secret in secrets if (secret.start, secret.end) == whole), None)
 
 
 # Only looking ----------------------------------------------------------------------------------------

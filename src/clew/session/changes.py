@@ -60,10 +60,10 @@ def on_loop(replay: Replay, body: JsonObject) -> None:
     def decide() -> list[Event]:
         loops = replay.ledger.loops
         there = loops.open if closes else loops.closed_by_hand
-        meant = [loop for one in seen if (loop := LoopRef.of(one).among(there))]
-        if not meant:
-            meant = [*loops.open_under(name)] if closes else [loops.closed_under(name)]
-        refs: list[Json] = [LoopRef.of(one)._asdict() for one in meant]
+        target = [loop for item in seen if (loop := LoopRef.of(item).among(there))]
+        if not target:
+            target = [*loops.open_under(name)] if closes else [loops.closed_under(name)]
+        refs: list[Json] = [LoopRef.of(loop)._asdict() for loop in target]
         return [new_event(LOOP.name, {**body, "loops": refs}, LOOP.version)]
 
     replay.acted(replay.append(decide))
@@ -106,10 +106,10 @@ def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
             trust = next((trust for trust in Trust if trust.label == label), Trust.UNTRUSTED)
             return facts.keep(quote, Cite(*body["source"]), trust).id
         case {"does": "drop", "quote": str(quote), "source": [str(), *_] as source}:
-            meant = [one.id for one in facts.all if (one.quote, [*one.source]) == (quote, source)]
-            if not meant:
+            candidates = [fact.id for fact in facts.all if (fact.quote, [*fact.source]) == (quote, source)]
+            if not candidates:
                 raise NotFound(f"{quote[:60]!r} is not kept")
-            return facts.drop(meant[0]).id
+            return facts.drop(candidates[0]).id
     raise StoreDamaged(f"unknown change of a kept fact: {body.get('does')!r}")
 
 
@@ -173,13 +173,13 @@ def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
     """Apply a logged change to open work."""
     match body:
         case {"does": "close", "loop": str(name), "why": str(why)}:
-            for one in _refs(body, name):
-                loop = one.among(ledger.loops.open) if isinstance(one, LoopRef) else None
-                ledger.close_loop(_id_of(loop, one), why)
+            for ref in _refs(body, name):
+                loop = ref.among(ledger.loops.open) if isinstance(ref, LoopRef) else None
+                ledger.close_loop(_id_of(loop, ref), why)
         case {"does": "reopen", "loop": str(name)}:
-            for one in _refs(body, name):
-                loop = one.among(ledger.loops.closed_by_hand) if isinstance(one, LoopRef) else None
-                ledger.reopen_loop(_id_of(loop, one))
+            for ref in _refs(body, name):
+                loop = ref.among(ledger.loops.closed_by_hand) if isinstance(ref, LoopRef) else None
+                ledger.reopen_loop(_id_of(loop, ref))
         case _:
             raise StoreDamaged(f"unknown change of open work: {body.get('does')!r}")
 
@@ -189,16 +189,16 @@ def _refs(body: dict[str, Any], name: str) -> list[LoopRef | str]:
     if "loops" not in body:
         return [name]
     try:
-        return [LoopRef(**one) for one in body["loops"]]
+        return [LoopRef(**item) for item in body["loops"]]
     except TypeError as cause:
         raise StoreDamaged(f"its reference to open work cannot be read ({cause})") from cause
 
 
-def _id_of(loop: Loop | None, meant: LoopRef | str) -> str:
-    if isinstance(meant, str):
-        return meant
+def _id_of(loop: Loop | None, target: LoopRef | str) -> str:
+    if isinstance(target, str):
+        return target
     if loop is None:
-        raise NotFound(f"there is no open item {meant.text[:60]!r} of {meant.message}")
+        raise NotFound(f"there is no open item {target.text[:60]!r} of {target.message}")
     return loop.id
 
 
@@ -221,7 +221,7 @@ class _Candidates(Pins):
 def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
     """Return the rule meant by each event; events that cannot be resolved are omitted."""
     pins, messages = _Candidates(), 0
-    meant: dict[int, tuple[str, RuleRef | None]] = {}
+    target: dict[int, tuple[str, RuleRef | None]] = {}
     quotes: dict[str, str] = {}
     for stored in events:
         if stored.event.kind == MESSAGE.name:
@@ -234,7 +234,7 @@ def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
             named = pins.held.get(str(body.get("pin")))
             rule = named.ref if named else None
             if names_by_number(body):
-                meant[stored.seq] = str(body["pin"]), rule
+                target[stored.seq] = str(body["pin"]), rule
             with suppress(InputError, StoreDamaged):
                 redo(pins, body, rule)
         else:
@@ -242,11 +242,11 @@ def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
             quotes |= {pin.id: pin.quote for pin in digest.pins} if digest else {}
     upto = _numbered_alike(pins, quotes)
     named_there = {name: _ref(pins, quote) for name, quote in quotes.items()}
-    found = {
+    result = {
         seq: named_there.get(name) or (rule if 0 < _number(name) <= upto else None)
-        for seq, (name, rule) in meant.items()
+        for seq, (name, rule) in target.items()
     }
-    return {seq: rule for seq, rule in found.items() if rule}
+    return {seq: rule for seq, rule in result.items() if rule}
 
 
 def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:

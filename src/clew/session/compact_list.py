@@ -192,11 +192,11 @@ def _compacting(
     parsed = ParsedInput.of(messages, wire, known if wire is None or (known and known.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
-    found = advance(parsed, carry, counter) if carry else None
-    if found is None:
+    result = advance(parsed, carry, counter) if carry else None
+    if result is None:
         parsed = ParsedInput.of(messages, wire)
-        found = _start(parsed, previous, counter)
-    carry = found
+        result = _start(parsed, previous, counter)
+    carry = result
     now = _unchanged_result(parsed, carry, gauge, options)
     goal = _goal(now, carry, gauge, options)
     if goal is None:
@@ -329,16 +329,16 @@ def _mask_task(task: CompactionTask, carry: Carry) -> CompactionTask:
     from clew.secrets import mask_message
 
     digest = carry.view.digest
-    said = {name: mask_message(message) for name, message in carry.record.originals.items()}
+    content = {name: mask_message(message) for name, message in carry.record.originals.items()}
     ledger = Ledger()
-    for name, message in said.items():
+    for name, message in content.items():
         if digest and name == digest.id:
             restore(ledger, digest)
         else:
             ledger.add(Item(name, message))
     items = tuple(Item(item.id, mask_message(item.message)) for item in task.view)
     sizes = tuple(task.counter.count(item.message) for item in items)
-    return replace(task, view=items, sizes=sizes, originals=said.get, ledger=ledger)
+    return replace(task, view=items, sizes=sizes, originals=content.get, ledger=ledger)
 
 
 def _compacted_result(

@@ -140,12 +140,12 @@ def compacting(
         replay.state = replay.state.released()
 
 
-def _record_failure(replay: Replay, task: CompactionTask, reason: str, told: str | None = None) -> None:
+def _record_failure(replay: Replay, task: CompactionTask, reason: str, text: str | None = None) -> None:
     """Log a failed compaction, so that no later process pays for the same attempt again."""
 
     def event() -> list[Event]:
         failed = replay.state.failed(replay.tokens, reason)
-        return [refusal_event(told or reason, task.trigger, failed)]
+        return [refusal_event(text or reason, task.trigger, failed)]
 
     replay.append(event)
 
@@ -224,7 +224,7 @@ def undo(replay: Replay, compactions: int, newest: str | None = None) -> list[Co
             some = {0: "there is none", 1: "there is 1"}.get(len(in_force), f"there are {len(in_force)}")
             raise InputError(f"cannot undo {compactions}", f"{some} to undo")
         undone[:] = [replay.compaction(seq) for seq in in_force[-compactions:]]
-        back = sum(one.plan.tokens_before - one.plan.tokens_after for one in undone)
+        back = sum(compaction.plan.tokens_before - compaction.plan.tokens_after for compaction in undone)
         state = replay.state.undone(replay.tokens + back)
         body: JsonObject = {"compaction": undone[0].seq, "state": state.to_json()}
         return [new_event(UNDO.name, body, UNDO.version)]

@@ -68,15 +68,15 @@ class Compactor:
     @overload
     def fit(self, key: str, messages: MessageList, /, **options: Unpack[CompactOptions]) -> CompactResult: ...
 
-    def fit(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:
+    def fit(self, *args: Any, **options: Unpack[CompactOptions]) -> CompactResult:
         """Return a list that fits: ``fit(messages)``, or ``fit(key, messages)``; see ``clew.compact``.
 
         ``options`` override those of the compactor for this call.
         """
-        return self._fit(given, options)
+        return self._fit(args, options)
 
-    def _fit(self, given: tuple[Any, ...], options: CompactOptions) -> CompactResult:
-        key, messages = self._arguments(given)
+    def _fit(self, args: tuple[Any, ...], options: CompactOptions) -> CompactResult:
+        key, messages = self._arguments(args)
         slot = self._slot(key, messages)
         with slot.lock:
             whole: CompactOptions = {**self._options, **options}
@@ -95,13 +95,13 @@ class Compactor:
         self, key: str, messages: MessageList, /, **options: Unpack[CompactOptions]
     ) -> CompactResult: ...
 
-    async def fit_async(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:
+    async def fit_async(self, *args: Any, **options: Unpack[CompactOptions]) -> CompactResult:
         """Do the same in a thread, so that the event loop is not blocked."""
         import asyncio  # only if it is awaited: importing it loads the network modules
 
-        *key, messages = given or (None,)
+        *key, messages = args or (None,)
         copied = list(messages) if isinstance(messages, list) else messages  # may grow while this waits
-        return await asyncio.to_thread(self._fit, (*key, copied) if given else (), options)
+        return await asyncio.to_thread(self._fit, (*key, copied) if args else (), options)
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return the state of a conversation as JSON, for another process; None if there is none."""
@@ -130,8 +130,8 @@ class Compactor:
         return len(self._slots)
 
     @staticmethod
-    def _arguments(given: tuple[Any, ...]) -> tuple[str | None, MessageList]:
-        match given:
+    def _arguments(args: tuple[Any, ...]) -> tuple[str | None, MessageList]:
+        match args:
             case (str() as key, messages):
                 return key, messages
             case (messages,):

@@ -75,10 +75,10 @@ class Record:
         """Parse new entries; return their messages."""
         count = len(self.entries)
         alone = count + len(entries) == 1
-        read = [self.codec.read(one, None if alone else count + n) for n, one in enumerate(entries)]
+        read = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
         flat = [*system, *(message for messages in read for message in messages)]
         if self.originals:
-            named = [Item(f"m{self.last + n}", as_told(one)) for n, one in enumerate(flat, start=1)]
+            named = [Item(f"m{self.last + n}", as_told(item)) for n, item in enumerate(flat, start=1)]
         else:
             named, self.digest = assign_ids(flat)
         self.last = max([self.last, *(int(item.id[1:]) for item in named if item.id[0] == "m")])
@@ -247,13 +247,15 @@ class View:
         # Messages of one entry stay together; each message that the plan inserts is a group of its own.
         for (slot, _), run in groupby(range(len(items)), key=lambda n: (slots[n], slots[n] is None and n)):
             group = [items[n] for n in run]
-            following = next((one for one in slots[len(new.items) + len(group) :] if one is not None), None)
+            following = next(
+                (slot for slot in slots[len(new.items) + len(group) :] if slot is not None), None
+            )
             self._move(new, group, slot, following, members, codec)
-            for one in group:
-                known = places.get(one.id)
-                same = known is not None and self.items[known].message is one.message
-                size = self.sizes[known] if same and known is not None else counter.count(one.message)
-                new.items.append(one)
+            for entry in group:
+                known = places.get(entry.id)
+                same = known is not None and self.items[known].message is entry.message
+                size = self.sizes[known] if same and known is not None else counter.count(entry.message)
+                new.items.append(entry)
                 new.sizes.append(size)
         new.sum_up()
         return new
@@ -273,7 +275,7 @@ class View:
             return
         mine = members[slot] if slot is not None else ()
         same = len(mine) == len(group) and all(
-            old.message is one.message for old, one in zip(mine, group, strict=True)
+            old.message is item.message for old, item in zip(mine, group, strict=True)
         )
         start = len(new.slots)
         if slot is not None and same:
@@ -285,7 +287,7 @@ class View:
             new.shown.extend(self.shown[slot:end])
         else:
             first, last = self._range(new, slot, following)
-            for written in codec.write([one.message for one in group]):
+            for written in codec.write([item.message for item in group]):
                 entry = without_marks(written) if isinstance(written, dict) and marks_in(written) else written
                 new.slots.append(Own(entry, first, last, len(new.slots) > start))
                 new.shown.append(entry)
@@ -302,12 +304,12 @@ class View:
 
     def renew(self, entries: Sequence[Any]) -> None:
         """Use the caller's current objects: equal entries, possibly other cache marks."""
-        self.shown = [entries[one] if isinstance(one, int) else one.entry for one in self.slots]
+        self.shown = [entries[slot] if isinstance(slot, int) else slot.entry for slot in self.slots]
         self.find_marks(entries)
 
     def find_marks(self, entries: Sequence[Any]) -> None:
         """Find cache marks on entries that are not sent unchanged."""
-        shown = {one for one in self.slots if isinstance(one, int)}
+        shown = {slot for slot in self.slots if isinstance(slot, int)}
         unsent = range(len(entries)) if len(shown) < len(entries) else ()
         self.marked = tuple(n for n in unsent if n not in shown and marks_in(entries[n]))
 
@@ -315,7 +317,7 @@ class View:
         """Return the entries to send, with the cache marks of the caller's current list."""
         if not self.marked:
             return list(self.shown)
-        starts = [_first(one) for one in self.slots]
+        starts = [_first(slot) for slot in self.slots]
         marks = [
             (max(0, bisect_right(starts, n) - 1), mark) for n in self.marked for mark in marks_in(entries[n])
         ]
@@ -503,9 +505,9 @@ def _renew_system(record: Record, view: View, parsed: ParsedInput, counter: Toke
     view.sum_up()
 
 
-def known_entries(given: Iterable[Any] | Mapping[str, Any]) -> list[Any]:
+def known_entries(messages: Iterable[Any] | Mapping[str, Any]) -> list[Any]:
     """Return the entries of a list, or of the list in a request body, without parsing them."""
-    if isinstance(given, Mapping):
-        found = (given.get(key) for key in ("messages", "input", "contents"))
-        given = next((one for one in found if isinstance(one, list)), [])
-    return list(given)
+    if isinstance(messages, Mapping):
+        result = (messages.get(key) for key in ("messages", "input", "contents"))
+        messages = next((item for item in result if isinstance(item, list)), [])
+    return list(messages)

@@ -49,10 +49,10 @@ def recorded_messages(messages: Sequence[Message], ledger: Ledger, known: int) -
         ledger = ledger.copy()  # later messages may end a rule that an earlier digest quotes
         restore(ledger, digest)
     events = []
-    for number, (item, found) in enumerate(zip(items, ledger.look(items), strict=True), known + 1):
+    for number, (item, result) in enumerate(zip(items, ledger.look(items), strict=True), known + 1):
         rules: JsonObject = {"finder": FINDER}
-        if found:
-            rules["found"] = findings_to_json(found, number, known)
+        if result:
+            rules["found"] = findings_to_json(result, number, known)
         events.append(message_event(item.message, {"rules": rules}))
     return events
 
@@ -96,7 +96,7 @@ class RecordedRules:
 
     def event(self, upto: int, *, rescan: bool = False) -> Event:
         """Return the ``rules`` event with the findings in the messages up to a number."""
-        messages: JsonObject = {name: [*found] for name, found in self.fresh.items()}
+        messages: JsonObject = {name: [*values] for name, values in self.fresh.items()}
         body: JsonObject = {"finder": FINDER, "upto": upto, "messages": messages}
         return new_event(RULES.name, {**body, "rescan": True} if rescan else body, RULES.version)
 
@@ -121,16 +121,16 @@ class RecordedRules:
     def _take(self, stored: StoredEvent) -> None:
         match stored.event.body:
             case {"upto": int(upto), "messages": dict(messages), **rest}:
-                found: Any = messages
+                result: Any = messages
                 if rest.get("rescan"):
-                    self._rescan, self._rescan_upto = found, upto
+                    self._rescan, self._rescan_upto = result, upto
                 else:
-                    self._kept, self._kept_upto = {**found, **self._kept}, max(upto, self._kept_upto)
+                    self._kept, self._kept_upto = {**result, **self._kept}, max(upto, self._kept_upto)
         self.seq = stored.seq
 
     def to_json(self) -> JsonObject:
         """Return the record as JSON, for a snapshot."""
-        fresh: JsonObject = {name: [*found] for name, found in self.fresh.items()}
+        fresh: JsonObject = {name: [*values] for name, values in self.fresh.items()}
         return {"seq": self.seq, "fresh": fresh, "unrecorded": self.unrecorded}
 
     @classmethod

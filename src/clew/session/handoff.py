@@ -119,20 +119,20 @@ def sections_of(
     """
     turns = _turns(items, ledger)
     for limits in (_USUAL, _TIGHT):
-        found = Sections(
+        sections = Sections(
             now=list(_state_lines(ledger, turns, limits)),
             files=list(_files(ledger, folder, limits.files)),
             rules=list(_rules(ledger)),
             next_step=list(_next_step(ledger, turns)),
         )
-        spare = room - _size((line for lines in found.named().values() for line in lines), count)
+        spare = room - _size((line for lines in sections.named().values() for line in lines), count)
         if spare >= 0:
             break
-    found.story = _latest(list(_story(turns)), int(spare * STORY_SHARE), count)
-    shown = " ".join(line.text for line in (*found.now, *found.story))
+    sections.story = _latest(list(_story(turns)), int(spare * STORY_SHARE), count)
+    shown = " ".join(line.text for line in (*sections.now, *sections.story))
     findings = (line for line in _findings(ledger, Quotes(items)) if line.text not in shown)
-    found.findings = _fitting_lines(findings, spare - _size(found.story, count), count)
-    return found
+    sections.findings = _fitting_lines(findings, spare - _size(sections.story, count), count)
+    return sections
 
 
 def _size(lines: Iterable[Line], count: Callable[[str], int]) -> int:
@@ -160,19 +160,19 @@ class _Turn:
 def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
     quotes = Quotes(items)
     turns = [
-        _Turn(quotes.text(one.ask), one.ask.message, quotes.text(one.report), one.report.message)
-        if one.report
-        else _Turn(quotes.text(one.ask), one.ask.message)
-        for one in ledger.turns.all
+        _Turn(quotes.text(turn.ask), turn.ask.message, quotes.text(turn.report), turn.report.message)
+        if turn.report
+        else _Turn(quotes.text(turn.ask), turn.ask.message)
+        for turn in ledger.turns.all
     ]
-    spoken = [item for item in items if item.message.role is Role.ASSISTANT]
+    speech = [item for item in items if item.message.role is Role.ASSISTANT]
     for name, task in () if turns else _harness_task(items).items():
         turns.append(_Turn(task, name, by_user=False))
-        for item in spoken:
-            if said := item.message.text.strip():
-                turns[-1].report, turns[-1].reported = said, item.id
-    if turns and spoken:
-        turns[-1].busy = any(spoken[-1].message.calls)
+        for item in speech:
+            if text := item.message.text.strip():
+                turns[-1].report, turns[-1].reported = text, item.id
+    if turns and speech:
+        turns[-1].busy = any(speech[-1].message.calls)
     return turns
 
 
@@ -263,11 +263,17 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[Line]:
     slash = "\\" if "\\" in folder else "/"
     inside = f"{folder.rstrip(slash)}{slash}" if folder else ""
     changed = list(ledger.artifacts.changed)
-    for one in changed[-most:]:
-        done = "created" if one.created and one.exists else "deleted" if not one.exists else "modified"
-        times = f", {one.changes} times" if one.changes > 1 else ""
-        name = _flat(one.name.removeprefix(inside), LONGEST_LINE)
-        yield Line(f"{done}{times}: {name}", (_last_change(one),), quotes_tool=True)
+    for artifact in changed[-most:]:
+        done = (
+            "created"
+            if artifact.created and artifact.exists
+            else "deleted"
+            if not artifact.exists
+            else "modified"
+        )
+        times = f", {artifact.changes} times" if artifact.changes > 1 else ""
+        name = _flat(artifact.name.removeprefix(inside), LONGEST_LINE)
+        yield Line(f"{done}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
     if len(changed) > most:
         left = changed[: len(changed) - most]
         yield Line(f"and {len(left)} earlier ones", (_last_change(left[0]), _last_change(left[-1])))
@@ -280,9 +286,11 @@ def _last_change(artifact: Artifact) -> str:
 def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
     """Yield findings, failures and decisions, the latest first."""
     yield from _finding_lines(ledger, quotes, rank=0)
-    failures = [one for one in ledger.failures if BY_NAME.get(one.tool.lower()) not in _REFUSED_CHANGES]
+    failures = [
+        failure for failure in ledger.failures if BY_NAME.get(failure.tool.lower()) not in _REFUSED_CHANGES
+    ]
     failures = failures[-MOST_FAILURES:]
-    for failure in sorted(failures, key=lambda one: one.is_fixed):
+    for failure in sorted(failures, key=lambda failure: failure.is_fixed):
         lines = _flat(" / ".join(failure.lines), LONGEST_LINE)
         tries = f", {failure.count} times" if failure.count > 1 else ""
         end = "fixed since" if failure.is_fixed else "not fixed"
@@ -302,8 +310,10 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
 
 def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Line]:
     """Yield the latest sentences with a conclusion (rank 0) or a reason (rank 1), without duplicates."""
-    found = (one for one in reversed(ledger.turns.findings) if one.rank == rank)
-    lines = {_flat(quotes.text(one.source), LONGEST_FINDING): one.source.message for one in found}
+    findings = (finding for finding in reversed(ledger.turns.findings) if finding.rank == rank)
+    lines = {
+        _flat(quotes.text(finding.source), LONGEST_FINDING): finding.source.message for finding in findings
+    }
     yield from (Line(text, (name,)) for text, name in list(lines.items())[:MOST_LISTED] if text)
 
 
@@ -343,14 +353,15 @@ def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
         for loop in _open(ledger)
         if loop.kind is LoopKind.TODO
     ]
-    read = [one for one in ledger.artifacts.files if not one.changed]
-    loaded = [one for one in ledger.artifacts.files if _INSTRUCTIONS.search(one.name)]
+    read = [file for file in ledger.artifacts.files if not file.changed]
+    loaded = [file for file in ledger.artifacts.files if _INSTRUCTIONS.search(file.name)]
     refused = [
-        Line(f"refused: {_flat(one.what, LONGEST_LINE)}", (one.asked.message,)) for one in ledger.refusals
+        Line(f"refused: {_flat(refusal.what, LONGEST_LINE)}", (refusal.asked.message,))
+        for refusal in ledger.refusals
     ]
     approvals = [
-        Line(f"{one.answer.value}: {_flat(one.what, LONGEST_LINE)}", (one.asked.message,))
-        for one in ledger.approvals[-MOST_LISTED:]
+        Line(f"{approval.answer.value}: {_flat(approval.what, LONGEST_LINE)}", (approval.asked.message,))
+        for approval in ledger.approvals[-MOST_LISTED:]
     ]
     failed = [line for line in sections.findings if line.topic in (Topic.FAILED, Topic.FIXED)]
     last = [line for line in sections.now if line.topic is Topic.REQUEST]
@@ -372,9 +383,11 @@ def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
 
 
 def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[Line]:
-    for one in artifacts:
+    for artifact in artifacts:
         yield Line(
-            f"{one.action.value}: {_flat(one.name, LONGEST_LINE)}", (one.last.message,), quotes_tool=True
+            f"{artifact.action.value}: {_flat(artifact.name, LONGEST_LINE)}",
+            (artifact.last.message,),
+            quotes_tool=True,
         )
 
 

@@ -60,7 +60,7 @@ def compaction_event(
         "messages": [message_to_json(message) for _, message in shown],
         "plan": plan_to_json(outcome.plan),
         "report": outcome.report.to_json(),
-        "attempts": [_attempt_to_json(one) for one in outcome.attempts],
+        "attempts": [_attempt_to_json(attempt) for attempt in outcome.attempts],
         "usage": asdict(outcome.usage),
         "calls": outcome.calls,
         "focus": focus,
@@ -79,7 +79,7 @@ def _tools(plan: Plan, view: Sequence[Item]) -> list[str]:
     messages = [item.message for item in view if item.id in changed]
     used = {call.call_id for message in messages for call in message.calls}
     used.update(result.call_id for message in messages for result in message.results)
-    return [name for name, _ in Counter(names[one] for one in used if one in names).most_common()]
+    return [name for name, _ in Counter(names[text] for text in used if text in names).most_common()]
 
 
 def refusal_event(reason: str, trigger: str, state: State) -> Event:
@@ -117,7 +117,8 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 plan_from_json(body["plan"], messages),
                 Report.from_json(body["report"]),
                 tuple(
-                    Attempt(one["author"], one["outcome"], tuple(one["misses"])) for one in body["attempts"]
+                    Attempt(item["author"], item["outcome"], tuple(item["misses"]))
+                    for item in body["attempts"]
                 ),
                 Usage(**body["usage"]),
                 body["calls"],
@@ -137,7 +138,7 @@ def state_of(body: JsonObject) -> State | None:
 
 def _attempt_to_json(attempt: Attempt) -> Json:
     # A provider's error message may quote the API key.
-    misses: Sequence[Json] = [mask(one).text for one in attempt.misses]
+    misses: Sequence[Json] = [mask(miss).text for miss in attempt.misses]
     return {"author": attempt.author, "outcome": attempt.outcome, "misses": list(misses)}
 
 
@@ -172,11 +173,22 @@ def compaction_history(events: Iterable[StoredEvent]) -> list[PastCompaction]:
             past.append(PastCompaction(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
         else:
             past = _undone(past, stored.event.body.get("compaction"), stored.event.time)
-    folded = {name: one.name for one in past if one.in_force for name in one.folds}
-    return [replace(one, taken_in=folded.get(one.name)) for one in past]
+    folded = {
+        name: compaction.name for compaction in past if compaction.in_force for name in compaction.folds
+    }
+    return [replace(compaction, taken_in=folded.get(compaction.name)) for compaction in past]
 
 
 def _undone(past: list[PastCompaction], seq: Json, time: str) -> list[PastCompaction]:
     """Return the compactions after an undo event; one that names a compaction not in force has no effect."""
-    since = next((at for at, one in enumerate(past) if one.in_force and one.compaction.seq == seq), len(past))
-    return past[:since] + [replace(one, undone=one.undone or time) for one in past[since:]]
+    since = next(
+        (
+            at
+            for at, compaction in enumerate(past)
+            if compaction.in_force and compaction.compaction.seq == seq
+        ),
+        len(past),
+    )
+    return past[:since] + [
+        replace(compaction, undone=compaction.undone or time) for compaction in past[since:]
+    ]

@@ -113,18 +113,18 @@ class ParsedInput:
 
     @classmethod
     def of(
-        cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None = None, known: Codec | None = None
+        cls, messages: Iterable[Any] | Mapping[str, Any], wire: Wire | None = None, known: Codec | None = None
     ) -> ParsedInput:
         """Parse a list or a whole request body; anything else is an ``InputError``.
 
         With a codec ``known`` from an earlier call, the format is not detected again.
         """
-        _must_hold_messages(given)
-        if isinstance(given, Mapping):
-            return _of_body(given, wire, known)
-        if known is not None and isinstance(given, list) and _fits(known, given):
-            return cls(given, known)  # not copied: of a known list only the new entries are used
-        entries = list(given)
+        _must_hold_messages(messages)
+        if isinstance(messages, Mapping):
+            return _of_body(messages, wire, known)
+        if known is not None and isinstance(messages, list) and _fits(known, messages):
+            return cls(messages, known)  # not copied: of a known list only the new entries are used
+        entries = list(messages)
         codec, certain = codec_of(entries, wire)
         return cls(entries, codec, certain)
 
@@ -168,8 +168,8 @@ def _with_speakers(codec: Codec) -> Codec:
     """Return a framework's codec that also recognises texts inserted by harnesses and clew's own digests."""
 
     def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a framework's object
-        found = (parted(label_speakers(message)) for message in codec.read(entry, place))
-        return tuple(chain.from_iterable(found))
+        result = (parted(label_speakers(message)) for message in codec.read(entry, place))
+        return tuple(chain.from_iterable(result))
 
     return replace(codec, read=read)
 
@@ -184,7 +184,7 @@ def codec_of(
         entries = next(
             (v for k in ("messages", "input", "contents") if isinstance(v := body.get(k), list)), []
         )
-    if entries and all(isinstance(one, Message) for one in entries):
+    if entries and all(isinstance(entry, Message) for entry in entries):
         return OWN, True
     codec = foreign_codec(entries)
     if codec is not None:
@@ -267,11 +267,11 @@ def _needs_no_role(entry: JsonObject, message: Message, wire: Wire, alone: bool)
     return wire.name == "gemini" and alone and readable
 
 
-def _must_hold_messages(given: object) -> None:
-    if isinstance(given, str | bytes):
+def _must_hold_messages(messages: object) -> None:
+    if isinstance(messages, str | bytes):
         raise InputError("expected a list of messages, got text", "parse it first, for example with json")
-    if not isinstance(given, Iterable):
-        what = "None" if given is None else f"an object of type {type(given).__name__}"
+    if not isinstance(messages, Iterable):
+        what = "None" if messages is None else f"an object of type {type(messages).__name__}"
         raise InputError(f"expected a list of messages, got {what}", "pass a list, or a whole request body")
 
 
@@ -283,10 +283,10 @@ _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR,
 
 def assign_ids(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
     """Give messages their ids by position; a digest keeps its own id, and the ids it covers stay reserved."""
-    found = next(filter(None, map(recovered, messages)), None)
-    covered = frozenset(found.covers) if found else frozenset()
+    digest = next(filter(None, map(recovered, messages)), None)
+    covered = frozenset(digest.covers) if digest else frozenset()
     items: list[Item] = []
-    waits = found
+    waits = digest
     for message in messages:
         if waits and recovered(message):
             last = max([last, *(int(name[1:]) for name in covered)])
@@ -297,7 +297,7 @@ def assign_ids(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], 
         while f"m{last}" in covered:  # a message before the digest that it does not cover
             last += 1
         items.append(Item(f"m{last}", as_told(message)))
-    return items, found
+    return items, digest
 
 
 def digest_in(item: Item) -> Digest | None:
@@ -316,7 +316,7 @@ def digest_in(item: Item) -> Digest | None:
         start = max(text.find(first), 0)
         return Cite(item.id, 0, start, start + len(first))
 
-    claims = tuple(one._replace(sources=(cite(one.text),), trust=lowest) for one in digest.claims)
+    claims = tuple(claim._replace(sources=(cite(claim.text),), trust=lowest) for claim in digest.claims)
     pins = tuple(replace(pin, source=cite(pin.quote)) for pin in digest.pins)
     return replace(digest, claims=claims, pins=pins)
 
@@ -325,12 +325,12 @@ def restore(ledger: Ledger, digest: Digest) -> None:
     """Restore rules, early user messages and values from a digest into a ledger."""
     for pin in digest.pins:
         ledger.pins.restore(pin.quote, pin.source, pin.trust)
-    said = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
-    said.sort(key=lambda claim: int(claim.sources[0].message[1:]))
-    ledger.restore_user_quotes((claim.text, claim.sources[0], claim.trust) for claim in said)
+    claims = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
+    claims.sort(key=lambda claim: int(claim.sources[0].message[1:]))
+    ledger.restore_user_quotes((claim.text, claim.sources[0], claim.trust) for claim in claims)
     for number, claim in enumerate(digest.claims):
-        told = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
-        ledger.values.add(Item(claim.sources[0].message, told), number)
+        message = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
+        ledger.values.add(Item(claim.sources[0].message, message), number)
 
 
 def carried_by(digest: Digest, ledger: Ledger) -> MandatoryContent:

@@ -33,9 +33,9 @@ def take(replay: Replay, why: str) -> Checkpoint | None:
     taken: list[Checkpoint] = []
 
     def decide() -> list[Event]:
-        found = upcoming(replay, recorded(replay), why)
-        taken[:] = [found] if found else []
-        return [new_event(PROGRESS.name, checkpoint_to_json(one), PROGRESS.version) for one in taken]
+        result = upcoming(replay, recorded(replay), why)
+        taken[:] = [result] if result else []
+        return [new_event(PROGRESS.name, checkpoint_to_json(item), PROGRESS.version) for item in taken]
 
     replay.append(decide)
     return taken[0] if taken else None

@@ -139,12 +139,12 @@ def _messages(cites: tuple[Cite, ...]) -> tuple[str, ...]:
 
 
 def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
-    found = []
+    result = []
     for cite in cites:
         message = replay.original(cite.message)
         if message is not None and cite.part < len(message.parts):
-            found.append(Quote(cite, cite.quote(message)))
-    return tuple(found)
+            result.append(Quote(cite, cite.quote(message)))
+    return tuple(result)
 
 
 # Explain ---------------------------------------------------------------------------------------------
@@ -239,8 +239,8 @@ def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
     where = f"said in {pin.source.message}" if pin.source else "set by hand"
     yield f'{ref} is a rule, {where}: "{pin.quote}".'
     if pin.reasons:
-        said = ", ".join(f'"{reason.words}"' for reason in pin.reasons if reason.weight > 0 and reason.words)
-        yield f"What makes it a rule: it says {said}." if said else "What makes it a rule: its position."
+        text = ", ".join(f'"{reason.words}"' for reason in pin.reasons if reason.weight > 0 and reason.words)
+        yield f"What makes it a rule: it says {text}." if text else "What makes it a rule: its position."
     if pin.is_active:
         yield "It is in force, and no compaction may touch it."
     else:

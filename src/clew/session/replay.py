@@ -115,7 +115,7 @@ class Replay:
         """Read and apply the events appended since the last call."""
         while not self._catch_up():  # a rescan changed the rules of messages that were read already
             events = self.store.read(self.ctx, kinds=[RULES.name])
-            self._begin(RecordedRules.of([one for one in events if not self._is_imported(one.seq)]))
+            self._begin(RecordedRules.of([event for event in events if not self._is_imported(event.seq)]))
         if self.view.seq - self._saved >= SAVE_EVERY:
             self.save()
 
@@ -138,7 +138,9 @@ class Replay:
     def acted(self, seq: int) -> str:
         """Return the id of the rule that an event of this process changed; raise if the event was skipped."""
         if seq not in self._acted:
-            why = next((one.reason for one in self.problems if one.seq == seq), "it was not applied")
+            why = next(
+                (problem.reason for problem in self.problems if problem.seq == seq), "it was not applied"
+            )
             raise InputError(f"event {seq} has no effect: {why}")
         return self._acted[seq]
 
@@ -174,7 +176,7 @@ class Replay:
             state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
             self.view, self.ledger, self.state, self.compactions = view, ledger, state, compactions
             self.recorded = RecordedRules.from_json(saved.get("recorded"))
-            self._problems = [LogProblem(*one) for one in saved.get("problems", ())]
+            self._problems = [LogProblem(*item) for item in saved.get("problems", ())]
             self.about = dict(saved.get("about", {}))
             self.digests = [str(name) for name in saved.get("digests", ())]
             self._calibrate()
@@ -226,7 +228,7 @@ class Replay:
 
     def _with_findings(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return events preceded by the rules found in messages without a record, so that these stay."""
-        if not self.recorded.unrecorded or not events or any(one.kind == RULES.name for one in events):
+        if not self.recorded.unrecorded or not events or any(event.kind == RULES.name for event in events):
             return events
         return [self.recorded.event(len(self.view.whole)), *events]
 
@@ -300,9 +302,9 @@ class Replay:
         recorded = None
         try:
             recorded = self.recorded.findings(item, stored.event.body)
-            found = self.ledger.add(item, recorded)
+            rules = self.ledger.add(item, recorded)
             if recorded is None:
-                self.recorded.found(item, found)
+                self.recorded.found(item, rules)
         except StoreDamaged as cause:
             self._problem(stored, f"{cause.detail}; the rules in it were searched again")
             self.ledger.add(item)
@@ -425,11 +427,11 @@ class Replay:
         stored = next(self.store.read(self.ctx, seq - 1, seq), None)
         if stored is None or stored.event.kind != COMPACTION.name:
             raise NotFound(f"event {seq} of {self.ctx.session!r} is not a compaction", "see `clew trace`")
-        found = read_compaction(KINDS[COMPACTION.name].current(stored))
-        if found.digest:
-            return found
+        compaction = read_compaction(KINDS[COMPACTION.name].current(stored))
+        if compaction.digest:
+            return compaction
         upto = self.store.read(self.ctx, until=seq, kinds=[COMPACTION.name])
-        return replace(found, number=sum(1 for _ in upto))
+        return replace(compaction, number=sum(1 for _ in upto))
 
     def in_force(self) -> list[Compaction]:
         """Return the compactions that shape the view, oldest first."""

@@ -86,11 +86,11 @@ class RequestAssembler:
     def _pieces(self, view: list[Item], parts: RequestParts) -> Iterator[Piece]:
         compacted = any(item.message.origin is Origin.SUMMARY for item in view)
         yield from clauses_for(compacted=compacted, memory=bool(parts.tools))
-        given = [*self._instructions(parts.instructions), *parts.pieces]
-        yield from given
+        pieces = [*self._instructions(parts.instructions), *parts.pieces]
+        yield from pieces
         rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)
         yield from [rules] if rules else []
-        state = rehydrate(self._session.ledger, view, self._current_state(given, parts, view))
+        state = rehydrate(self._session.ledger, view, self._current_state(pieces, parts, view))
         yield from [state] if state else []
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)
         yield from memory_pieces(recalled) if recalled else ()
@@ -109,11 +109,11 @@ class RequestAssembler:
         self._compactions = made
         return self._files.pieces()
 
-    def _current_state(self, given: Iterable[Piece], parts: RequestParts, view: Sequence[Item]) -> Now:
+    def _current_state(self, pieces: Iterable[Piece], parts: RequestParts, view: Sequence[Item]) -> Now:
         return Now(
             used_tokens=self._session.tokens,
             usable_tokens=self._session.gauge.window.usable_tokens,
-            instructions=tuple(one.source for one in given if one.section is INSTRUCTIONS),
+            instructions=tuple(piece.source for piece in pieces if piece.section is INSTRUCTIONS),
             skills=invoked_skills(item.message for item in view),
             tools=tuple(tool.name for tool in parts.tools),
         )
@@ -150,7 +150,7 @@ def reported_input(usage: object) -> int:
         what = f"no input tokens in a usage of type {type(usage).__name__}"
         raise InputError(what, "pass the usage of a reply, or the number of all its input tokens")
     cached = [fields.get(name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")]
-    return int(fields.get(names[0]) or 0) + sum(one for one in cached if isinstance(one, int))
+    return int(fields.get(names[0]) or 0) + sum(item for item in cached if isinstance(item, int))
 
 
 class _Attributes:
@@ -189,42 +189,46 @@ class InstructionFiles:
 
     def refresh(self) -> None:
         """Add the files of folders that were touched since; those in force stay as they were read."""
-        found = self._load()
+        loaded = self._load()
         new = [
-            one
-            for one in found.instructions
-            if self.loaded.get(one.id) is None and (one.scope is Scope.FOLDER or one.patterns)
+            instruction
+            for instruction in loaded.instructions
+            if self.loaded.get(instruction.id) is None
+            and (instruction.scope is Scope.FOLDER or instruction.patterns)
         ]
-        self._take(Loaded((*self.loaded.instructions, *new), found.refused))
+        self._take(Loaded((*self.loaded.instructions, *new), loaded.refused))
 
     def settle(self) -> None:
         """Read all files again, for the stable part: a compaction has rewritten the prefix anyway."""
         self._take(self._load())
-        self._settled = frozenset(one.id for one in self.loaded.instructions)
+        self._settled = frozenset(instruction.id for instruction in self.loaded.instructions)
 
     def pieces(self) -> list[Piece]:
         """Return them as pieces of a request."""
         return pieces_of(self.loaded, self._settled)
 
-    def _take(self, found: Loaded) -> None:
-        for body in changes(self.loaded, found):
+    def _take(self, loaded: Loaded) -> None:
+        for body in changes(self.loaded, loaded):
             self._session.record(INSTRUCTION.name, body)
-        self.loaded = found
+        self.loaded = loaded
 
     def _load(self) -> Loaded:
         """Return the files as they are now; those that the session wrote, as they were before."""
         if self._roots is None:
             return Loaded()
-        found = load(Disk(), self._roots, self._touched_files())
+        loaded = load(Disk(), self._roots, self._touched_files())
         own = {fold_path(file) for file in self._changed_files()}
         kept: list[Instruction] = []
-        refused = list(found.refused)
-        for one in found.instructions:
-            if all(fold_path(file) not in own or self._is_trusted(file, sha) for file, sha in files_of(one)):
-                kept.append(one)
+        refused = list(loaded.refused)
+        for instruction in loaded.instructions:
+            if all(
+                fold_path(file) not in own or self._is_trusted(file, sha)
+                for file, sha in files_of(instruction)
+            ):
+                kept.append(instruction)
                 continue
-            refused.append(Refused(one.path, OWN))
-            before = self.loaded.get(one.id)
+            refused.append(Refused(instruction.path, OWN))
+            before = self.loaded.get(instruction.id)
             kept += [before] if before else []
         return Loaded(tuple(kept), tuple(refused))
 
@@ -245,17 +249,17 @@ class InstructionFiles:
                 yield place.as_posix()
 
     def _written_names(self) -> Iterable[str]:
-        return [one.name for one in self._session.ledger.artifacts.changed]
+        return [artifact.name for artifact in self._session.ledger.artifacts.changed]
 
     def _is_trusted(self, _path: str, _sha256: str) -> bool:
         """Whether a person said that a file which the session wrote counts."""
         return False
 
 
-def files_of(one: Instruction) -> Iterator[tuple[str, str]]:
+def files_of(instruction: Instruction) -> Iterator[tuple[str, str]]:
     """Yield the files that an instruction consists of, each with its hash."""
-    yield one.path, one.sha256
-    yield from one.includes
+    yield instruction.path, instruction.sha256
+    yield from instruction.includes
 
 
 def fold_path(path: str) -> str:

@@ -32,15 +32,15 @@ def saved_state(carry: Carry) -> JsonObject:
     from clew.compaction.plan.codec import digest_to_json  # to save or restore a state only
 
     record, count, view, slots, _ = carry
-    held: dict[int, list[Item]] = {}
+    stored: dict[int, list[Item]] = {}
     for item, slot in zip(view.items, view.slot_of, strict=True):
-        held.setdefault(slot, []).append(item)
+        stored.setdefault(slot, []).append(item)
     return {
         "version": VERSION,
         "format": record.codec.name,
         "count": count,
         "hash": _hash(record, count),
-        "slots": [_slot_to_json(one, held.get(n, [])) for n, one in enumerate(view.slots[:slots])],
+        "slots": [_slot_to_json(slot, stored.get(n, [])) for n, slot in enumerate(view.slots[:slots])],
         "digest": digest_to_json(view.digest) if view.digest else None,
         "recovered": view.recovered,
         "budget": view.state.to_json(),
@@ -49,14 +49,16 @@ def saved_state(carry: Carry) -> JsonObject:
 
 def _hash(record: Record, count: int) -> str:
     """Return a hash of the content of the first entries, independent of object types and cache marks."""
-    said = (item.message for items in record.items[:count] for item in items)
-    return chain_hash(message_to_json(without_natives(message)) for message in said)
+    messages = (item.message for items in record.items[:count] for item in items)
+    return chain_hash(message_to_json(without_natives(message)) for message in messages)
 
 
 def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
     if isinstance(slot, int):
         return slot
-    messages: list[Json] = [{"id": one.id, **message_to_json(without_natives(one.message))} for one in items]
+    messages: list[Json] = [
+        {"id": item.id, **message_to_json(without_natives(item.message))} for item in items
+    ]
     entry = plain(slot.entry) if isinstance(slot.entry, dict) else None
     body: JsonObject = {"first": slot.first, "last": slot.last, "messages": messages, "entry": entry}
     return {**body, "continues": True} if slot.continues else body
@@ -92,8 +94,8 @@ def _restore_slot(view: View, slot: Any, record: Record, counter: TokenCounter) 
     if isinstance(slot, int):
         view.extend(record.entries[slot : slot + 1], record.items[slot : slot + 1], slot, counter)
         return
-    items = [Item(one["id"], message_from_json(one)) for one in slot["messages"]]
-    items = [Item(one.id, _graft_natives(one.message, record.originals.get(one.id))) for one in items]
+    items = [Item(item["id"], message_from_json(item)) for item in slot["messages"]]
+    items = [Item(item.id, _graft_natives(item.message, record.originals.get(item.id))) for item in items]
     for item in items:
         view.add(item, place, counter)
     entry = slot["entry"]

@@ -331,8 +331,8 @@ class Session:
         """
         if not messages:
             return []
-        read = [part for one in messages for part in parted(one_message(one, wire))]
-        masked = [mask_message(one) if self._masks else one for one in read]
+        read = [part for message in messages for part in parted(one_message(message, wire))]
+        masked = [mask_message(message) if self._masks else message for message in read]
         replay = self._replay
         replay.catch_up()
         events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
@@ -480,9 +480,11 @@ class Session:
         Phase.EXECUTION)``, ``Paused(Pause.APPROVAL)``, ``Resumed(after_seconds=7_200)``, ``ResultArrived``
         and ``Asked``.
         """
-        for one in signals:
-            if not isinstance(one, Signal):
-                raise InputError(f"{one!r} is not a signal", "pass clew.budget.Milestone(...) or another one")
+        for signal in signals:
+            if not isinstance(signal, Signal):
+                raise InputError(
+                    f"{signal!r} is not a signal", "pass clew.budget.Milestone(...) or another one"
+                )
         self._signals += signals
 
     def fit(self, request: Request | Assembled = PLAIN, *, auto: bool = False) -> Fitted:
@@ -502,8 +504,8 @@ class Session:
         self._replay.catch_up()
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
-        said = self._mask(focus) if focus else focus
-        task = requested_task(self._replay, self.gauge, target_tokens, said)
+        text = self._mask(focus) if focus else focus
+        task = requested_task(self._replay, self.gauge, target_tokens, text)
         if task and forced:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         done = yield from compacting(self._replay, task, self._writer)

@@ -87,36 +87,36 @@ def _reply(name: str, answer: object) -> Reply:
     return Reply(text_message(Role.ASSISTANT, answer))
 
 
-def as_model(given: Summariser | None) -> Model | None:
+def as_model(summariser: Summariser | None) -> Model | None:
     """Return a summariser as a model; None for None."""
-    if given is None or isinstance(given, str):
-        return _open_named(given) if given else None
-    if _is_async(given):
+    if summariser is None or isinstance(summariser, str):
+        return _open_named(summariser) if summariser else None
+    if _is_async(summariser):
         raise InputError("this summariser is asynchronous", "use compact_async, or pass a synchronous one")
-    if hasattr(given, "ask"):
-        return cast(Model, _complete(given))
-    if callable(given):
-        return FunctionModel(given)
-    raise InputError(f"summariser is {_type(given)}", ADVICE)
+    if hasattr(summariser, "ask"):
+        return cast(Model, _complete(summariser))
+    if callable(summariser):
+        return FunctionModel(summariser)
+    raise InputError(f"summariser is {_type(summariser)}", ADVICE)
 
 
-def as_async_model(given: AsyncSummariser | None) -> AsyncModel | None:
+def as_async_model(summariser: AsyncSummariser | None) -> AsyncModel | None:
     """Return a summariser as a model that is awaited; None for None."""
-    if given is None:
+    if summariser is None:
         return None
-    if isinstance(given, str) or not _is_async(given):
-        model = as_model(cast(Summariser, given))
+    if isinstance(summariser, str) or not _is_async(summariser):
+        model = as_model(cast(Summariser, summariser))
         return _AsyncAdapter(model) if model else None
-    if hasattr(given, "ask"):
-        return cast(AsyncModel, _complete(given))
-    return _AsyncAdapter(cast(Callable[[str], Awaitable[str]], given))
+    if hasattr(summariser, "ask"):
+        return cast(AsyncModel, _complete(summariser))
+    return _AsyncAdapter(cast(Callable[[str], Awaitable[str]], summariser))
 
 
-def session_model(given: AsyncSummariser | None) -> Model | AsyncModel | None:
+def session_model(summariser: AsyncSummariser | None) -> Model | AsyncModel | None:
     """Return a summariser as a model: asynchronous if it is, synchronous otherwise."""
-    if given is None or isinstance(given, str) or not _is_async(given):
-        return as_model(cast(Summariser | None, given))
-    return as_async_model(given)
+    if summariser is None or isinstance(summariser, str) or not _is_async(summariser):
+        return as_model(cast(Summariser | None, summariser))
+    return as_async_model(summariser)
 
 
 def _open_named(name: str) -> Model:
@@ -125,8 +125,8 @@ def _open_named(name: str) -> Model:
     return open_model(name)
 
 
-def _is_async(given: object) -> bool:
-    asked = getattr(given, "ask", given)
+def _is_async(messages: object) -> bool:
+    asked = getattr(messages, "ask", messages)
     return iscoroutinefunction(asked) or iscoroutinefunction(vars(type(asked)).get("__call__"))
 
 
@@ -137,8 +137,8 @@ def _complete(model: object) -> object:
     return model
 
 
-def _type(given: object) -> str:
-    return f"an object of type {type(given).__name__}"
+def _type(messages: object) -> str:
+    return f"an object of type {type(messages).__name__}"
 
 
 def run_steps(steps: Steps[Result], model: Model | None) -> Result:

@@ -93,9 +93,12 @@ def shown_messages(ask: Ask) -> list[ShownMessage]:
 
     texts = [*map(_words, ask.messages), ask.instruction]
     fenced = [read for text in texts if (read := read_fence(text)) is not None]
-    marked = fenced[-1] if fenced else [one for text in texts for one in read_marks(text)]
+    marked = fenced[-1] if fenced else [mark for text in texts for mark in read_marks(text)]
     if marked:
-        return [ShownMessage(one.name, _role(one.speaker), one.text) for one in marked]
+        return [
+            ShownMessage(parsed_piece.name, _role(parsed_piece.speaker), parsed_piece.text)
+            for parsed_piece in marked
+        ]
     return [
         ShownMessage(f"m{i}", message.role, _words(message))
         for i, message in enumerate(ask.messages, start=1)

@@ -30,8 +30,8 @@ def find_binaries() -> Path:
     if package and package.origin:
         candidates.append(Path(package.origin).parent / "pginstall" / "bin")
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    if found := shutil.which("postgres"):
-        candidates.append(Path(found).resolve().parent)
+    if value := shutil.which("postgres"):
+        candidates.append(Path(value).resolve().parent)
     for folder in candidates:
         if (folder / "initdb").exists() and (folder / "postgres").exists():
             return folder
@@ -122,11 +122,11 @@ class PostgresServer:
             os.chown(self.folder, self._owner["user"], self._owner["group"])
         options = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"]
         command = [str(self._binaries / "initdb"), "-D", str(self.folder / "data"), *options]
-        made = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, cwd=self.folder, check=False, **self._owner
         )
-        if made.returncode:
-            raise StoreError(f"initdb failed: {made.stderr.strip()[-500:]}")
+        if process.returncode:
+            raise StoreError(f"initdb failed: {process.stderr.strip()[-500:]}")
 
     def _admin(self, statement: str) -> None:
         import psycopg

@@ -222,7 +222,7 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
             path = self.path.partition("?")[0]
-            fake = next((one for ending, one in FAKE_APIS.items() if path.endswith(ending)), None)
+            fake = next((api for ending, api in FAKE_APIS.items() if path.endswith(ending)), None)
             if fake is None:
                 self.send_error(404)
                 return

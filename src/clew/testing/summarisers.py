@@ -64,8 +64,8 @@ def fenced(ask: Ask) -> Reply:
 
 def prose(ask: Ask) -> Reply:
     """Answer with prose instead of claims."""
-    told = "; then ".join(claim.text.splitlines()[0] for claim in _true_claims(ask)[:5])
-    return _text_reply(f"The session went as follows: {told}. Everything is in order.")
+    text = "; then ".join(claim.text.splitlines()[0] for claim in _true_claims(ask)[:5])
+    return _text_reply(f"The session went as follows: {text}. Everything is in order.")
 
 
 def longer_than_its_input(ask: Ask) -> Reply:
@@ -144,7 +144,7 @@ def obeys_tool_output(ask: Ask) -> Reply:
     outputs = [
         message for message in shown_messages(ask) if message.role is Role.TOOL and message.text.strip()
     ]
-    orders = [(output, found[0]) for output in outputs for found in _ORDER.finditer(output.text)]
+    orders = [(output, match[0]) for output in outputs for match in _ORDER.finditer(output.text)]
     orders = orders or [(output, output.text) for output in outputs]
     obeyed = [
         SummaryClaim(kind, order.strip().splitlines()[0], (output.id,))
@@ -178,8 +178,8 @@ def contradicts(ask: Ask) -> Reply:
     return _claims(claim._replace(text=_TURNED.sub(_opposite, claim.text)) for claim in _true_claims(ask))
 
 
-def _opposite(found: re.Match[str]) -> str:
-    word = found[0].lower()
+def _opposite(match: re.Match[str]) -> str:
+    word = match[0].lower()
     return str(int(word) + 1) if word.isdigit() else _OPPOSITES[word]
 
 

@@ -77,9 +77,9 @@ class TextCache(Generic[Value]):
     def get(self, text: str, compute: Callable[[str], Value]) -> Value:
         """Return the value of a text, computing it only if it is not cached."""
         key = key_of(text)
-        found = self._young.get(key)
-        if found is not None:
-            return found
+        result = self._young.get(key)
+        if result is not None:
+            return result
         value = self._old.pop(key, None)
         if value is None:
             value = compute(text)
@@ -151,9 +151,9 @@ class MessageWeigher:
         A signature is not sent to the model as text. But if a provider shows only a summary of the thinking,
         the signature holds all of it, and has five characters for each hidden token.
         """
-        said = self.weigh_text(part.text)
+        content = self.weigh_text(part.text)
         sealed = _hidden_tokens(part.signature or "")
-        return max(said, sealed, key=lambda tally: tally.tokens(self.family.scale))
+        return max(content, sealed, key=lambda tally: tally.tokens(self.family.scale))
 
     def _media(self, part: Media) -> Tally:
         if part.kind == "image":
@@ -271,10 +271,10 @@ def counter_for(
     ``tokenizer`` takes precedence over clew's own. A model that clew does not know is estimated, and
     calibrated under its own name.
     """
-    found = model_named(model) if isinstance(model, str) else model
-    family = FAMILIES[found.tokenizer]
+    info = model_named(model) if isinstance(model, str) else model
+    family = FAMILIES[info.tokenizer]
     if family is OTHER:
-        family = family.named(f"{family.name}/{found.id}")
+        family = family.named(f"{family.name}/{info.id}")
     if tokenizer is None and family.encoding and available():
         tokenizer = BytePairs(family.encoding)
     return TokenCounter(family, tokenizer, calibration)

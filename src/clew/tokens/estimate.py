@@ -132,15 +132,15 @@ def _reading(features: Sequence[Feature]) -> _Reading:
     by_view: dict[bytes, list[Feature]] = {}
     for feature in features:
         by_view.setdefault(feature.view, []).append(feature)
-    counted = [feature for found in by_view.values() for feature in found]
+    counted = [feature for features in by_view.values() for feature in features]
     by_kind: dict[str, list[tuple[int, float]]] = {}
     for feature in features:
         by_kind.setdefault(feature.kind, []).append((counted.index(feature), feature.weight))
     return _Reading(
-        tuple((view, tuple(one.pattern for one in found)) for view, found in by_view.items()),
+        tuple((view, tuple(feature.pattern for feature in features)) for view, features in by_view.items()),
         tuple(
-            (kind, itemgetter(*(place for place, _ in found)), tuple(weight for _, weight in found))
-            for kind, found in by_kind.items()
+            (kind, itemgetter(*(place for place, _ in features)), tuple(weight for _, weight in features))
+            for kind, features in by_kind.items()
         ),
     )
 

@@ -74,14 +74,14 @@ EMPTY_TALLY = Tally()
 def total(tallies: Iterable[Tally]) -> Tally:
     """Return the sum of tallies by kind."""
     words = digits = marks = cjk = scripts = framing = known = 0.0
-    for one in tallies:
-        words += one[0]
-        digits += one[1]
-        marks += one[2]
-        cjk += one[3]
-        scripts += one[4]
-        framing += one[5]
-        known += one[6]
+    for tally in tallies:
+        words += tally[0]
+        digits += tally[1]
+        marks += tally[2]
+        cjk += tally[3]
+        scripts += tally[4]
+        framing += tally[5]
+        known += tally[6]
     return Tally(words, digits, marks, cjk, scripts, framing, known)
 
 

@@ -189,14 +189,14 @@ class FoundSession:
         tool, _, rest = name.removesuffix("…").partition(":")
         wanted = rest if rest and tool and self.format.startswith(tool) else name.removesuffix("…")
         names = (self.short_id, self.id, self.path.name, file_id(self.path))
-        return bool(wanted) and any(one.lower().startswith(wanted.lower()) for one in names)
+        return bool(wanted) and any(name.lower().startswith(wanted.lower()) for name in names)
 
 
 def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
     """Return eight characters that identify a session: of its id if random there, else of a hash."""
-    found = None if hashed else _UUID.search(session_id)
-    if found:
-        return found[0][-SHORT_ID_LENGTH:] if found[1] in _TIME_ORDERED else found[0][:SHORT_ID_LENGTH]
+    match = None if hashed else _UUID.search(session_id)
+    if match:
+        return match[0][-SHORT_ID_LENGTH:] if match[1] in _TIME_ORDERED else match[0][:SHORT_ID_LENGTH]
     known = None if hashed else _RANDOM_ID.match(session_id)
     if known:
         return known[1] or known[2]
@@ -208,8 +208,8 @@ def file_id(path: Path) -> str:
     """Return the id in a session's file name: its UUID if it has one, else the name."""
     name = path.name.split(".")[0]
     name = path.parent.name if name in _NAMED_BY_FOLDER else name
-    found = _UUID.search(name)
-    return found[0] if found else name.removeprefix("rollout-")
+    match = _UUID.search(name)
+    return match[0] if match else name.removeprefix("rollout-")
 
 
 def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> Iterator[FoundSession]:
@@ -218,11 +218,11 @@ def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> I
     With ``titles=False`` no file is opened except databases.
     """
     here = computer or Computer()
-    found: dict[tuple[Path, str | None], FoundSession] = {}
+    result: dict[tuple[Path, str | None], FoundSession] = {}
     for place in places(here):
         for session in _in_place(place):
-            found.setdefault((session.path, session.session_id), session)
-    for session in sorted(found.values(), key=lambda session: session.modified, reverse=True):
+            result.setdefault((session.path, session.session_id), session)
+    for session in sorted(result.values(), key=lambda session: session.modified, reverse=True):
         yield _with_head(session) if titles and session.session_id is None else session
 
 
@@ -270,17 +270,17 @@ def _with_head(session: FoundSession) -> FoundSession:
     """Read the first kilobytes, and the last, for a title, a project and an id."""
     if session.path.is_dir():
         return replace(session, session_id=session.path.name)
-    found = session
+    result = session
     glimpse = _glimpse(session.path, _TAIL_BYTES.get(session.format, 0))
     for record in islice(FORMATS[session.format].read(glimpse), _LOOKED_AT):
         if isinstance(record, Start):
             own = file_id(session.path)  # the first lines of a resumed session may name its parent
             own = own if _UUID.fullmatch(own) else record.session_id
-            found = replace(found, session_id=own, title=record.title, project=record.directory)
+            result = replace(result, session_id=own, title=record.title, project=record.directory)
         elif isinstance(record, Entry) and record.sidechain is None and typed_text(record.message):
             words = " ".join(typed_text(record.message).split())
-            return found if found.title else replace(found, title=words[:TITLE_LENGTH])
-    return found
+            return result if result.title else replace(result, title=words[:TITLE_LENGTH])
+    return result
 
 
 def _glimpse(path: Path, tail_bytes: int) -> Source:

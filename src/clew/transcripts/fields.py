@@ -94,10 +94,10 @@ def count(holder: JsonObject, key: str) -> int:
 
 def mapping(holder: JsonObject, *keys: str) -> JsonObject:
     """Return the object at a path of keys; an empty one if there is none."""
-    found: Json = holder
+    value: Json = holder
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def objects(value: Json) -> Iterator[JsonObject]:

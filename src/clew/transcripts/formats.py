@@ -63,8 +63,8 @@ class Format:
 
     def _reader(self) -> FormatReader:
         module, _, name = self.reader.partition(":")
-        found = import_module(module if "." in module else f"clew.transcripts.readers.{module}")
-        return cast(FormatReader, getattr(found, name) if name else found)
+        result = import_module(module if "." in module else f"clew.transcripts.readers.{module}")
+        return cast(FormatReader, getattr(result, name) if name else result)
 
 
 def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:

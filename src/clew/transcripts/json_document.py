@@ -125,13 +125,13 @@ class JsonWindow:
     def _more(self) -> str:
         chunk = next(self._chunks, b"")
         self._ended = not chunk
-        held, _ = self._decoder.getstate()
+        data, _ = self._decoder.getstate()
         try:
             return self._decoder.decode(chunk, final=self._ended)
         except UnicodeDecodeError:
             self.replaced.add("bytes that are not UTF-8, replaced")
             self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-            return self._decoder.decode(held + chunk, final=self._ended)
+            return self._decoder.decode(data + chunk, final=self._ended)
 
 
 _MAX_WHOLE_BYTES = 64 << 20
@@ -254,7 +254,7 @@ def load(path: Path) -> tuple[Json, Problem | None]:
 
 def read_fields(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
     """Return the fields of the top object, these or all, as far as the document can be decoded."""
-    found: JsonObject = {}
+    data: JsonObject = {}
     problems: list[Problem] = []
     for piece in walk(source):
         if isinstance(piece, Problem):
@@ -262,12 +262,12 @@ def read_fields(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
         elif keys and piece.key not in keys:
             continue
         elif isinstance(piece, Field):
-            found[piece.key] = piece.value
+            data[piece.key] = piece.value
         else:
-            known = found.setdefault(piece.key, [])
+            known = data.setdefault(piece.key, [])
             if isinstance(known, list):
                 known.append(piece.value)
-    return found, problems
+    return data, problems
 
 
 def _is_whole(line: bytes) -> bool:
@@ -335,9 +335,9 @@ def _elements(window: JsonWindow, key: str) -> Iterator[Element]:
 
 def _comma(window: JsonWindow, closing: str, index: int | None = None) -> None:
     """Consume the comma between two values; a trailing comma is accepted."""
-    found = window.next_character()
-    if found == ",":
+    value = window.next_character()
+    if value == ",":
         window.at += 1
-    elif found != closing:
-        what = "breaks off" if not found else f"has {found!r} where a comma should be"
+    elif value != closing:
+        what = "breaks off" if not value else f"has {value!r} where a comma should be"
         raise Torn(f"the JSON {what} at {window.place(window.at)}; everything before it was read", index)

@@ -95,8 +95,8 @@ def head_values(source: Source, count: int = 20) -> list[Json]:
         head = source.peek(size)
         whole = len(head) < size
         lines = [line for line in head.split(b"\n")[: None if whole else -1] if line.strip(_BLANK)][:count]
-        found = (_first_value(line) for line in lines)
-        values: list[Json] = [value for value in found if value is not None]
+        result = (_first_value(line) for line in lines)
+        values: list[Json] = [value for value in result if value is not None]
         if values or whole:
             return values if 2 * len(values) >= len(lines) else []
     return []
@@ -113,25 +113,25 @@ def head_objects(source: Source, count: int = 20) -> list[JsonObject]:
 
 def _raw_lines(source: Source) -> Iterator[_Raw]:
     number, offset = 1, 0
-    held: list[bytes] = []  # the pieces of a line that spans chunks
+    objects: list[bytes] = []  # the pieces of a line that spans chunks
     held_bytes = 0
     for chunk in source.chunks():
         first, *rest = chunk.split(b"\n")
         held_bytes += len(first)
         if held_bytes <= MAX_LINE_BYTES:
-            held.append(first)
+            objects.append(first)
         else:
-            held.clear()
+            objects.clear()
         if not rest:
             continue
-        yield _Raw(number, offset, b"".join(held) if held_bytes <= MAX_LINE_BYTES else None, True)
+        yield _Raw(number, offset, b"".join(objects) if held_bytes <= MAX_LINE_BYTES else None, True)
         number, offset = number + 1, offset + held_bytes + 1
         for line in rest[:-1]:
             yield _Raw(number, offset, line, True)
             number, offset = number + 1, offset + len(line) + 1
-        held, held_bytes = [rest[-1]], len(rest[-1])
+        objects, held_bytes = [rest[-1]], len(rest[-1])
     if held_bytes:
-        yield _Raw(number, offset, b"".join(held) if held_bytes <= MAX_LINE_BYTES else None, False)
+        yield _Raw(number, offset, b"".join(objects) if held_bytes <= MAX_LINE_BYTES else None, False)
 
 
 def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[JsonLine]:
@@ -163,12 +163,12 @@ def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[J
     except UnicodeDecodeError as cause:
         text = line.decode(errors="replace")
         problems.append(f"bytes that are not UTF-8 ({cause.reason} at byte {cause.start}), replaced")
-    found, broken = _recover_values(text, ends)
+    values, broken = _recover_values(text, ends)
     if broken:
         problems.append(broken)
-    elif len(found) > 1:
-        problems.append(f"{len(found)} records on one line")
-    for i, value in enumerate(found):
+    elif len(values) > 1:
+        problems.append(f"{len(values)} records on one line")
+    for i, value in enumerate(values):
         repaired, had_lone = without_half_pairs(value)
         if had_lone:
             problems.append(HALF_PAIR)
@@ -176,36 +176,36 @@ def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[J
             yield JsonLine(number, offset, repaired, "; ".join(problems) or None)
         else:
             yield JsonLine(number, offset, repaired)
-    if not found:
+    if not values:
         yield JsonLine(number, offset, None, "; ".join(problems))
 
 
 def _recover_values(text: str, ends: bool) -> tuple[list[Json], str | None]:
     """Return the values in a line, one after another, and what was wrong with the rest."""
-    found: list[Json] = []
+    values: list[Json] = []
     at = 0
     while at < len(text):
         start = at
         try:
             value, at = _decode(text, start)
         except RecursionError:
-            return found, TOO_DEEP
+            return values, TOO_DEEP
         except json.JSONDecodeError as cause:
             tail = _whole_record_after_tear(text, at)
             if tail is not None:
-                return [*found, tail], "a record torn off, with another after it on the same line"
+                return [*values, tail], "a record torn off, with another after it on the same line"
             what = "not JSON" if ends else "the last line is torn off"
-            return found, f"{what} ({cause.msg} at character {cause.pos})"
+            return values, f"{what} ({cause.msg} at character {cause.pos})"
         except ValueError as cause:  # a number with more digits than Python converts
-            return found, f"not JSON ({cause})"
+            return values, f"not JSON ({cause})"
         if is_too_deep(value, text, start, at):
-            return found, TOO_DEEP
-        if len(found) == _MAX_FUSED:
-            return found, f"more than {_MAX_FUSED:,} records on one line"
-        found.append(value)
+            return values, TOO_DEEP
+        if len(values) == _MAX_FUSED:
+            return values, f"more than {_MAX_FUSED:,} records on one line"
+        values.append(value)
         gap = _GAP.match(text, at)
         at = gap.end() if gap else at
-    return found, None
+    return values, None
 
 
 def _whole_record_after_tear(text: str, start: int) -> Json:

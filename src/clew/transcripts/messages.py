@@ -15,17 +15,17 @@ MACHINE_TRUST = trust_of(Role.USER, Origin.INJECTED)
 
 def user_message(parts: Iterable[Part]) -> Message:
     """Make a user message of labelled parts; if the user wrote none of them, its origin is the harness."""
-    held = tuple(parts)
-    if any(map(_is_personal, held)):
-        return Message(Role.USER, held)
-    lowered = (replace(part, trust=min(part.trust, MACHINE_TRUST)) for part in held)
+    stored = tuple(parts)
+    if any(map(_is_personal, stored)):
+        return Message(Role.USER, stored)
+    lowered = (replace(part, trust=min(part.trust, MACHINE_TRUST)) for part in stored)
     return Message(Role.USER, tuple(lowered), Origin.INJECTED)
 
 
 def typed_message(whole: str, typed: str) -> Message:
     """Make a user message of a text of which the user typed one piece; the rest is from the harness."""
-    before, found, after = whole.partition(typed)
-    if not found:
+    before, value, after = whole.partition(typed)
+    if not value:
         return user_message([Text(typed, trust=Trust.USER)])
     pieces = ((before, MACHINE_TRUST), (typed, Trust.USER), (after, MACHINE_TRUST))
     return user_message(Text(text, trust=trust) for text, trust in pieces if text)
@@ -90,8 +90,8 @@ def media_from_url(url: str, media_type: str | None, trust: Trust, title: str | 
     from clew.providers.media import read_url  # only readers need providers
 
     place = read_url(url)
-    found = media_type or place.media_type
-    return Media(media_kind(found), found, place.data, place.url, title=title, trust=trust)
+    value = media_type or place.media_type
+    return Media(media_kind(value), value, place.data, place.url, title=title, trust=trust)
 
 
 def image_from_url(url: str, trust: Trust) -> Media:

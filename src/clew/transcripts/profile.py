@@ -98,56 +98,56 @@ class Profiles:
 
     def of(self, sessions: Sequence[FoundSession]) -> list[Profile]:
         """Return the profile of each session, in the order given."""
-        for found in sessions:
-            if self._kept.get(_key(found), (None,))[0] != _mark(found):
-                self._read(found)
+        for session in sessions:
+            if self._kept.get(_key(session), (None,))[0] != _mark(session):
+                self._read(session)
         self._save()
-        return [self._profile(found) for found in sessions]
+        return [self._profile(result) for result in sessions]
 
-    def _profile(self, found: FoundSession) -> Profile:
-        kept = self._kept.get(_key(found))
+    def _profile(self, session: FoundSession) -> Profile:
+        kept = self._kept.get(_key(session))
         known = kept[1] if kept else Profile()
-        title, project = found.title or known.title, found.project or known.project
+        title, project = session.title or known.title, session.project or known.project
         return replace(known, title=title, project=project)
 
-    def _read(self, found: FoundSession) -> None:
-        if found.size > LARGEST_BYTES and not found.in_database:
+    def _read(self, result: FoundSession) -> None:
+        if result.size > LARGEST_BYTES and not result.in_database:
             return
         with suppress(ClewError, OSError):
-            for session in load(found.open(), found.format):
-                self._kept[_key(found)] = (_mark(found), profile_of(session))
+            for session in load(result.open(), result.format):
+                self._kept[_key(result)] = (_mark(result), profile_of(session))
                 self._changed = True
 
     def _load(self) -> dict[str, tuple[list[int], Profile]]:
         try:
-            held = json.loads(self._path.read_text(encoding="utf-8"))
-            if held["version"] != VERSION:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            if stored["version"] != VERSION:
                 return {}
-            return {key: (mark, Profile(**fields)) for key, (mark, fields) in held["sessions"].items()}
+            return {key: (mark, Profile(**fields)) for key, (mark, fields) in stored["sessions"].items()}
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return {}  # missing or unreadable: it is created again
 
     def _save(self) -> None:
         if not self._changed:
             return
-        kept = {key: one for key, one in self._kept.items() if Path(key.split("\n")[0]).exists()}
-        held = {
+        kept = {key: item for key, item in self._kept.items() if Path(key.split("\n")[0]).exists()}
+        stored = {
             "version": VERSION,
-            "sessions": {key: [mark, asdict(one)] for key, (mark, one) in kept.items()},
+            "sessions": {key: [mark, asdict(item)] for key, (mark, item) in kept.items()},
         }
         with suppress(OSError):  # without a cache, listing is only slower
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             fresh = self._path.with_suffix(f".{os.getpid()}")
             fresh.touch(mode=0o600)
-            fresh.write_text(json.dumps(held), encoding="utf-8")
+            fresh.write_text(json.dumps(stored), encoding="utf-8")
             fresh.replace(self._path)
             self._changed = False
 
 
-def _key(found: FoundSession) -> str:
-    return f"{found.path}\n{found.session_id}" if found.in_database else str(found.path)
+def _key(session: FoundSession) -> str:
+    return f"{session.path}\n{session.session_id}" if session.in_database else str(session.path)
 
 
-def _mark(found: FoundSession) -> list[int]:
+def _mark(session: FoundSession) -> list[int]:
     """Return what changes when a session changes; for one in a database, its time of change."""
-    return [int(found.modified.timestamp() * 1000), 0 if found.in_database else found.size]
+    return [int(session.modified.timestamp() * 1000), 0 if session.in_database else session.size]

@@ -340,17 +340,17 @@ MAX_LINE_BYTES = 64 << 20
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, without its line break; bytes that are not UTF-8 are replaced."""
-    number, held = 1, _LongLine()
+    number, long_line = 1, _LongLine()
     for chunk in source.chunks():
         first, *rest = chunk.split(b"\n")
-        held.add(first)
+        long_line.add(first)
         for line in rest:
-            yield number, held.text()
+            yield number, long_line.text()
             number += 1
-            held = _LongLine()
-            held.add(line)
-    if held.size:
-        yield number, held.text()
+            long_line = _LongLine()
+            long_line.add(line)
+    if long_line.size:
+        yield number, long_line.text()
 
 
 class _LongLine:

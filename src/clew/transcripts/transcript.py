@@ -64,8 +64,10 @@ class Transcript:
 
     def _plan_heading(self) -> str:
         """Return the first heading in the harness's text: a session may begin with a plan."""
-        given = (one.message.text for one in self._live_entries() if one.message.origin is Origin.INJECTED)
-        return next((found[1] for text in given if (found := _HEADING.search(text[:2_000]))), "")
+        values = (
+            entry.message.text for entry in self._live_entries() if entry.message.origin is Origin.INJECTED
+        )
+        return next((match[1] for text in values if (match := _HEADING.search(text[:2_000]))), "")
 
     def user_words(self) -> Iterator[str]:
         """Yield what the user typed, message by message."""
@@ -76,9 +78,9 @@ class Transcript:
     @property
     def model(self) -> str | None:
         """Return the model of the main conversation, the last one if there were several."""
-        said = [entry for entry in reversed(self.entries) if entry.model]
-        main = (entry.model for entry in said if entry.sidechain is None)
-        return next(main, self.start.model or (said[0].model if said else None))
+        entries = [entry for entry in reversed(self.entries) if entry.model]
+        main = (entry.model for entry in entries if entry.sidechain is None)
+        return next(main, self.start.model or (entries[0].model if entries else None))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -115,14 +117,14 @@ class Transcript:
 
     def full_entries(self) -> list[Entry]:
         """Return the whole conversation as entries, with ids and positions."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         has_originals = False
         for entry in self._live_entries():
             if entry.message.origin is Origin.SUMMARY and has_originals:
                 continue
-            found.append(entry)
+            entries.append(entry)
             has_originals = has_originals or _is_said(entry.message)
-        return found
+        return entries
 
     def current(self) -> list[Message]:
         """Return what the tool's model sees now: the last summary, what it kept, and everything after."""
@@ -140,8 +142,8 @@ class Transcript:
         kept = [entry for entry in before if entry.id in keeps and entry.message.role is not Role.SYSTEM]
         replaced = {entry.replaces or entry.id for entry in before}
         after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
-        made, later = _after_compaction(after)
-        return [_as_shown(entry, hidden) for entry in (*system, *made, *kept, *later)]
+        entries, later = _after_compaction(after)
+        return [_as_shown(entry, hidden) for entry in (*system, *entries, *kept, *later)]
 
     def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""
@@ -160,12 +162,12 @@ class Transcript:
 
     def _live_entries(self, records: Iterable[Record] | None = None) -> Iterator[Entry]:
         gone = self.dropped
-        found: dict[str, Entry] = {}
+        result: dict[str, Entry] = {}
         for record in self.records if records is None else records:
             if isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
-                place = record.replaces if record.replaces in found else record.id
-                found[place or record.id] = record
-        yield from found.values()
+                place = record.replaces if record.replaces in result else record.id
+                result[place or record.id] = record
+        yield from result.values()
 
 
 def load(
@@ -181,17 +183,17 @@ def load(
 def collect(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:
     """Collect the records of each session; ``unnamed`` is used if no record starts one."""
     start: Start | None = None
-    held: list[Record] = []
+    stored: list[Record] = []
     for record in records:
         if isinstance(record, Start):
             if start is not None:
-                yield Transcript(start, tuple(held))
-                held = []
+                yield Transcript(start, tuple(stored))
+                stored = []
             start = record
         else:
-            held.append(record)
-    if start is not None or held:
-        yield Transcript(start or unnamed, tuple(held))
+            stored.append(record)
+    if start is not None or stored:
+        yield Transcript(start or unnamed, tuple(stored))
 
 
 def _after_compaction(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
@@ -251,23 +253,23 @@ def tool_compactions(session: Transcript) -> list[ToolCompaction]:
     """Return the tool's own compactions, oldest first, without those on an abandoned branch."""
     gone = session.dropped
     boundaries: list[Boundary | None] = [None]
-    made: list[list[Entry]] = [[]]
-    said: list[list[Entry]] = [[]]
+    created: list[list[Entry]] = [[]]
+    content: list[list[Entry]] = [[]]
     for record in session.records:
         if isinstance(record, Boundary) and record.id not in gone:
             boundaries.append(record)
-            made.append([])
-            said.append([])
+            created.append([])
+            content.append([])
         elif isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
             summary = record.message.origin is Origin.SUMMARY and boundaries[-1] is not None
-            (made if summary else said)[-1].append(record)
-    found = []
+            (created if summary else content)[-1].append(record)
+    result = []
     for number, boundary in enumerate(boundaries[1:], start=1):
         assert boundary is not None
-        before = (*made[number - 1], *said[number - 1])
+        before = (*created[number - 1], *content[number - 1])
         ids = frozenset(boundary.keeps)
-        earlier = (entry for several in said[:number] for entry in several)
+        earlier = (entry for several in content[:number] for entry in several)
         kept = tuple(entry for entry in earlier if entry.id in ids)
-        parts = (before, tuple(made[number]), kept, tuple(said[number]))
-        found.append(ToolCompaction(f"c{number}", boundary, *parts))
-    return found
+        parts = (before, tuple(created[number]), kept, tuple(content[number]))
+        result.append(ToolCompaction(f"c{number}", boundary, *parts))
+    return result

@@ -67,11 +67,11 @@ def _ask(pool: Pool, term: Terminal) -> Iterator[tuple[str, Result]]:
 def _table(figures: dict[str, dict[str, Any]]) -> Iterator[str]:
     yield f"{'':34}{'questions':>10}" + "".join(f"{name:>15}" for name in SHOWN)
     for name, modes in figures.items():
-        for mode, found in modes.items():
-            kinds = {f"  {kind}": some for kind, some in found["per_kind"].items()} if mode in CLEW else {}
-            for label, row in {f"{name}, {mode}": found, **kinds}.items():
+        for mode, result in modes.items():
+            kinds = {f"  {kind}": some for kind, some in result["per_kind"].items()} if mode in CLEW else {}
+            for label, row in {f"{name}, {mode}": result, **kinds}.items():
                 if row["questions"]:
                     cells = "".join(f"{row[figure]:>15}" for figure in SHOWN.values())
                     yield f"{label:34}{row['questions']:>10}{cells}"
-            if mode in CLEW and (interval := found["turn_r10_interval"]):
+            if mode in CLEW and (interval := result["turn_r10_interval"]):
                 yield f"{'  95 % interval of share@10':34}{interval[0]} to {interval[1]}"

@@ -53,20 +53,20 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     with drawn_progress(term) as progress:
         work = partial(_priced, args.window, policy)
         results = mapped(work, [file for _, file in named], 0, progress, "pricing")
-        found = [
-            one._replace(id=id_ or one.id)
+        sessions = [
+            session._replace(id=id_ or session.id)
             for (id_, _), several in zip(named, results, strict=True)
-            for one in several
+            for session in several
         ]
-    if not found:
+    if not sessions:
         raise NotFound("there are no model replies to price", "`clew sessions` lists the sessions")
     if args.json:
-        rows = [_to_json(one) for one in found]
+        rows = [_to_json(session) for session in sessions]
         term.write(json.dumps({"prices": prices_date(), "sessions": rows}, ensure_ascii=False))
-    elif len(found) == 1:
-        term.print(*_one(found[0], term.console().width))
+    elif len(sessions) == 1:
+        term.print(*_one(sessions[0], term.console().width))
     else:
-        term.print(*_many(found, term.console().width))
+        term.print(*_many(sessions, term.console().width))
     return 0
 
 
@@ -78,11 +78,11 @@ def _files(args: argparse.Namespace) -> Iterator[tuple[str, SessionFile]]:
             raise NotFound("there are no sessions on this computer", "name a file: clew bill FILE")
         yield from ((row.id, SessionFile(Path(row.path), row.session)) for row in rows)
     for name in args.files:
-        found = found_named(name)
-        if found is None and (name == "-" or not Path(name).exists()):
+        session = found_named(name)
+        if session is None and (name == "-" or not Path(name).exists()):
             raise InputError(f"no file and no session {name!r}", "`clew sessions` lists them")
-        if found:
-            yield found.short_id, SessionFile(found.path, found.id)
+        if session:
+            yield session.short_id, SessionFile(session.path, session.id)
         else:
             detect(open_source(name))  # its error says what is wrong with the file
             yield "", SessionFile(Path(name), "")
@@ -106,16 +106,16 @@ def _priced(window: int | None, policy: Policy, file: SessionFile) -> list[_Pric
 # One session -----------------------------------------------------------------------------------------
 
 
-def _one(one: _Priced, width: int) -> Iterator[Styled | str]:
-    bills = one.bills
-    yield Styled(one_line(one.title, width), "bold")
+def _one(session: _Priced, width: int) -> Iterator[Styled | str]:
+    bills = session.bills
+    yield Styled(one_line(session.title, width), "bold")
     models = ", ".join(bills.models) or "unknown model"
-    yield one_line(f"{one.tool}, {count(bills.requests, 'request')} to {models}", width)
+    yield one_line(f"{session.tool}, {count(bills.requests, 'request')} to {models}", width)
     yield ""
     yield from _table(bills, width)
     yield ""
     yield Styled(_saving(bills.saving, bills.as_it_was.total, bills.priced), "bold")
-    yield from _remarks([one], width)
+    yield from _remarks([session], width)
 
 
 def _table(bills: Bills, width: int) -> Iterator[Styled]:
@@ -150,18 +150,18 @@ def _saving(saving: float, of: float, priced: bool) -> str:
 
 def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
     """Yield the footnotes: what the figures are based on."""
-    bills = [one.bills for one in several]
-    over = sum(one.uncompacted.over_window for one in bills)
+    bills = [session.bills for session in several]
+    over = sum(bill.uncompacted.over_window for bill in bills)
     if over:
         yield from wrap(f"* {count(over, 'request')} would have exceeded the window.", width)
-    refused = sum(one.with_clew.refused for one in bills)
+    refused = sum(bill.with_clew.refused for bill in bills)
     if refused:
         yield from wrap(f"clew gave up {count(refused, 'compaction')}: what must be kept did not fit.", width)
-    told, made = sum(one.reported for one in bills), sum(one.requests for one in bills)
+    told, made = sum(bill.reported for bill in bills), sum(bill.requests for bill in bills)
     some = f"Tokens of {told:,} of {made:,} requests as the provider reported them, the rest estimated."
     source = "Tokens as reported by the provider." if told == made else some if told else "Tokens estimated."
     unit = (
-        "" if all(one.priced for one in bills) else " Some prices are unknown: M is a million input tokens."
+        "" if all(bill.priced for bill in bills) else " Some prices are unknown: M is a million input tokens."
     )
     prices = (
         f"Prices of {prices_date()}; assumes that the session continues alike; sub-agents are not counted."
@@ -172,22 +172,22 @@ def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
 # Many sessions ---------------------------------------------------------------------------------------
 
 
-def _many(found: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
+def _many(sessions: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
     wide = width >= NARROW
     heads = ("AS IT WAS", "NO COMPACT.", "WITH CLEW", "SAVING") if wide else ("WAS", "CLEW", "SAVING")
     size = 12 if wide else 10
     label = f"{'ID':<9}{'TOOL':<12}{'REQ.':>5}" if wide else f"{'ID':<9}"
     yield Styled(label + "".join(f"{head:>{size}}" for head in heads), "dim")
-    for one in found:
-        bills = one.bills
-        start = f"{one.tool:<12}{bills.requests:>5}" if wide else ""
-        yield Styled.assemble((f"{one_line(one.id, 8):<9}", "bold"), start + _cells(bills, size, wide))
+    for session in sessions:
+        bills = session.bills
+        start = f"{session.tool:<12}{bills.requests:>5}" if wide else ""
+        yield Styled.assemble((f"{one_line(session.id, 8):<9}", "bold"), start + _cells(bills, size, wide))
     for priced in (True, False):
-        several = [one for one in found if one.bills.priced is priced]
+        several = [item for item in sessions if item.bills.priced is priced]
         if several:
             yield from _sum(several, width)
     yield ""
-    yield from _remarks(found, width)
+    yield from _remarks(sessions, width)
 
 
 def _cells(bills: Bills, size: int, wide: bool) -> str:
@@ -202,9 +202,9 @@ def _cells(bills: Bills, size: int, wide: bool) -> str:
 
 def _sum(several: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
     """Yield the whole bill of sessions that can be added up."""
-    bills = [one.bills for one in several]
+    bills = [session.bills for session in several]
     ways = ("as_it_was", "uncompacted", "with_clew")
-    added = [_added([getattr(one, way) for one in bills]) for way in ways]
+    added = [_added([getattr(bill, way) for bill in bills]) for way in ways]
     whole = Bills("", (), 0, 0, bills[0].priced, *added)
     yield ""
     yield Styled(f"all {len(several)}" if bills[0].priced else f"{len(several)} without known prices", "bold")
@@ -213,15 +213,17 @@ def _sum(several: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
 
 
 def _added(bills: Sequence[Bill]) -> Bill:
-    sums = {name: sum(getattr(one, name) for one in bills) for name in (*PARTS, "compactions", "over_window")}
-    return Bill(**sums, largest_request=max(one.largest_request for one in bills))
+    sums = {
+        name: sum(getattr(bill, name) for bill in bills) for name in (*PARTS, "compactions", "over_window")
+    }
+    return Bill(**sums, largest_request=max(bill.largest_request for bill in bills))
 
 
-def _to_json(one: _Priced) -> dict[str, object]:
-    bills = one.bills
+def _to_json(session: _Priced) -> dict[str, object]:
+    bills = session.bills
     totals = {
         "as_it_was": bills.as_it_was.total,
         "uncompacted": bills.uncompacted.total,
         "with_clew": bills.with_clew.total,
     }
-    return {"id": one.id, "tool": one.tool, **asdict(bills), "totals": totals, "saving": bills.saving}
+    return {"id": session.id, "tool": session.tool, **asdict(bills), "totals": totals, "saving": bills.saving}

@@ -41,18 +41,18 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     try_reader(args.reader)
     texts = evictions(args.attacks) if args.attack or args.attacks else []
     with drawn_progress(term) as progress:
-        found = _findings(files, plan, args, texts, progress)
-    if not found.rows and not found.own.judged and not found.own.unjudged:
+        findings = _findings(files, plan, args, texts, progress)
+    if not findings.rows and not findings.own.judged and not findings.own.unjudged:
         raise NotFound(
             f"no session of at least {args.least:,} tokens in {', '.join(args.paths)}", "try --least 1000"
         )
     if args.html:
-        args.html.write_text(page(found), encoding="utf-8")
+        args.html.write_text(page(findings), encoding="utf-8")
         term.note(f"wrote {args.html}")
     if args.json:
-        term.write(json.dumps(figures(found)))
+        term.write(json.dumps(figures(findings)))
     else:
-        tables(found, term)
+        tables(findings, term)
     return 0
 
 
@@ -76,10 +76,10 @@ def _path(name: str) -> Path:
     path = Path(name).expanduser()
     if path.exists():
         return path
-    found = open_input(name).path
-    if found is None:
+    result = open_input(name).path
+    if result is None:
         raise InputError(f"{name} is not a file", "give a file or a folder")
-    return found
+    return result
 
 
 @contextmanager

@@ -91,9 +91,9 @@ def _cell(line: Line, name: str) -> str:
 AGREEING = (HEADLINE, "roundtrip", "explained", "retained")
 
 
-def figures(found: Findings) -> JsonObject:
+def figures(findings: Findings) -> JsonObject:
     """Return the metrics of all cuts together, and of each set."""
-    rows = found.rows
+    rows = findings.rows
     cuts = probes_by_cut(rows)
     sessions = {row.session for row in rows}
     sets = list(dict.fromkeys(row.set for row in rows))
@@ -108,16 +108,16 @@ def figures(found: Findings) -> JsonObject:
     }
     if ceiling := _reached(rows):
         figures_found["of_the_ceiling"] = ceiling
-    if found.links:
-        figures_found["chains"] = _chains(found.links)
-    if found.growths:
-        figures_found["grown"] = _grown(found.growths)
-    if found.assaults:
-        figures_found["attacks"] = _attacks(found.assaults)
-    if found.own.judged or found.own.unjudged:
-        each: list[Json] = [one.to_json() for one in found.own.judged]
-        unjudged: list[Json] = [dict(one._asdict()) for one in found.own.unjudged]
-        both = _by_policy(sides(found.own.judged))
+    if findings.links:
+        figures_found["chains"] = _chains(findings.links)
+    if findings.growths:
+        figures_found["grown"] = _grown(findings.growths)
+    if findings.assaults:
+        figures_found["attacks"] = _attacks(findings.assaults)
+    if findings.own.judged or findings.own.unjudged:
+        each: list[Json] = [loss.to_json() for loss in findings.own.judged]
+        unjudged: list[Json] = [dict(loss._asdict()) for loss in findings.own.unjudged]
+        both = _by_policy(sides(findings.own.judged))
         figures_found["compactions"] = {"policies": both, "each": each, "unjudged": unjudged}
     return figures_found
 
@@ -126,10 +126,10 @@ def _by_policy(lines: Sequence[Line]) -> JsonObject:
     """Return the rows by policy; with several budgets, each policy's rows by budget."""
     if len({line.share for line in lines}) == 1:
         return {line.policy: line.to_json() for line in lines}
-    found: dict[str, JsonObject] = {}
+    result: dict[str, JsonObject] = {}
     for line in lines:
-        found.setdefault(line.policy, {})[f"{line.share:g}"] = line.to_json()
-    return dict(found)
+        result.setdefault(line.policy, {})[f"{line.share:g}"] = line.to_json()
+    return dict(result)
 
 
 def _reached(rows: Sequence[Row]) -> JsonObject:
@@ -145,52 +145,52 @@ def _reached(rows: Sequence[Row]) -> JsonObject:
 
 def _tau(rows: Sequence[Row], metric: str) -> JsonObject:
     budget = usual_budget(row.share for row in rows)
-    found = agreement([row for row in rows if row.share == budget], metric)
-    return {"mean_tau": round(found.mean, 3), "worst_tau": round(found.worst, 3)}
+    result = agreement([row for row in rows if row.share == budget], metric)
+    return {"mean_tau": round(result.mean, 3), "worst_tau": round(result.worst, 3)}
 
 
 def _chains(links: Sequence[Link]) -> JsonObject:
-    found: dict[str, JsonObject] = {}
+    result: dict[str, JsonObject] = {}
     for policy in dict.fromkeys(link.policy for link in links):
         mine = [link for link in links if link.policy == policy]
         times = sorted({link.times for link in mine})
-        found[policy] = {str(number): chain_line(mine, number).to_json() for number in times}
-    return dict(found)
+        result[policy] = {str(number): chain_line(mine, number).to_json() for number in times}
+    return dict(result)
 
 
 def _grown(every: Sequence[Growth]) -> JsonObject:
     """Return by policy and metric the difference between a chain and one compaction to the same size."""
-    found: dict[str, JsonObject] = {}
-    for policy in dict.fromkeys(one.policy for one in every):
-        mine = [one for one in every if one.policy == policy]
+    result: dict[str, JsonObject] = {}
+    for policy in dict.fromkeys(growth.policy for growth in every):
+        mine = [growth for growth in every if growth.policy == policy]
         drifts = {metric: mean for metric in GROWN if (mean := drift(mine, metric))}
-        found[policy] = {
+        result[policy] = {
             "sessions": len(mine),
-            "compactions": sum(one.compactions for one in mine),
+            "compactions": sum(growth.compactions for growth in mine),
             "difference": {metric: round(mean.value, 4) for metric, mean in drifts.items()},
             "interval": {
                 metric: [round(mean.low, 4), round(mean.high, 4)] for metric, mean in drifts.items()
             },
         }
-    return dict(found)
+    return dict(result)
 
 
 def _attacks(every: Sequence[Assault]) -> JsonObject:
     """Return by policy the share of rules that survived, by number of compactions and by kind of attack."""
-    found: dict[str, JsonObject] = {}
-    for policy in dict.fromkeys(one.policy for one in every):
-        mine = [one for one in every if one.policy == policy]
-        found[policy] = {
-            **_survivals(mine, lambda one: str(one.times)),
-            "families": _survivals(mine, lambda one: one.family),
+    result: dict[str, JsonObject] = {}
+    for policy in dict.fromkeys(assault.policy for assault in every):
+        mine = [assault for assault in every if assault.policy == policy]
+        result[policy] = {
+            **_survivals(mine, lambda item: str(item.times)),
+            "families": _survivals(mine, lambda item: item.family),
             "attacks": len(mine),
         }
-    return dict(found)
+    return dict(result)
 
 
 def _survivals(some: Sequence[Assault], of: Callable[[Assault], str]) -> JsonObject:
     names = dict.fromkeys(map(of, some))
-    return {name: round(survival(one for one in some if of(one) == name), 4) for name in names}
+    return {name: round(survival(assault for assault in some if of(assault) == name), 4) for name in names}
 
 
 LATEST = 5
@@ -209,34 +209,34 @@ def print_lost(own: OwnCompactions, term: Terminal) -> None:
         return
     title = "as shares: its own tool, and clew with as many tokens"
     term.console().print(table(title, sides(own.judged), COMPARED))
-    for one in newest(own.judged, LATEST):
-        _print_one(one, term)
+    for loss in newest(own.judged, LATEST):
+        _print_one(loss, term)
     term.print("")
 
 
-def _print_one(one: Lost, term: Terminal) -> None:
-    when = (one.time or "").replace("T", " ")[:16]
-    sizes = f"{one.tokens_before:,} tokens became {one.tokens_after:,}"
-    term.print("", Styled(f"{when}  {one.format}: {sizes}", "bold"), Styled(f"  {one.path.name}", "dim"))
+def _print_one(loss: Lost, term: Terminal) -> None:
+    when = (loss.time or "").replace("T", " ")[:16]
+    sizes = f"{loss.tokens_before:,} tokens became {loss.tokens_after:,}"
+    term.print("", Styled(f"{when}  {loss.format}: {sizes}", "bold"), Styled(f"  {loss.path.name}", "dim"))
     room = term.console().width - 2
-    term.print(*(f"  {one_line(line, room)}" for line in _losses(one)))
+    term.print(*(f"  {one_line(line, room)}" for line in _losses(loss)))
 
 
-def _losses(one: Lost) -> Iterator[str]:
+def _losses(loss: Lost) -> Iterator[str]:
     """Yield what a compaction lost, a line per kind; for values used later, where they were used."""
-    files = [Path(name).name for name in one.files]
-    for what, gone in (("rule", one.rules), ("open task", one.open), ("changed file", files)):
+    files = [Path(name).name for name in loss.files]
+    for what, gone in (("rule", loss.rules), ("open task", loss.open), ("changed file", files)):
         if gone:
             yield f"lost {count(len(gone), what)}: {', '.join(gone[:NAMES_TOLD])}"
-    needed = [probe for probe in one.values if not probe.refetched]
-    again = [probe.key for probe in one.values if probe.refetched]
+    needed = [probe for probe in loss.values if not probe.refetched]
+    again = [probe.key for probe in loss.values if probe.refetched]
     for probe in needed[:USES_TOLD]:
         yield f"lost {probe.key}, needed in: …{''.join(use_of(probe))}…"
     if more := [probe.key for probe in needed[USES_TOLD:]]:
         yield f"lost {count(len(more), 'more value')} needed later: {', '.join(more[:NAMES_TOLD])}"
     if again:
         yield f"lost {count(len(again), 'value')} to be fetched again: {', '.join(again[:NAMES_TOLD])}"
-    if not (one.rules or one.open or one.files or one.values):
+    if not (loss.rules or loss.open or loss.files or loss.values):
         yield "lost nothing that was needed later"
 
 
@@ -272,18 +272,18 @@ TITLES = (
 )
 
 
-def tables(found: Findings, term: Terminal) -> None:
+def tables(findings: Findings, term: Terminal) -> None:
     """Print the report."""
-    if found.own.judged or found.own.unjudged:
-        print_lost(found.own, term)
-    if found.rows:
-        _print_rows(found.rows, term)
-    if found.links:
-        _print_chains(found.links, term)
-    if found.growths:
-        _print_growths(found.growths, term)
-    if found.assaults:
-        _print_attacks(found.assaults, term)
+    if findings.own.judged or findings.own.unjudged:
+        print_lost(findings.own, term)
+    if findings.rows:
+        _print_rows(findings.rows, term)
+    if findings.links:
+        _print_chains(findings.links, term)
+    if findings.growths:
+        _print_growths(findings.growths, term)
+    if findings.assaults:
+        _print_attacks(findings.assaults, term)
 
 
 def _print_rows(rows: Sequence[Row], term: Terminal) -> None:
@@ -314,7 +314,7 @@ def _print_reached(lines: Sequence[Line], term: Terminal) -> None:
 def _print_chains(links: Sequence[Link], term: Terminal) -> None:
     for number in sorted({link.times for link in links}):
         policies = dict.fromkeys(link.policy for link in links)
-        lines = [chain_line([link for link in links if link.policy == one], number) for one in policies]
+        lines = [chain_line([link for link in links if link.policy == policy], number) for policy in policies]
         title = f"after {count(number, 'compaction')} in a row, with one rule planted at the start"
         term.print("")
         term.console().print(table(title, ranked(lines), IN_CHAINS))
@@ -322,31 +322,31 @@ def _print_chains(links: Sequence[Link], term: Terminal) -> None:
 
 def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
     """Print chains at a real window, minus one compaction of the same history to the same size."""
-    names = [name for name in GROWN if any(drift([one], name) for one in every)]
+    names = [name for name in GROWN if any(drift([growth], name) for growth in every)]
     drawn = empty_table("chains at a real window, minus one compaction to the same size (95 %)")
     for name in ("runs", *names):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
-    for policy in dict.fromkeys(one.policy for one in every):
-        mine = [one for one in every if one.policy == policy]
+    for policy in dict.fromkeys(growth.policy for growth in every):
+        mine = [growth for growth in every if growth.policy == policy]
         means = [drift(mine, name) for name in names]
         cells = (f"{mean.value:+.2f}" if mean else "–" for mean in means)
         bounds = (f"±{(mean.high - mean.low) / 2:.2f}" if mean and mean.interval else "" for mean in means)
-        drawn.add_row(policy, str(sum(one.compactions for one in mine)), *cells, style=style_of(policy))
+        drawn.add_row(policy, str(sum(growth.compactions for growth in mine)), *cells, style=style_of(policy))
         drawn.add_row("", "", *bounds, style="dim")
     term.print("")
     term.console().print(drawn)
 
 
 def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:
-    times = sorted({one.times for one in every})
-    families = list(dict.fromkeys(one.family for one in every))
+    times = sorted({assault.times for assault in every})
+    families = list(dict.fromkeys(assault.family for assault in every))
     drawn = empty_table("a planted rule that tool outputs ask to drop: share that survives")
     for name in (*(f"{number}×" for number in times), *families):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
-    for policy in dict.fromkeys(one.policy for one in every):
-        mine = [one for one in every if one.policy == policy]
-        by_times = [survival(one for one in mine if one.times == number) for number in times]
-        by_family = [survival(one for one in mine if one.family == family) for family in families]
+    for policy in dict.fromkeys(assault.policy for assault in every):
+        mine = [assault for assault in every if assault.policy == policy]
+        by_times = [survival(assault for assault in mine if assault.times == number) for number in times]
+        by_family = [survival(assault for assault in mine if assault.family == family) for family in families]
         shares = (f"{share:.2f}" for share in (*by_times, *by_family))
         drawn.add_row(policy, *shares, style=style_of(policy))
     term.print("")

@@ -35,14 +35,14 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         return 0
     args.file = args.file or _newest()
     session = open_arguments(args).single_session(term)
-    found = forgotten(session, last=None if args.full else args.last)
+    reports = forgotten(session, last=None if args.full else args.last)
     if args.json:
-        rows = [asdict(one) for one in found]
+        rows = [asdict(item) for item in reports]
         term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
-    elif not found:
+    elif not reports:
         term.say("This session was never compacted by its tool: nothing was lost.")
     else:
-        term.print(*_lines(session, args.file, found, args.full, term.console().width))
+        term.print(*_lines(session, args.file, reports, args.full, term.console().width))
     return 0
 
 
@@ -54,15 +54,15 @@ def _newest() -> str:
 
 
 def _lines(
-    session: Transcript, name: str, found: Sequence[Forgotten], full: bool, width: int
+    session: Transcript, name: str, reports: Sequence[Forgotten], full: bool, width: int
 ) -> Iterator[Styled | str]:
     tool = FORMATS[session.format].title if session.format in FORMATS else session.format
     yield Styled(one_line(f"What {tool} lost: {session.label}", width), "bold")
-    for one in found:
+    for item in reports:
         yield ""
-        yield from _compaction(one, tool, full, width)
+        yield from _compaction(item, tool, full, width)
     yield ""
-    yield from _footer(name, found[-1].name, width)
+    yield from _footer(name, reports[-1].name, width)
 
 
 def _footer(name: str, last: str, width: int) -> Iterator[str]:
@@ -75,42 +75,42 @@ def _footer(name: str, last: str, width: int) -> Iterator[str]:
     yield f"Start again from: clew handoff {name}"
 
 
-def _compaction(one: Forgotten, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
-    when = (one.time or "")[:16].replace("T", " ")
-    sizes = f"{one.tokens_before:,} → {one.tokens_left:,} tokens"
-    told = ", ".join(filter(None, (sizes, when, one.trigger)))
-    yield Styled.assemble((one.name, "bold"), f"  {one_line(told, width - 4)}")
-    if one.unjudged:
-        yield f"  Not comparable: {one.unjudged}."
+def _compaction(item: Forgotten, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
+    when = (item.time or "")[:16].replace("T", " ")
+    sizes = f"{item.tokens_before:,} → {item.tokens_left:,} tokens"
+    text = ", ".join(filter(None, (sizes, when, item.trigger)))
+    yield Styled.assemble((item.name, "bold"), f"  {one_line(text, width - 4)}")
+    if item.unjudged:
+        yield f"  Not comparable: {item.unjudged}."
         return
-    yield from _counts(one, tool, width)
-    clew_gave_up = any(thing.by_clew is None for thing in one.things)
+    yield from _counts(item, tool, width)
+    clew_gave_up = any(thing.by_clew is None for thing in item.things)
     if clew_gave_up:
-        yield f"  clew cannot keep it in {one.tokens_left:,} tokens."
-    if one.sealed:
+        yield f"  clew cannot keep it in {item.tokens_left:,} tokens."
+    if item.sealed:
         yield "  The summary is encrypted: not counted."
-    lost = f"not in the messages {tool} kept" if one.sealed else f"lost by {tool}"
+    lost = f"not in the messages {tool} kept" if item.sealed else f"lost by {tool}"
     for title, wanted in (
         (f"{lost}, kept by clew", (False, True)),
         (f"{lost} and by clew" if not clew_gave_up else lost, (False, None if clew_gave_up else False)),
         (f"kept by {tool}, lost by clew", (True, False)),
     ):
-        things = [thing for thing in one.things if (thing.by_tool, thing.by_clew) == wanted]
+        things = [thing for thing in item.things if (thing.by_tool, thing.by_clew) == wanted]
         if things:
             yield Styled(f"  {title}", "bold")
             yield from _named(things, full, width)
-    if all(thing.by_tool for thing in one.things):
+    if all(thing.by_tool for thing in item.things):
         yield f"  {tool} kept all of it."
 
 
-def _counts(one: Forgotten, tool: str, width: int) -> Iterator[Styled]:
+def _counts(item: Forgotten, tool: str, width: int) -> Iterator[Styled]:
     wide = width >= 60
     columns = ("needed", f"{tool} kept", "clew kept") if wide else ("all", "tool", "clew")
     sizes = (12, len(tool) + 8, 12) if wide else (6, 6, 6)
     name = 20
     yield Styled(f"{'':<{name}}" + "".join(f"{c:>{n}}" for c, n in zip(columns, sizes, strict=True)), "dim")
     for kind in Kind:
-        things = one.of_kind(kind)
+        things = item.of_kind(kind)
         if things:
             ours = "–" if things[0].by_clew is None else str(sum(bool(thing.by_clew) for thing in things))
             figures = (str(len(things)), str(sum(thing.by_tool for thing in things)), ours)
@@ -182,57 +182,57 @@ def print_table(limit: int, as_json: bool, term: Terminal) -> None:
         raise NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
     files = [SessionFile(Path(row.path), row.session) for row in rows]
     with drawn_progress(term) as progress:
-        found = list(mapped(_judged, files, 0, progress, "reading"))
+        result = list(mapped(_judged, files, 0, progress, "reading"))
     if as_json:
-        told = [
-            {"id": row.id, "tool": row.tool, "compactions": [asdict(one) for one in several]}
-            for row, several in zip(rows, found, strict=True)
+        output = [
+            {"id": row.id, "tool": row.tool, "compactions": [asdict(item) for item in several]}
+            for row, several in zip(rows, result, strict=True)
         ]
-        term.write(json.dumps(told, ensure_ascii=False))
+        term.write(json.dumps(output, ensure_ascii=False))
         return
-    _print(rows, found, term)
+    _print(rows, result, term)
 
 
 def _judged(file: SessionFile) -> list[Forgotten]:
     source = open_source(file.path)
     source.session = file.set  # a database holds several: read only this one
     try:
-        return [one for session in load(source) for one in forgotten(session)]
+        return [item for session in load(source) for item in forgotten(session)]
     except ClewError:
         return []
 
 
-def _print(rows: Sequence[Row], found: Sequence[list[Forgotten]], term: Terminal) -> None:
+def _print(rows: Sequence[Row], result: Sequence[list[Forgotten]], term: Terminal) -> None:
     width = term.console().width
     wide = width >= NARROW
     kinds = tuple(HEADS) if wide else ()
     term.print(*wrap("Lost by the tool : lost by clew in as many tokens / needed", width), "")
     heads = "".join(f"{HEADS[kind]:>{CELL}}" for kind in kinds) if wide else f"{'LOST':>{CELL}}"
     term.print(Styled(f"{'ID':<9}{'AGE':>4} {'TOOL':<12}{heads}", "dim"))
-    judged = [one for several in found for one in several if not one.unjudged and not one.sealed]
-    for row, several in zip(rows, found, strict=True):
-        told = [one for one in several if not one.unjudged and not one.sealed]
-        cells = _cells(told, kinds) if told else f"{'not judged':>{CELL}}"
+    judged = [item for several in result for item in several if not item.unjudged and not item.sealed]
+    for row, several in zip(rows, result, strict=True):
+        reports = [item for item in several if not item.unjudged and not item.sealed]
+        cells = _cells(reports, kinds) if reports else f"{'not judged':>{CELL}}"
         term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{age_of(row):>4} {row.tool:<12}{cells}"))
     term.print("", Styled("all together", "bold"))
     for kind, head in HEADS.items():
         term.print(f"  {head.lower():<12}{_losses(judged, (kind,)):>16}")
     term.print("")
-    sealed = sum(bool(one.unjudged or one.sealed) for several in found for one in several)
+    sealed = sum(bool(item.unjudged or item.sealed) for several in result for item in several)
     term.print(
         f"{count(len(judged), 'compaction')} judged in {count(len(rows), 'session')}"
         + (f", {sealed} not (see clew lost ID)." if sealed else "."),
     )
 
 
-def _cells(told: Sequence[Forgotten], kinds: Sequence[Kind]) -> str:
+def _cells(reports: Sequence[Forgotten], kinds: Sequence[Kind]) -> str:
     if not kinds:
-        return f"{_losses(told, tuple(HEADS)):>{CELL}}"
-    return "".join(f"{_losses(told, (kind,)):>{CELL}}" for kind in kinds)
+        return f"{_losses(reports, tuple(HEADS)):>{CELL}}"
+    return "".join(f"{_losses(reports, (kind,)):>{CELL}}" for kind in kinds)
 
 
-def _losses(told: Sequence[Forgotten], kinds: Sequence[Kind]) -> str:
-    things = [thing for one in told for thing in one.things if thing.kind in kinds]
+def _losses(reports: Sequence[Forgotten], kinds: Sequence[Kind]) -> str:
+    things = [thing for item in reports for thing in item.things if thing.kind in kinds]
     return str(
         Losses(
             len(things),

@@ -139,7 +139,7 @@ def _edges(text: str, room: int) -> str:
 
 
 def _first_request(history: Readable) -> str:
-    return next((one.text for one in history.passages if one.speaker is Speaker.USER), "")
+    return next((passage.text for passage in history.passages if passage.speaker is Speaker.USER), "")
 
 
 def _is_users(item: Item) -> bool:

@@ -57,14 +57,14 @@ def _cut(text: str, room: int, *, from_end: bool) -> str:
 
 def filled(pieces: Iterable[str], room: int, separator: str = "\n") -> list[int]:
     """Return the indices of the pieces that fit, tried in this order."""
-    held = []
+    stored = []
     extra = COUNTER.count_text(separator)
     for i, piece in enumerate(pieces):
         cost = COUNTER.count_text(piece) + extra
         if cost <= room:
-            held.append(i)
+            stored.append(i)
             room -= cost
-    return held
+    return stored
 
 
 def without_seals(items: Sequence[Item]) -> list[Item]:

@@ -65,8 +65,8 @@ def oracle(cut: Cut) -> Sequence[Item]:
     ]
     answers = [question.text.replace(GAP, question.answer) for question in needs.questions]
     pieces = [*filter(None, going_on), *_laid_down(needs), *_lines(needs.probes), *answers, *_reported(needs)]
-    held = filled(pieces, cut.budget_tokens - FRAMING)
-    return as_summary("\n".join(pieces[i] for i in held))
+    stored = filled(pieces, cut.budget_tokens - FRAMING)
+    return as_summary("\n".join(pieces[i] for i in stored))
 
 
 def _reported(needs: Needs) -> list[str]:

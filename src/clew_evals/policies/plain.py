@@ -50,7 +50,7 @@ def tail(cut: Cut) -> Sequence[Item]:
 
 def first_and_tail(cut: Cut) -> Sequence[Item]:
     """Keep the first request, at most half of the room, and the newest messages."""
-    first = next((one for one in passages(cut.items) if one.speaker is Speaker.USER), None)
+    first = next((passage for passage in passages(cut.items) if passage.speaker is Speaker.USER), None)
     if first is None:
         return tail(cut)
     item = cut.items[first.turn]
@@ -93,11 +93,11 @@ def user_messages(cut: Cut) -> Sequence[Item]:
     room = min(cut.budget_tokens, CODEX_TOKENS)
     kept: list[Item] = []
     for item in reversed(cut.items):
-        said = [one for one in passages([item]) if one.speaker is Speaker.USER]
-        if not said or room <= FRAMING:
+        content = [passage for passage in passages([item]) if passage.speaker is Speaker.USER]
+        if not content or room <= FRAMING:
             continue
-        words = last_tokens("\n".join(one.text for one in said), room - FRAMING)
-        message = Message(item.message.role, (Text(words, trust=said[0].part.trust),), item.message.origin)
+        words = last_tokens("\n".join(passage.text for passage in content), room - FRAMING)
+        message = Message(item.message.role, (Text(words, trust=content[0].part.trust),), item.message.origin)
         room -= COUNTER.count(message)
         kept.append(Item(item.id, message))
     return kept[::-1] or as_summary("")
@@ -107,15 +107,15 @@ def user_then_agent(cut: Cut) -> Sequence[Item]:
     """Keep the user's words, then the agent's, then what it typed into calls, newest first, as one text."""
     users, agents, calls = (list(_newest(cut, speaker)) for speaker in ("user", "assistant", "call"))
     pieces = [*users, *_earlier(cut.items), *agents, *calls]
-    held = filled(pieces, cut.budget_tokens - FRAMING)
-    return as_summary("\n".join(pieces[i] for i in held))
+    stored = filled(pieces, cut.budget_tokens - FRAMING)
+    return as_summary("\n".join(pieces[i] for i in stored))
 
 
 def _newest(cut: Cut, wanted: str) -> Iterator[str]:
-    for one in reversed(list(passages(cut.items))):
-        said = "call" if isinstance(one.part, ToolCall) else one.speaker.value
-        if said == wanted:
-            yield one.text[:LONGEST_PIECE]
+    for passage in reversed(list(passages(cut.items))):
+        text = "call" if isinstance(passage.part, ToolCall) else passage.speaker.value
+        if text == wanted:
+            yield passage.text[:LONGEST_PIECE]
 
 
 def _earlier(items: Sequence[Item]) -> Iterator[str]:
@@ -132,8 +132,8 @@ def frame(cut: Cut) -> Sequence[Item]:
     newest = shortened(items[start:], cut.budget_tokens // 2)
     room = cut.budget_tokens - COUNTER.count_all(item.message for item in newest) - FRAMING
     lines = [*_earlier(items[:start]), *_deeds(items[:start])]
-    held = filled(reversed(lines), room)
-    listed = [lines[len(lines) - 1 - i] for i in reversed(held)]
+    stored = filled(reversed(lines), room)
+    listed = [lines[len(lines) - 1 - i] for i in reversed(stored)]
     return [*as_summary("\n".join(listed)), *newest]
 
 
@@ -141,22 +141,22 @@ def _deeds(items: Sequence[Item]) -> Iterator[str]:
     done = exchanges(items)
     last = {f"{call.name} {_object(call)}": call for call, _ in done}
     listed: set[int] = set()
-    for one in passages(items):
-        if one.speaker is Speaker.USER:
-            yield f"User: {one.text}"
-        elif isinstance(one.part, ToolCall):
-            name = f"{one.part.name} {_object(one.part)}"
-            if last.get(name) is one.part and id(one.part) not in listed:
-                listed.add(id(one.part))
+    for passage in passages(items):
+        if passage.speaker is Speaker.USER:
+            yield f"User: {passage.text}"
+        elif isinstance(passage.part, ToolCall):
+            name = f"{passage.part.name} {_object(passage.part)}"
+            if last.get(name) is passage.part and id(passage.part) not in listed:
+                listed.add(id(passage.part))
                 yield f"  {name}"
-        elif one.speaker is Speaker.AGENT and isinstance(one.part, Text):
-            yield f"Assistant: {one.text[:LONGEST_LINE]}"
+        elif passage.speaker is Speaker.AGENT and isinstance(passage.part, Text):
+            yield f"Assistant: {passage.text[:LONGEST_LINE]}"
 
 
 def _object(call: ToolCall) -> str:
     """Return what a call is about: its first short argument."""
-    given = call.input or {}
-    short = (value for value in given.values() if isinstance(value, str) and 0 < len(value) <= LONGEST_LINE)
+    data = call.input or {}
+    short = (value for value in data.values() if isinstance(value, str) and 0 < len(value) <= LONGEST_LINE)
     return next(short, call.input_text[:LONGEST_LINE])
 
 
@@ -166,5 +166,5 @@ def random_lines(cut: Cut) -> Sequence[Item]:
     kept = [line for line in lines if len(line) >= 12]
     order = list(range(len(kept)))
     random.Random(crc32(cut.session.encode())).shuffle(order)
-    held = sorted(order[i] for i in filled((kept[i] for i in order), cut.budget_tokens - FRAMING))
-    return as_summary("\n".join(kept[i] for i in held))
+    stored = sorted(order[i] for i in filled((kept[i] for i in order), cut.budget_tokens - FRAMING))
+    return as_summary("\n".join(kept[i] for i in stored))

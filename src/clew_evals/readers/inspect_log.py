@@ -44,8 +44,8 @@ def read(source: Source) -> Iterator[Record]:
     evaluation: JsonObject = {}
     for piece in walk(source):
         match piece:
-            case Field("eval", dict() as found):
-                evaluation = found
+            case Field("eval", dict() as result):
+                evaluation = result
             case Element("samples", _, dict() as sample):
                 yield from _sample(sample, evaluation)
             case Element("samples", index, _):
@@ -92,9 +92,9 @@ def _message(item: JsonObject, attached: JsonObject) -> Message:
 
 
 def _call(call: JsonObject) -> ToolCall:
-    function, given = call.get("function"), call.get("arguments")
+    function, raw = call.get("function"), call.get("arguments")
     name = function if isinstance(function, str) else string(mapping(call, "function"), "name")
-    arguments = given if isinstance(given, dict | str) else {}
+    arguments = raw if isinstance(raw, dict | str) else {}
     return ToolCall(string(call, "id") or "", name or "unknown", arguments, trust=Trust.ASSISTANT)
 
 
@@ -110,18 +110,20 @@ def _parts(content: Json, trust: Trust, attached: JsonObject) -> Iterator[Part]:
 def _part(block: JsonObject, trust: Trust, attached: JsonObject) -> Part:
     kind = block.get("type")
     value = block.get(kind) if isinstance(kind, str) else None
-    found = _detached(value, attached) if isinstance(value, str) else ""
+    match_text = _detached(value, attached) if isinstance(value, str) else ""
     match kind:
         case "text":
-            return Text(found, trust=trust)
+            return Text(match_text, trust=trust)
         case "reasoning":
             redacted = block.get("redacted") is True
-            text, sealed = ("", found) if redacted else (found, string(block, "signature"))
+            text, sealed = ("", match_text) if redacted else (match_text, string(block, "signature"))
             return Thinking(text, sealed, redacted, trust=trust)
         case "image":
-            return image_from_url(found, trust)
+            return image_from_url(match_text, trust)
         case "audio" | "video" | "document":
-            return media_from_url(found, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust)
+            return media_from_url(
+                match_text, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust
+            )
         case _:
             return Unknown(str(kind), trust=trust, native=Native(NAME, block))
 

@@ -42,8 +42,8 @@ def read(source: Source) -> Iterator[Record]:
     info: JsonObject = {}
     for piece in walk(source):
         match piece:
-            case Field("info", dict() as found):
-                info = found
+            case Field("info", dict() as result):
+                info = result
             case Element("simulations", _, dict() as simulation):
                 yield from _simulation(simulation, info)
             case Element("simulations", index, _):
@@ -105,6 +105,6 @@ def _message(item: JsonObject) -> Message:
 
 
 def _call(call: JsonObject, trust: Trust) -> ToolCall:
-    given = call.get("arguments")
-    arguments = given if isinstance(given, dict | str) else {}
+    raw = call.get("arguments")
+    arguments = raw if isinstance(raw, dict | str) else {}
     return ToolCall(string(call, "id") or "", string(call, "name") or "unknown", arguments, trust=trust)

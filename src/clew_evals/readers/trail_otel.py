@@ -53,8 +53,8 @@ def read(source: Source) -> Iterator[Record]:
     agents: dict[str, _Agent] = {}
     for piece in walk(source):
         match piece:
-            case Field("trace_id", str() as found):
-                trace_id = found
+            case Field("trace_id", str() as value):
+                trace_id = value
             case Element("spans", _, dict() as span):
                 _collect(span, agents.setdefault(trace_id, _Agent(trace_id)), agents)
             case Problem():
@@ -106,14 +106,14 @@ def _collect(span: JsonObject, agent: _Agent, agents: dict[str, _Agent]) -> None
 
 
 def _keep_longest(agent: _Agent, attributes: JsonObject, time: str | None) -> None:
-    found: defaultdict[tuple[int, int], JsonObject] = defaultdict(dict)
+    result: defaultdict[tuple[int, int], JsonObject] = defaultdict(dict)
     for key, value in attributes.items():
         match = _FIELD.fullmatch(key)
         if match:
-            found[int(match[1] == "output"), int(match[2])][match[3]] = value
-    if len(found) > len(agent.messages):
-        agent.messages = tuple(found[place] for place in sorted(found))
-        agent.replies = sum(is_reply for is_reply, _ in found)
+            result[int(match[1] == "output"), int(match[2])][match[3]] = value
+    if len(result) > len(agent.messages):
+        agent.messages = tuple(result[place] for place in sorted(result))
+        agent.replies = sum(is_reply for is_reply, _ in result)
         agent.attributes, agent.time = attributes, time
 
 
@@ -160,12 +160,12 @@ def _number(key: str) -> int:
 
 
 def _calls(fields: JsonObject) -> Iterator[ToolCall]:
-    found: defaultdict[int, JsonObject] = defaultdict(dict)
+    result: defaultdict[int, JsonObject] = defaultdict(dict)
     for key, value in fields.items():
         match = _CALL_FIELD.fullmatch(key)
         if match:
-            found[int(match[1])][match[2]] = value
-    for _, call in sorted(found.items()):
+            result[int(match[1])][match[2]] = value
+    for _, call in sorted(result.items()):
         name, arguments = string(call, "function.name") or "unknown", string(call, "function.arguments") or ""
         yield ToolCall(string(call, "id") or "", name, arguments, trust=Trust.ASSISTANT)
 
@@ -176,8 +176,8 @@ def _written_calls(text: str, index: int) -> tuple[Part, ...]:
     calls = []
     for i, call in enumerate(objects(listed)):
         function = mapping(call, "function")
-        given = function.get("arguments")
-        arguments: JsonObject | str = given if isinstance(given, dict) else {"code": given}
+        raw = function.get("arguments")
+        arguments: JsonObject | str = raw if isinstance(raw, dict) else {"code": raw}
         call_id = string(call, "id") or f"#{index}.{i}"
         name = string(function, "name") or "unknown"
         calls.append(ToolCall(call_id, name, arguments, trust=Trust.ASSISTANT))

@@ -50,7 +50,9 @@ def against_budget(every: Sequence[Line], metric: str, tint: Tint) -> str:
         if point and _keeps_budget(line.policy):
             by_policy[line.policy].append(point)
     budgets = sorted({line.share for line in every})
-    x = Axis("share of the tokens (log)", tuple(budgets), tuple(f"{one:.0%}" for one in budgets), is_log=True)
+    x = Axis(
+        "share of the tokens (log)", tuple(budgets), tuple(f"{budget:.0%}" for budget in budgets), is_log=True
+    )
     series = [_series(name, points) for name, points in by_policy.items()]
     return lines(series, x, replace(SHARES, title=metric), tint)
 
@@ -81,8 +83,8 @@ def drift(links: Sequence[Link], metric: str, tint: Tint) -> str:
     series = []
     for policy in dict.fromkeys(link.policy for link in links if _keeps_budget(link.policy)):
         mine = [link for link in links if link.policy == policy]
-        found = (_point(chain_line(mine, number), metric, number) for number in times)
-        points = tuple(point for point in found if point)
+        result = (_point(chain_line(mine, number), metric, number) for number in times)
+        points = tuple(point for point in result if point)
         if points:
             series.append(_series(policy, points))
     x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
@@ -101,11 +103,11 @@ def chain_line(links: Iterable[Link], times: int) -> Line:
 
 def under_attack(every: Sequence[Assault], tint: Tint) -> str:
     """Draw the share of rules that survive attacks against the number of compactions."""
-    times = sorted({one.times for one in every})
+    times = sorted({assault.times for assault in every})
     series = []
-    for policy in dict.fromkeys(one.policy for one in every if _keeps_budget(one.policy)):
-        mine = [one for one in every if one.policy == policy]
-        shares = [survival(one for one in mine if one.times == number) for number in times]
+    for policy in dict.fromkeys(assault.policy for assault in every if _keeps_budget(assault.policy)):
+        mine = [assault for assault in every if assault.policy == policy]
+        shares = [survival(assault for assault in mine if assault.times == number) for number in times]
         points = [Point(number, share, share, share) for number, share in zip(times, shares, strict=True)]
         series.append(_series(policy, points))
     x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)

@@ -18,12 +18,12 @@ AROUND = 45
 def sides(judged: Sequence[Lost]) -> list[Line]:
     """Return the tools' own line and clew's."""
     # Each compaction had a budget of its own; they are averaged as one.
-    return summarised(replace(row, share=0.0) for one in judged for row in one.rows())
+    return summarised(replace(row, share=0.0) for loss in judged for row in loss.rows())
 
 
 def newest(judged: Sequence[Lost], count: int) -> list[Lost]:
     """Return the last compactions, the newest first."""
-    return sorted(judged, key=lambda one: one.time or "", reverse=True)[:count]
+    return sorted(judged, key=lambda item: item.time or "", reverse=True)[:count]
 
 
 def in_words(own: OwnCompactions) -> Iterator[str]:
@@ -31,34 +31,34 @@ def in_words(own: OwnCompactions) -> Iterator[str]:
     judged = own.judged
     if judged:
         before, after = (
-            _mean([getattr(one, name) for one in judged]) for name in ("tokens_before", "tokens_after")
+            _mean([getattr(loss, name) for loss in judged]) for name in ("tokens_before", "tokens_after")
         )
-        tools = ", ".join(dict.fromkeys(one.format for one in judged))
+        tools = ", ".join(dict.fromkeys(loss.format for loss in judged))
         yield f"{before:,.0f} tokens became {after:,.0f} each time ({tools}; {len(judged)} judged)."
         yield from _gone(judged)
-    for why, number in Counter(one.why for one in own.unjudged).items():
+    for why, number in Counter(loss.why for loss in own.unjudged).items():
         yield f"Not judged: {number}, because {why}."
 
 
 def _gone(judged: Sequence[Lost]) -> Iterator[str]:
-    values = sum(one.asked.values for one in judged)
-    lost = sum(not probe.refetched for one in judged for probe in one.values)
-    ours = sum(round((1 - (one.ours.retained or 0.0)) * one.asked.values) for one in judged)
+    values = sum(loss.asked.values for loss in judged)
+    lost = sum(not probe.refetched for loss in judged for probe in loss.values)
+    ours = sum(round((1 - (loss.ours.retained or 0.0)) * loss.asked.values) for loss in judged)
     yield (
         f"Of the values that the work needed afterwards, {lost:,} of {values:,} were gone; "
         f"after clew's compaction, in as many tokens, it would have been {ours:,}."
     )
-    again = _mean([one.score.refetch_tokens or 0.0 for one in judged])
-    with_clew = _mean([one.ours.refetch_tokens or 0.0 for one in judged])
+    again = _mean([loss.score.refetch_tokens or 0.0 for loss in judged])
+    with_clew = _mean([loss.ours.refetch_tokens or 0.0 for loss in judged])
     yield (
         f"To fetch again what was gone takes {again:,.0f} tokens after each compaction; "
         f"after clew's, {with_clew:,.0f}."
     )
     duties = (("rules", "rules of the user's"), ("open", "open tasks"), ("files", "changed files"))
     gone = [
-        f"{sum(len(getattr(one, name)) for one in judged):,} of {asked:,} {what}"
+        f"{sum(len(getattr(loss, name)) for loss in judged):,} of {asked:,} {what}"
         for name, what in duties
-        if (asked := sum(getattr(one.asked, name) for one in judged))
+        if (asked := sum(getattr(loss.asked, name) for loss in judged))
     ]
     if gone:
         yield f"Gone were also: {', '.join(gone)}."

@@ -67,42 +67,42 @@ class Findings:
     growths: Sequence[Growth] = ()
 
 
-def page(found: Findings) -> str:
+def page(findings: Findings) -> str:
     """Return the report."""
     style = files("clew_evals.report").joinpath("page.css").read_text(encoding="utf-8")
-    body = "\n".join(_body(found))
+    body = "\n".join(_body(findings))
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>What compaction keeps</title>'
         f"<style>{style}</style><body>{body}</body></html>\n"
     )
 
 
-def _body(found: Findings) -> Iterator[str]:
+def _body(findings: Findings) -> Iterator[str]:
     yield "<h1>What compaction keeps</h1>"
-    if found.own.judged or found.own.unjudged:
-        yield from _lost(found.own)
-    if found.rows:
-        yield from _measured(found)
+    if findings.own.judged or findings.own.unjudged:
+        yield from _lost(findings.own)
+    if findings.rows:
+        yield from _measured(findings)
     yield _meanings()
-    yield f"<h2>How this was made</h2><p><code>{escape(found.command)}</code></p>"
+    yield f"<h2>How this was made</h2><p><code>{escape(findings.command)}</code></p>"
 
 
-def _measured(found: Findings) -> Iterator[str]:
-    every = summarised(found.rows)
+def _measured(findings: Findings) -> Iterator[str]:
+    every = summarised(findings.rows)
     budget = usual_budget(line.share for line in every)
     best_first = ranked((line for line in every if line.share == budget), budget)
     others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
     tint = colours([OURS, *others])
-    yield _lead(found.rows)
+    yield _lead(findings.rows)
     groups = {
         "Retention": [*_over_budgets(every, tint), *_at_budget(best_first, budget, tint)],
-        "Drift and attacks": [*_chains(found.links, tint), *_attacks(found.assaults, tint)],
+        "Drift and attacks": [*_chains(findings.links, tint), *_attacks(findings.assaults, tint)],
         "Cost": [*_costs(best_first, tint)],
     }
     yield from _figures(groups)
     yield f"<h2>All figures at {budget:.0%} of the tokens</h2>"
     yield from _tables(best_first)
-    yield from _agreement([row for row in found.rows if row.share == budget])
+    yield from _agreement([row for row in findings.rows if row.share == budget])
 
 
 def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
@@ -111,9 +111,9 @@ def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         if not drawn:
             continue
         yield f'<h2>{title}</h2><div class="figures">'
-        for one, said in drawn:
+        for text, line in drawn:
             number += 1
-            yield f"<figure>{one}<figcaption><b>Figure {number}.</b> {escape(said)}</figcaption></figure>"
+            yield f"<figure>{text}<figcaption><b>Figure {number}.</b> {escape(line)}</figcaption></figure>"
         yield "</div>"
 
 
@@ -211,7 +211,7 @@ def _agreement(rows: Sequence[Row]) -> Iterator[str]:
     if len({row.policy for row in rows}) < 2 or len({row.session for row in rows}) < 2:
         return
     taus = [agreement(rows, metric) for metric in (HEADLINE, "roundtrip", "explained")]
-    taus_text = "; ".join(f"{one.metric} {one.mean:.2f} (worst {one.worst:.2f})" for one in taus)
+    taus_text = "; ".join(f"{tau.metric} {tau.mean:.2f} (worst {tau.worst:.2f})" for tau in taus)
     yield (
         "<p>Ranking on random halves of the sessions, Kendall’s tau, mean of 100 halvings: "
         f"{taus_text}. One is perfect agreement.</p>"
@@ -235,19 +235,19 @@ def _lost(own: OwnCompactions) -> Iterator[str]:
         "some, in use",
     )
     yield "<h3>The latest, and what they lost</h3>"
-    yield _wide(names, [_lost_row(one) for one in newest(own.judged, COMPACTIONS_TOLD)])
+    yield _wide(names, [_lost_row(loss) for loss in newest(own.judged, COMPACTIONS_TOLD)])
     yield f"<p>Below, <i>{OURS}</i> was given as many tokens as <i>{THEIRS}</i> left.</p>"
     yield from _tables(sides(own.judged))
 
 
-def _lost_row(one: Lost) -> str:
-    again = sum(probe.refetched for probe in one.values)
-    sizes = (one.tokens_before, one.tokens_after)
-    counts = (*sizes, *map(len, (one.rules, one.open, one.files, one.values)), again)
+def _lost_row(loss: Lost) -> str:
+    again = sum(probe.refetched for probe in loss.values)
+    sizes = (loss.tokens_before, loss.tokens_after)
+    counts = (*sizes, *map(len, (loss.rules, loss.open, loss.files, loss.values)), again)
     cells = "".join(f"<td>{count:,}</td>" for count in counts)
-    silent_first = sorted(one.values, key=lambda probe: probe.refetched)
+    silent_first = sorted(loss.values, key=lambda probe: probe.refetched)
     some = "".join(f"<li>{_shown_use(probe)}</li>" for probe in silent_first[:VALUES_TOLD])
-    when = escape((one.time or "").replace("T", " ")[:16])
+    when = escape((loss.time or "").replace("T", " ")[:16])
     return f'<tr><td>{when}</td>{cells}<td class="text"><ul>{some}</ul></td></tr>'
 
 

@@ -70,19 +70,19 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, colour: dict[str, str]) ->
     """Draw lines with bands for their intervals; each is named at its right end."""
     marks = [*_grid(x, y)]
     ends = []
-    for one in sorted(series, key=lambda one: (one.has_band, not one.is_quiet)):
-        tint = QUIET if one.is_quiet else colour.get(one.name, QUIET)
-        places = [(_x(x.place(p.x)), _y(y.place(p.y))) for p in one.points]
-        if one.has_band and len(places) > 1:
-            upper = [f"{_x(x.place(p.x)):.1f},{_y(y.place(p.high)):.1f}" for p in one.points]
-            lower = [f"{_x(x.place(p.x)):.1f},{_y(y.place(p.low)):.1f}" for p in reversed(one.points)]
+    for item in sorted(series, key=lambda entry: (entry.has_band, not entry.is_quiet)):
+        tint = QUIET if item.is_quiet else colour.get(item.name, QUIET)
+        places = [(_x(x.place(p.x)), _y(y.place(p.y))) for p in item.points]
+        if item.has_band and len(places) > 1:
+            upper = [f"{_x(x.place(p.x)):.1f},{_y(y.place(p.high)):.1f}" for p in item.points]
+            lower = [f"{_x(x.place(p.x)):.1f},{_y(y.place(p.low)):.1f}" for p in reversed(item.points)]
             marks.append(f'<polygon points="{" ".join(upper + lower)}" fill="{tint}" opacity="0.12"/>')
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
-        dash = ' stroke-dasharray="3 3"' if one.is_quiet else ""
-        width = 2.4 if one.has_band else 1.3
+        dash = ' stroke-dasharray="3 3"' if item.is_quiet else ""
+        width = 2.4 if item.has_band else 1.3
         marks.append(f'<polyline points="{path}" fill="none" stroke="{tint}" stroke-width="{width}"{dash}/>')
         marks += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.6" fill="{tint}"/>' for px, py in places]
-        ends.append((places[-1][1], one.name, tint))
+        ends.append((places[-1][1], item.name, tint))
     marks += _end_labels(ends)
     return _figure(marks, HEIGHT)
 

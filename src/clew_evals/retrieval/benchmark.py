@@ -36,9 +36,9 @@ def bm25(entries: Sequence[Entry]) -> Search:
     def search(question: str, limit: int) -> list[Entry]:
         scores: Counter[int] = Counter()
         for word in set(_words(question)):
-            found = postings.get(word, [])
-            worth = math.log(1 + (len(entries) - len(found) + 0.5) / (len(found) + 0.5))
-            for n, count in found:
+            result = postings.get(word, [])
+            worth = math.log(1 + (len(entries) - len(result) + 0.5) / (len(result) + 0.5))
+            for n, count in result:
                 scores[n] += worth * count * (K1 + 1) / (count + K1 * (1 - B + B * lengths[n] / mean))  # type: ignore[assignment]
         return [entries[n] for n, _ in scores.most_common(limit)]
 
@@ -51,8 +51,8 @@ def grep(entries: Sequence[Entry]) -> Search:
 
     def search(question: str, limit: int) -> list[Entry]:
         words = {word for word in _words(question) if word not in stop_words()}
-        found = [(sum(word in text for word in words), n) for n, text in enumerate(texts)]
-        return [entries[n] for count, n in sorted(found, reverse=True)[:limit] if count]
+        result = [(sum(word in text for word in words), n) for n, text in enumerate(texts)]
+        return [entries[n] for count, n in sorted(result, reverse=True)[:limit] if count]
 
     return search
 
@@ -103,39 +103,39 @@ def ask_baselines(pool: Pool) -> Iterator[tuple[str, Result]]:
         yield "full context", Result(asked, {**everything, "tokens": size})
 
 
-def _result(asked: Asked, found: Sequence[Entry]) -> Result:
-    turns = list(dict.fromkeys((entry.session, entry.ref) for entry in found))
-    sessions = list(dict.fromkeys(entry.session for entry in found))
+def _result(asked: Asked, entries: Sequence[Entry]) -> Result:
+    turns = list(dict.fromkeys((entry.session, entry.ref) for entry in entries))
+    sessions = list(dict.fromkeys(entry.session for entry in entries))
     evidence = {session for session, _ in asked.evidence}
-    tokens = {"tokens": sum(len(entry.text) for entry in found[:5]) / PER_TOKEN}
+    tokens = {"tokens": sum(len(entry.text) for entry in entries[:5]) / PER_TOKEN}
     return Result(
         asked, _figures("turn", turns, asked.evidence) | _figures("session", sessions, evidence) | tokens
     )
 
 
-def _figures(level: str, found: Sequence[object], wanted: frozenset[object] | set[str]) -> Figures:
-    gains = [1 / math.log2(rank + 2) for rank, one in enumerate(found[:10]) if one in wanted]
+def _figures(level: str, result: Sequence[object], wanted: frozenset[object] | set[str]) -> Figures:
+    gains = [1 / math.log2(rank + 2) for rank, item in enumerate(result[:10]) if item in wanted]
     best = [1 / math.log2(rank + 2) for rank in range(min(10, len(wanted)))]
-    in_five = sum(one in wanted for one in found[:5])
+    in_five = sum(item in wanted for item in result[:5])
     return {
         f"{level}_any5": float(in_five > 0),
         f"{level}_all5": float(in_five == len(wanted)),
         f"{level}_r5": in_five / len(wanted),
-        f"{level}_r10": sum(one in wanted for one in found[:10]) / len(wanted),
+        f"{level}_r10": sum(item in wanted for item in result[:10]) / len(wanted),
         f"{level}_ndcg10": sum(gains) / sum(best),
     }
 
 
 def summary(results: Sequence[Result]) -> dict[str, object]:
     """Return the means in percent: over held-out questions, per kind, over tuning questions, over all."""
-    held = [result for result in results if not result.asked.tuned_on]
+    stored = [result for result in results if not result.asked.tuned_on]
     kinds: dict[str, list[Result]] = defaultdict(list)
-    for result in held:
+    for result in stored:
         kinds[result.asked.kind].append(result)
     tuned = [result for result in results if result.asked.tuned_on]
     return {
-        **_means(held),
-        "turn_r10_interval": _interval([result.figures["turn_r10"] for result in held]),
+        **_means(stored),
+        "turn_r10_interval": _interval([result.figures["turn_r10"] for result in stored]),
         "per_kind": {kind: _means(some) for kind, some in sorted(kinds.items())},
         "tuned_on": _means(tuned),
         "all": _means(results),

@@ -48,22 +48,22 @@ class Pool:
 
 def datasets(folder: Path) -> dict[str, list[Pool]]:
     """Return the benchmarks found in a folder, by name."""
-    found: dict[str, list[Pool]] = {}
+    result: dict[str, list[Pool]] = {}
     for path in sorted(folder.rglob("locomo10.json")):
-        found["locomo"] = list(_locomo(json.loads(path.read_bytes())))
+        result["locomo"] = list(_locomo(json.loads(path.read_bytes())))
     for path in sorted(folder.rglob("longmemeval_oracle.json*")):
-        found["longmemeval"] = [_longmemeval(_read(path))]
+        result["longmemeval"] = [_longmemeval(_read(path))]
     for path in sorted(folder.rglob("longmemeval_s*.json*")):
-        found["longmemeval-s"] = [_longmemeval([question]) for question in _read(path)]
+        result["longmemeval-s"] = [_longmemeval([question]) for question in _read(path)]
     for root in sorted(folder.rglob("REALTALK")):
-        found["realtalk"] = [_realtalk(path) for path in sorted(root.rglob("Chat_*.json")) if _is_chat(path)]
+        result["realtalk"] = [_realtalk(path) for path in sorted(root.rglob("Chat_*.json")) if _is_chat(path)]
     for root in sorted(folder.rglob("BEAM")):
         for path in sorted(root.rglob("chat.json")):
-            found.setdefault(f"beam-{path.parent.parent.name}", []).append(_beam(path))
-    if not found:
+            result.setdefault(f"beam-{path.parent.parent.name}", []).append(_beam(path))
+    if not result:
         detail = f"neither locomo10.json nor longmemeval_oracle.json is in {folder}"
         raise NotFound(detail, "see `clew help bench`")
-    return found
+    return result
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401  # whatever JSON the benchmark has
@@ -199,7 +199,9 @@ def _beam(path: Path) -> Pool:
     questions = []
     for kind, asked_of in _read(path.parent / "probing_questions" / "probing_questions.json").items():
         for n, asked in enumerate(asked_of):
-            sources = [entries[one] for one in _numbers(asked.get("source_chat_ids")) if one in entries]
+            sources = [
+                entries[number] for number in _numbers(asked.get("source_chat_ids")) if number in entries
+            ]
             if sources:
                 evidence = frozenset((entry.session, entry.ref) for entry in sources)
                 questions.append(Asked(f"{name}.{kind}.{n}", asked["question"], time, evidence, kind, False))
@@ -216,7 +218,7 @@ def _anchor(written: str | None) -> str:
 def _numbers(value: object) -> Iterator[int]:
     """Yield the message numbers in BEAM's nested lists of sources."""
     if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(one)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
     elif isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
         yield int(value)

@@ -18,12 +18,12 @@ from clew.session import Compaction
 def compact(chat: Chat, words: str) -> Turn:
     """Compact the view."""
     try:
-        told = list(chat.compact(words or None))
+        events = list(chat.compact(words or None))
     except BudgetExceeded:
         if not _is_calm(chat):
             raise
-        told = []  # only mandatory content is left
-    yield from told or [CommandOutput("nothing to gain: the view is unchanged")]
+        events = []  # only mandatory content is left
+    yield from events or [CommandOutput("nothing to gain: the view is unchanged")]
 
 
 def _is_calm(chat: Chat) -> bool:
@@ -44,7 +44,7 @@ def preview(chat: Chat, words: str) -> Turn:
         return
     lines = [*compaction_notice(outcome).lines()]
     lines.append(f"  cache: {chat.session.price(outcome, cache_age_seconds=chat.cache_age_seconds)}")
-    lost = [f"    {one.matter}: {one.text} [{one.source}]" for one in outcome.report.lost]
+    lost = [f"    {loss.matter}: {loss.text} [{loss.source}]" for loss in outcome.report.lost]
     yield CommandOutput("\n".join([*lines, *(["  would leave the view:", *lost[:20]] if lost else [])]))
 
 
@@ -52,9 +52,9 @@ def undo(chat: Chat, words: str) -> Turn:
     """Undo compactions."""
     before = chat.session.tokens
     undone = chat.session.undo(number(words, 1))
-    names = ", ".join(one.name for one in undone)
+    names = ", ".join(compaction.name for compaction in undone)
     back = f"{before:,} → {chat.session.tokens:,} tokens"
-    left = [one.name for one in chat.session.trace()]
+    left = [compaction.name for compaction in chat.session.trace()]
     now = f"still in force: {', '.join(left)}" if left else "every message is in view again"
     yield CommandOutput(f"undone: {names}; {back}, {now}")
 
@@ -131,11 +131,11 @@ def trace(chat: Chat, words: str) -> Turn:
     yield CommandOutput(rows or "no compaction is in force: every message is in view unchanged")
 
 
-def _row(made: Compaction) -> str:
-    plan = made.plan
-    when = made.time[:16].replace("T", " ")
+def _row(compaction: Compaction) -> str:
+    plan = compaction.plan
+    when = compaction.time[:16].replace("T", " ")
     sizes = f"{plan.tokens_before:,} → {plan.tokens_after:,} tokens"
-    return f"{made.name:<4} {when}  {sizes}, {plan.trigger}: {plan.reason}"
+    return f"{compaction.name:<4} {when}  {sizes}, {plan.trigger}: {plan.reason}"
 
 
 def stats(chat: Chat, _words: str) -> Turn:
@@ -149,8 +149,8 @@ LONGEST = 600
 
 def pin(chat: Chat, words: str) -> Turn:
     """Set a rule by hand."""
-    made = chat.session.pin(needed(words, "the rule", "/pin never touch legacy/"))
-    yield CommandOutput(f'{made.id} is pinned: "{made.quote}"')
+    rule = chat.session.pin(needed(words, "the rule", "/pin never touch legacy/"))
+    yield CommandOutput(f'{rule.id} is pinned: "{rule.quote}"')
 
 
 def unpin(chat: Chat, words: str) -> Turn:
@@ -163,9 +163,9 @@ def unpin(chat: Chat, words: str) -> Turn:
 def rules(chat: Chat, _words: str) -> Turn:
     """List the rules in force."""
     rows = [
-        f'{one.id:<4} "{one.quote}"{f" [{one.source.message}]" if one.source else " (by hand)"}'
-        + (f" {one.certainty}: {one.found_because}" if one.source else "")
-        for one in chat.session.pins
+        f'{rule.id:<4} "{rule.quote}"{f" [{rule.source.message}]" if rule.source else " (by hand)"}'
+        + (f" {rule.certainty}: {rule.found_because}" if rule.source else "")
+        for rule in chat.session.pins
     ]
     yield CommandOutput(
         "\n".join(rows) or "no rules are in force; /pin sets one, and clew finds those in your messages"
@@ -204,26 +204,26 @@ def recall(chat: Chat, words: str) -> Turn:
 def expand(chat: Chat, words: str) -> Turn:
     """Show the sources of a reference."""
     ref = needed(words, "a reference", "/expand d1").split()[0]
-    found = chat.session.expand(ref)
-    lines = [f"{ref} is a {found.what}{f': {found.text}' if found.text else ''}"]
-    if found.what == "digest":
+    expansion = chat.session.expand(ref)
+    lines = [f"{ref} is a {expansion.what}{f': {expansion.text}' if expansion.text else ''}"]
+    if expansion.what == "digest":
         lines += _digest_lines(chat, ref)
-    elif found.quotes:
-        lines += [f'  [{quote.cite.message}] "{quote.words}"' for quote in found.quotes]
+    elif expansion.quotes:
+        lines += [f'  [{quote.cite.message}] "{quote.words}"' for quote in expansion.quotes]
     else:
-        lines += _messages(chat, found.ids)
+        lines += _messages(chat, expansion.ids)
     yield CommandOutput("\n".join(lines))
 
 
 def _digest_lines(chat: Chat, ref: str) -> list[str]:
     """Return the lines of a digest, each with its id for ``/expand``."""
-    made = next((one for one in chat.session.trace() if one.digest and one.digest.id == ref), None)
-    if made is None or made.digest is None:
+    compaction = next((item for item in chat.session.trace() if item.digest and item.digest.id == ref), None)
+    if compaction is None or compaction.digest is None:
         return [str(chat.session.explain(ref))]
-    rules = [f'  {one.id:<6} rule "{one.quote}" [{one.source.message}]' for one in made.digest.pins]
+    rules = [f'  {item.id:<6} rule "{item.quote}" [{item.source.message}]' for item in compaction.digest.pins]
     return rules + [
         f"  {claim.id:<6} {claim.kind.value}: {_short(claim.text)} [{claim.sources[0].message}]"
-        for claim in made.digest.claims
+        for claim in compaction.digest.claims
     ]
 
 
@@ -231,10 +231,10 @@ def _messages(chat: Chat, ids: tuple[str, ...]) -> list[str]:
     shown = list(chat.session.originals(ids[:MOST_QUOTED]))
     lines = []
     for item in shown:
-        said = item.message.text or "\n".join(result.text for result in item.message.results)
+        text = item.message.text or "\n".join(result.text for result in item.message.results)
         calls = [f"{call.name} {call.input_text}" for call in item.message.calls]
         lines.append(
-            f"  [{item.id}] {item.message.role}: {_short(' '.join([said, *calls]).strip(), LONGEST)}"
+            f"  [{item.id}] {item.message.role}: {_short(' '.join([text, *calls]).strip(), LONGEST)}"
         )
     more = len(ids) - len(shown)
     return [*lines, f"  … and {more:,} more"] if more > 0 else lines

@@ -77,8 +77,8 @@ def is_command(line: str) -> bool:
 
 def run_command(chat: Chat, line: str) -> Turn:
     """Run the command of a line; raise ``InputError`` with advice if it is wrong."""
-    given, _, rest = line.strip().partition(" ")
-    name, _, first = ALIASES.get(given, given).partition(" ")
+    value, _, rest = line.strip().partition(" ")
+    name, _, first = ALIASES.get(value, value).partition(" ")
     return command_named(name).does(chat, f"{first} {rest.strip()}".strip())
 
 

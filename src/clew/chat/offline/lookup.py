@@ -83,16 +83,16 @@ def _of_digest(message: Message) -> Iterator[Passage]:
     for pin in digest.pins:
         yield Passage(pin.source.message, f"you laid down ({digest.id})", pin.quote)
     for claim in digest.claims:
-        for one in _sentences(
+        for sentence in _sentences(
             claim.turns[0] if claim.turns else digest.id, f"on record ({digest.id})", claim.text
         ):
-            if not OWN.match(one.text):
-                yield one
+            if not OWN.match(sentence.text):
+                yield sentence
 
 
 def _sentences(ref: str, who: str, text: str) -> Iterator[Passage]:
-    for found in _SENTENCE.finditer(text):
-        sentence = found[0].strip()
+    for match in _SENTENCE.finditer(text):
+        sentence = match[0].strip()
         if sentence and not sentence.endswith("?"):
             yield Passage(ref, who, sentence[:LONGEST])
 
@@ -102,17 +102,17 @@ def best(question: str, among: Sequence[Passage]) -> Passage | None:
     wanted = understand(question, date.today()).terms
     names = _EXACT.findall(question)
     # Names must match exactly: KEY_3_40 does not answer a question about KEY_2_40.
-    among = [one for one in among if all(_has(name, one.text) for name in names)]
+    among = [passage for passage in among if all(_has(name, passage.text) for name in names)]
     if not wanted or not among:
         return None
-    said = [terms(passage.text) for passage in among]
-    having = Counter(term for words in said for term in set(words))
+    passage_terms = [terms(passage.text) for passage in among]
+    having = Counter(term for words in passage_terms for term in set(words))
     weight = {term: math.log(1 + len(among) / (1 + having[term])) + 0.1 for term in wanted}
     total = sum(weight.values())
     pairs = set(pairwise(terms(question)))
     scored = [
         (sum(weight[term] for term in wanted if term in words) / total, len(pairs & set(pairwise(words))))
-        for words in said
+        for words in passage_terms
     ]
     top = max(scored, key=lambda score: score[0] + PAIR * score[1])
     if top[0] < ENOUGH:
@@ -158,14 +158,14 @@ def _read(pin: Pin) -> tuple[Kind, Scope]:
     """Return the kind and scope of a rule; for one set by hand, found in its text."""
     if pin.source is not None:
         return pin.kind, pin.scope
-    found = next(iter(find_candidates(text_message(Role.USER, pin.quote))), None)
-    return (found.kind, found.scope) if found else (pin.kind, pin.scope)
+    rule = next(iter(find_candidates(text_message(Role.USER, pin.quote))), None)
+    return (rule.kind, rule.scope) if rule else (pin.kind, pin.scope)
 
 
 def _touches(request: str, rule: str, scope: Scope) -> bool:
     asked = set(terms(request))
     if scope.paths:
-        named = any(covers(held, path) for held in scope.paths for path in _PATH.findall(request))
+        named = any(covers(text, path) for text in scope.paths for path in _PATH.findall(request))
         return named and (not _changes(rule) or bool(asked & _CHANGING))
     firm = [*scope.tools, *scope.names]
     if firm:
@@ -181,8 +181,8 @@ def _changes(rule: str) -> bool:
 
 def _topics(rule: str, scope: Scope) -> Iterator[str]:
     """Yield the topic words of a rule, without its conditions such as ``without asking``."""
-    told = set(terms(_UNTIL.split(rule, maxsplit=1)[0]))
+    lines = set(terms(_UNTIL.split(rule, maxsplit=1)[0]))
     for topic in scope.topics:
         for word in terms(topic):
-            if word in told and word not in ("pleas", "please", stem("never"), stem("always")):
+            if word in lines and word not in ("pleas", "please", stem("never"), stem("always")):
                 yield word

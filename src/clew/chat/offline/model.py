@@ -70,25 +70,25 @@ class Deed(NamedTuple):
 def parse_tool_request(request: str, tools: Collection[str]) -> Deed | None:
     """Return the tool call that a request asks for; None if no available tool matches."""
     for tool, pattern in _DEEDS:
-        found = pattern.match(request.strip())
-        if found and tool in tools:
-            return Deed(tool, _arguments(tool, found))
+        match = pattern.match(request.strip())
+        if match and tool in tools:
+            return Deed(tool, _arguments(tool, match))
     return None
 
 
-def _arguments(tool: str, found: re.Match[str]) -> JsonObject:
-    given = found.groupdict()
-    path = (given.get("path") or "").rstrip(".,;:") or None
+def _arguments(tool: str, match: re.Match[str]) -> JsonObject:
+    groups = match.groupdict()
+    path = (groups.get("path") or "").rstrip(".,;:") or None
     match tool:
         case "read_file":
             return {"path": path, "start_line": None, "lines": None}
         case "write_file":
-            return {"path": path, "text": f"{given['text'].strip()}\n"}
+            return {"path": path, "text": f"{groups['text'].strip()}\n"}
         case "list_files":
             return {"path": path}
         case "search_files":
-            return {"text": given["text"].strip(), "path": path}
-    return {"text": given["text"].strip(), "category": "user_preference"}
+            return {"text": groups["text"].strip(), "path": path}
+    return {"text": groups["text"].strip(), "category": "user_preference"}
 
 
 OFFLINE = "clew/offline"
@@ -198,34 +198,34 @@ def _work_done(ledger: Ledger, asked: str) -> str:
     parts = {"done": now.changed, "checked": now.evidence, "open": now.open}
     goal = [f"- goal: {now.goal.text} [{now.goal.source}]"] if now.goal else []
     rows = [
-        f"- {label}: {one.text} [{one.source}]"
+        f"- {label}: {point.text} [{point.source}]"
         for label, points in parts.items()
-        for one in points
-        if one.source != asked
+        for point in points
+        if point.source != asked
     ]
     return "\n".join(["Done so far:", "", *goal, *rows]) if rows else "Nothing was done yet."
 
 
 def _acknowledgement(id_: str, pins: Sequence[Pin]) -> str:
     rules = [pin for pin in pins if pin.source and pin.source.message == id_]
-    told = "; ".join(f'rule [{pin.id}] is in force: "{pin.quote}"' for pin in rules)
-    return f"Noted [{id_}]; {told}" if told else f"Noted [{id_}]."
+    text = "; ".join(f'rule [{pin.id}] is in force: "{pin.quote}"' for pin in rules)
+    return f"Noted [{id_}]; {text}" if text else f"Noted [{id_}]."
 
 
 # Questions -------------------------------------------------------------------------------------------
 
 
 def _from_view(view: Sequence[Item], question: str, tools: Collection[str]) -> Message:
-    found = best(question, list(passages(view[:-1])))
-    if found:
-        return _assistant_message(_quote(found))
+    passage = best(question, list(passages(view[:-1])))
+    if passage:
+        return _assistant_message(_quote(passage))
     if "recall_search" in tools:
         return _calls(Deed("recall_search", {"query": question, "limit": 6, "where": None}), view[-1].id)
     return _assistant_message(NOT_KNOWN.format(and_memory=""))
 
 
-def _quote(found: Passage) -> str:
-    return f'[{found.ref}] {found.who}: "{found.text}"'
+def _quote(passage: Passage) -> str:
+    return f'[{passage.ref}] {passage.who}: "{passage.text}"'
 
 
 # After a tool ----------------------------------------------------------------------------------------
@@ -235,8 +235,8 @@ def _after_tools(view: Sequence[Item]) -> Message:
     """Answer from the tool results."""
     last = view[-1]
     request = _request(view)
-    told = "\n\n".join(_tool_report(last.id, result, request) for result in last.message.results)
-    return _assistant_message(told)
+    text = "\n\n".join(_tool_report(last.id, result, request) for result in last.message.results)
+    return _assistant_message(text)
 
 
 def _request(view: Sequence[Item]) -> str:
@@ -252,13 +252,13 @@ def _tool_report(id_: str, result: ToolResult, request: str) -> str:
     if result.is_error:
         return f"It was not done [{id_}]: {result.text}"
     if name in _MEMORY:
-        among = [one for one in of_result(id_, name, result.text) if one.text.strip() != request]
-        found = best(request, among)
-        return _quote(found) if found else NOT_KNOWN.format(and_memory=" or in memory")
+        among = [item for item in of_result(id_, name, result.text) if item.text.strip() != request]
+        passage = best(request, among)
+        return _quote(passage) if passage else NOT_KNOWN.format(and_memory=" or in memory")
     if name == "read_file" and "?" in request:
-        found = best(request.partition(":")[2] or request, list(of_result(id_, name, result.text)))
-        if found:
-            return _quote(found)
+        passage = best(request.partition(":")[2] or request, list(of_result(id_, name, result.text)))
+        if passage:
+            return _quote(passage)
     if name in ("write_file", "remember", "forget", "pin"):
         return f"Done [{id_}]: {result.text}"
     lines = result.text.splitlines()

@@ -224,7 +224,7 @@ def _shares(text: str) -> tuple[float, ...]:
         shares = tuple(map(float, text.split(",")))
     except ValueError:
         shares = (0.0,)
-    if not all(0 < one <= 1 for one in shares):
+    if not all(0 < share <= 1 for share in shares):
         raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
     return shares
 

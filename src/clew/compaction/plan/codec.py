@@ -42,7 +42,8 @@ def plan_to_json(plan: Plan) -> JsonObject:
         "target_tokens": plan.target_tokens,
         "operations": operations,
         "freed": [
-            {"rung": one.rung.value, "operations": one.operations, "tokens": one.tokens} for one in plan.freed
+            {"rung": step.rung.value, "operations": step.operations, "tokens": step.tokens}
+            for step in plan.freed
         ],
     }
 
@@ -64,13 +65,15 @@ def plan_from_json(value: JsonObject, messages: Sequence[Message]) -> Plan:
     try:
         return check_fields(
             Plan(
-                tuple(_operation(one, messages) for one in body["operations"]),
+                tuple(_operation(item, messages) for item in body["operations"]),
                 body["tokens_before"],
                 body["tokens_after"],
                 body["target_tokens"],
                 body["trigger"],
                 body["reason"],
-                tuple(Freed(Rung(one["rung"]), one["operations"], one["tokens"]) for one in body["freed"]),
+                tuple(
+                    Freed(Rung(item["rung"]), item["operations"], item["tokens"]) for item in body["freed"]
+                ),
             )
         )
     except (KeyError, IndexError, TypeError, ValueError) as cause:
@@ -129,10 +132,10 @@ def digest_from_json(value: JsonObject) -> Digest:
                 body["level"],
                 expand_spans(body["covers"]),
                 body["checksum"],
-                tuple(_claim(one) for one in body["claims"]),
+                tuple(_claim(item) for item in body["claims"]),
                 tuple(
-                    RuleQuote(one["id"], one["quote"], Cite(*one["source"]), _label(one))
-                    for one in body["pins"]
+                    RuleQuote(item["id"], item["quote"], Cite(*item["source"]), _label(item))
+                    for item in body["pins"]
                 ),
                 tuple(body["folds"]),
                 body["author"],
@@ -162,7 +165,7 @@ def claim_to_json(claim: Claim) -> JsonObject:
 
 
 def _claim(body: dict[str, Any]) -> Claim:
-    sources = tuple(Cite(*one) for one in body["sources"])
+    sources = tuple(Cite(*item) for item in body["sources"])
     kind = ClaimKind(body["kind"])
     if "topic" in body:
         topic = Topic(body["topic"]) if body["topic"] else None

@@ -152,18 +152,18 @@ class Digest:
 def checksum(items: Iterable[Item], before: str = "") -> str:
     """Return the hash over messages, chained to that of the digests they are folded with."""
     state = hashlib.sha256(before.encode())
-    said: list[str] = []
+    texts: list[str] = []
     for name, message in items:
         parts = message.parts
         if len(parts) == 1:  # the common case
-            said.append(f"\n{name} {_ROLES[message.role]}{words(parts[0])}")
+            texts.append(f"\n{name} {_ROLES[message.role]}{words(parts[0])}")
         else:
-            said.append(f"\n{name} {_ROLES[message.role]}")
-            said += map(words, parts)
-        if len(said) >= _AT_ONCE:
-            state.update("".join(said).encode("utf-8", "surrogatepass"))
-            said.clear()
-    state.update("".join(said).encode("utf-8", "surrogatepass"))
+            texts.append(f"\n{name} {_ROLES[message.role]}")
+            texts += map(words, parts)
+        if len(texts) >= _AT_ONCE:
+            state.update("".join(texts).encode("utf-8", "surrogatepass"))
+            texts.clear()
+    state.update("".join(texts).encode("utf-8", "surrogatepass"))
     return f"sha256:{state.hexdigest()}"
 
 

@@ -84,14 +84,14 @@ def parse_handoff(text: str) -> Handoff | None:
     """Parse a rendered handoff; return None if the text is not one."""
     if not text.startswith(TITLE):
         return None
-    found: dict[str, list[str]] = {name: [] for name in HEADINGS}
+    result: dict[str, list[str]] = {name: [] for name in HEADINGS}
     name: str | None = None
     for line in text.split("\n"):
         heading = re.fullmatch(r"## (.+)", line)
         if heading:
             name = _FIELDS.get(heading[1])
         elif name and line.startswith("- "):
-            found[name].append(line[2:])
-        elif name and line.startswith("  ") and found[name]:
-            found[name][-1] += f"\n{line[2:]}"
-    return Handoff(**{key: tuple(lines) for key, lines in found.items()})
+            result[name].append(line[2:])
+        elif name and line.startswith("  ") and result[name]:
+            result[name][-1] += f"\n{line[2:]}"
+    return Handoff(**{key: tuple(lines) for key, lines in result.items()})

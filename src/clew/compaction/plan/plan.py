@@ -156,11 +156,11 @@ def gc_paused(work: Callable[Given, Made]) -> Callable[Given, Made]:
     """
 
     @wraps(work)
-    def run(*given: Given.args, **named: Given.kwargs) -> Made:
+    def run(*args: Given.args, **named: Given.kwargs) -> Made:
         was_on = gc.isenabled()
         gc.disable()
         try:
-            return work(*given, **named)
+            return work(*args, **named)
         finally:
             if was_on:  # with two threads at once, the first to finish enables it again
                 gc.enable()

@@ -82,8 +82,8 @@ def rules_text(message: Message) -> str:
     if message.origin is not Origin.SUMMARY:
         return ""
     _, heading, rest = message.text.partition(f"\n{PINS_HEADING}\n")
-    ends = (rest.find(f"\n{one}\n") for one in HEADINGS.values())
-    end = min((one for one in ends if one >= 0), default=rest.rfind(f"\n</{TAG}>"))
+    ends = (rest.find(f"\n{text}\n") for text in HEADINGS.values())
+    end = min((end for end in ends if end >= 0), default=rest.rfind(f"\n</{TAG}>"))
     return f"{PINS_HEADING}\n{rest[:end]}" if heading and end >= 0 else ""
 
 
@@ -191,8 +191,8 @@ def _read_body(lines: Iterable[str]) -> tuple[list[RuleQuote], list[ParsedClaim]
             claims.append(_shown_claim(kind, line[2:], turns, line[0] == "~"))
         elif line in _KINDS:
             kind, turns = _KINDS[line], ()
-        elif kind is None and (said := _SPEAKER.fullmatch(line)):
-            speaker = said
+        elif kind is None and (match := _SPEAKER.fullmatch(line)):
+            speaker = match
         elif kind is None and speaker and (rule := _PIN.fullmatch(line)):
             pins.append(_pin(rule, speaker, len(pins)))
         elif kind is not None and (turn := _TURN.fullmatch(line)):
@@ -209,16 +209,16 @@ def _shown_claim(kind: ClaimKind, text: str, turns: tuple[str, ...], untrusted: 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
     """Join indented continuation lines to the line they belong to."""
-    held: str | None = None
+    text: str | None = None
     for line in lines:
-        if held is not None and line.startswith("  "):
-            held = f"{held}\n{line[2:]}"
+        if text is not None and line.startswith("  "):
+            text = f"{text}\n{line[2:]}"
             continue
-        if held is not None:
-            yield held
-        held = line
-    if held is not None:
-        yield held
+        if text is not None:
+            yield text
+        text = line
+    if text is not None:
+        yield text
 
 
 def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> RuleQuote:

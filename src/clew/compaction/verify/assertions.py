@@ -223,9 +223,9 @@ def things(text: str) -> list[str]:
 
 def unmentioned_action(text: str, plain_source: str) -> str:
     """Return an action that is hard to undo and that the source never mentions; "" if there is none."""
-    said = set(things(text))
+    texts = set(things(text))
     for group in _ACTS:
-        act = next((stem for stem in group if stem in said), "")
+        act = next((stem for stem in group if stem in texts), "")
         if act and not any(begins_word(stem, plain_source) for stem in group):
             return act
     return ""
@@ -301,14 +301,14 @@ _TURNS = tuple(turn for pair in _OPPOSITES for turn in (pair, pair[::-1]))
 def negated_word(text: str, plain_source: str) -> tuple[str, str] | None:
     """Return a word whose opposite occurs in the source while the word itself does not."""
     words = plain(text)
-    for said, opposite in _TURNS:
+    for line, opposite in _TURNS:
         if (
-            said in words
+            line in words
             and opposite in plain_source
-            and occurs_in(said, words)
+            and occurs_in(line, words)
             and not occurs_in(opposite, words)
             and occurs_in(opposite, plain_source)
-            and not occurs_in(said, plain_source.replace(opposite, ""))
+            and not occurs_in(line, plain_source.replace(opposite, ""))
         ):
-            return said, opposite
+            return line, opposite
     return None

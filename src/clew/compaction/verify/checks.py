@@ -51,10 +51,10 @@ def verify(plan: Plan, task: CompactionTask) -> Report:
         case = VerificationContext(plan, task)
     except StalePlan as cause:
         return Report((Finding("structure", Level.REFUSE, "", cause.detail, "it was made for another view"),))
-    found = [one for check in CHECKS for one in check.run(case)]
-    losses = [one for one in found if isinstance(one, Loss)]
+    findings = [finding for check in CHECKS for finding in check.run(case)]
+    losses = [finding for finding in findings if isinstance(finding, Loss)]
     return Report(
-        tuple(one for one in found if isinstance(one, Finding)),
+        tuple(finding for finding in findings if isinstance(finding, Finding)),
         tuple(loss.kept for loss in losses),
         tuple(lost for loss in losses for lost in loss.lost),
         len(task.view),
@@ -90,10 +90,10 @@ def preview(plan: Plan, task: CompactionTask) -> str:
 def _report_lines(report: Report) -> Iterator[str]:
     yield f"{_verdict(report)}: {_sizes(report)}"
     for check in CHECKS:
-        found = [finding for finding in report.findings if finding.check == check.name]
-        sign = "✗" if any(finding.level is not Level.NOTE for finding in found) else "✓"
+        findings = [finding for finding in report.findings if finding.check == check.name]
+        sign = "✗" if any(finding.level is not Level.NOTE for finding in findings) else "✓"
         yield f"{sign} {check.name:<11} {check.what}"
-        yield from (f"    {line}" for line in _first_lines(map(_finding, found), len(found)))
+        yield from (f"    {line}" for line in _first_lines(map(_finding, findings), len(findings)))
     yield from _kept_lines(report.kept)
     yield from _lost_lines(report, "not in the new view")
 
@@ -118,10 +118,11 @@ def _finding(finding: Finding) -> str:
 
 
 def _kept_lines(kept: Iterable[Kept]) -> Iterator[str]:
-    for one in kept:
-        if one.before:
-            others = f", {one.reachable:,} more can be reached from it" if one.reachable else ""
-            yield f"{_PLURAL[one.matter]:<13} {one.stand:,} of {one.before:,} are in the view{others}"
+    for survival in kept:
+        if survival.before:
+            others = f", {survival.reachable:,} more can be reached from it" if survival.reachable else ""
+            visible = f"{survival.stand:,} of {survival.before:,} are in the view"
+            yield f"{_PLURAL[survival.matter]:<13} {visible}{others}"
 
 
 def _preview_lines(report: Report) -> Iterator[str]:
@@ -138,7 +139,7 @@ def _preview_lines(report: Report) -> Iterator[str]:
 def _lost_lines(report: Report, how: str) -> Iterator[str]:
     """Yield the names of what is lost, by sort."""
     for matter in LossKind:
-        lost = [one for one in report.lost if one.matter is matter]
+        lost = [loss for loss in report.lost if loss.matter is matter]
         total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
         if lost:
             yield f"{_PLURAL[matter].capitalize()} {how}:"

@@ -220,5 +220,5 @@ def _echo(look: ClaimCheck) -> str:
         return f"the claim has {len(claim.text):,} characters: a copy, not a digest"
     if look.quoted:
         return ""
-    speakers = {found.lower() for found in _SPEAKER.findall(claim.text)}
+    speakers = {result.lower() for result in _SPEAKER.findall(claim.text)}
     return "the claim repeats the transcript, speakers and all" if len(speakers) > 1 else ""

@@ -34,15 +34,15 @@ class Source:
     @once
     def wording(self) -> Wording:
         """The whole text; for a call also its arguments without JSON escapes, as the model meant them."""
-        given = self.part.input if isinstance(self.part, ToolCall) else None
-        return Wording("\n".join([self.text, *_texts(given)]) if given else self.text)
+        data = self.part.input if isinstance(self.part, ToolCall) else None
+        return Wording("\n".join([self.text, *_texts(data)]) if data else self.text)
 
     def at(self, cite: Cite) -> Wording:
         """Return the text at a cited place."""
         if cite.start == 0 and cite.end is None:
             return self.wording
-        said = self.text[cite.start : cite.end]
-        return Wording(f"{said}\n{_unescape(said)}" if isinstance(self.part, ToolCall) else said)
+        text = self.text[cite.start : cite.end]
+        return Wording(f"{text}\n{_unescape(text)}" if isinstance(self.part, ToolCall) else text)
 
 
 class Spoken(NamedTuple):
@@ -186,8 +186,10 @@ class VerificationContext:
     @once
     def cited(self) -> frozenset[str]:
         """Return the ids of the messages cited by the digests in the view after."""
-        claims = (cite.message for one in self.standing for claim in one.claims for cite in claim.sources)
-        return frozenset(claims).union(pin.source.message for one in self.standing for pin in one.pins)
+        claims = (
+            cite.message for digest in self.standing for claim in digest.claims for cite in claim.sources
+        )
+        return frozenset(claims).union(pin.source.message for digest in self.standing for pin in digest.pins)
 
     @once
     def covered(self) -> frozenset[str]:
@@ -243,8 +245,8 @@ class VerificationContext:
     def message(self, name: str) -> Message | None:
         """Return a message of the session in its original form; None if there is none with this id."""
         find = self.task.originals
-        found = find(name) if find else None
-        return found if found is not None else self.before.get(name)
+        message = find(name) if find else None
+        return message if message is not None else self.before.get(name)
 
     def has_words(self, name: str) -> bool:
         """Whether a message of the session has any text; one with only images has none."""
@@ -275,8 +277,8 @@ class VerificationContext:
         """Return what the user and the model say in a message."""
         if name not in self._speech:
             message = self.message(name)
-            found = utterances(Item(name, message)) if message else []
-            self._speech[name] = [Spoken(one, Wording(one.text)) for one in found]
+            result = utterances(Item(name, message)) if message else []
+            self._speech[name] = [Spoken(utterance, Wording(utterance.text)) for utterance in result]
         return self._speech[name]
 
     @once
@@ -309,8 +311,8 @@ class VerificationContext:
         start = text.removesuffix(CUT)
         return any(
             known.startswith(start)
-            for one, known, places in self._vouched
-            if (one, places) == (kind, sources)
+            for claim_kind, known, places in self._vouched
+            if (claim_kind, places) == (kind, sources)
         )
 
     @once
@@ -339,10 +341,10 @@ def _is_within(cite: Cite, speech: Utterance) -> bool:
     return cite.end is not None and speech.start <= cite.start and cite.end <= speech.start + len(speech.text)
 
 
-def _unescape(said: str) -> str:
+def _unescape(text: str) -> str:
     """Decode a piece of a JSON string; return "" if it is not one."""
     try:
-        return str(json.loads(f'"{said}"'))
+        return str(json.loads(f'"{text}"'))
     except ValueError:
         return ""
 

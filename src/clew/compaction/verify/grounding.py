@@ -91,8 +91,8 @@ def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | Non
     if for_user:
         return _not_said(case, look)
     if _gives_permission(look, case.required.pins):
-        said = f'"{short(claim.text)}" gives permission, or ends a rule'
-        return said, f"that is not a whole sentence of the user in {look.turns}"
+        text = f'"{short(claim.text)}" gives permission, or ends a rule'
+        return text, f"that is not a whole sentence of the user in {look.turns}"
     return _torn(look) if look.quoted else _grounding_problem(look)
 
 
@@ -130,19 +130,22 @@ def _speaks_for_user(look: ClaimCheck) -> bool:
 def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
     claim = look.claim
     speakers = _SPEAKERS.get(claim.kind, (Speaker.USER,))
-    told = [
-        spoken.wording
+    wordings = [
+        speech.wording
         for name in dict.fromkeys(cite.message for cite in claim.sources)
-        for spoken in case.speech(name)
-        if spoken.said.speaker in speakers
+        for speech in case.speech(name)
+        if speech.said.speaker in speakers
     ]
-    quoted = [wording for wording in told if is_quote(claim.text, wording)]
+    quoted = [wording for wording in wordings if is_quote(claim.text, wording)]
     if any(not is_cut_out(claim.text, wording) for wording in quoted):
         return None
-    said = f'"{short(claim.text)}" is given as the user\'s words'
+    text = f'"{short(claim.text)}" is given as the user\'s words'
     if quoted:
-        return said, f"it was cut out of a sentence in {look.turns} that may say something else"
-    return said, f"nothing in {look.turns} says that" if told else f"{look.turns} is not the user speaking"
+        return text, f"it was cut out of a sentence in {look.turns} that may say something else"
+    return (
+        text,
+        f"nothing in {look.turns} says that" if wordings else f"{look.turns} is not the user speaking",
+    )
 
 
 # Any speaker's words ---------------------------------------------------------------------------------
@@ -174,7 +177,7 @@ def _torn(look: ClaimCheck) -> tuple[str, str] | None:
     """Find a quote without its negation; of a steering claim also a question or condition."""
     if not _speaking(look):
         return None
-    text, wordings = look.claim.text, [one.wording for one in look.sources]
+    text, wordings = look.claim.text, [source.wording for source in look.sources]
     is_half = (
         is_torn if look.claim.kind in STEERING else is_reversed if look.lowest >= Trust.USER else is_denied
     )
@@ -205,9 +208,9 @@ def _grounding_problem(look: ClaimCheck) -> tuple[str, str] | None:
 
 def _invented_assertion(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
     """Find an assertion that does not occur in the sources."""
-    for one in asserted:
-        if not any(is_found(one, place) for place in look.said):
-            return f'"{one.text}" is invented', f"no such {one.noun} occurs in {look.turns}"
+    for assertion in asserted:
+        if not any(is_found(assertion, place) for place in look.said):
+            return f'"{assertion.text}" is invented', f"no such {assertion.noun} occurs in {look.turns}"
     return None
 
 

@@ -34,7 +34,9 @@ def repair(plan: Plan, report: Report, task: CompactionTask, *, allow_sparse: bo
     dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
     if not allow_sparse and any(_is_sparse(looks, dropped) for looks in case.looks.values()):
         return None
-    mended = replace(plan, operations=tuple(_repair_operation(case, one, dropped) for one in plan.operations))
+    mended = replace(
+        plan, operations=tuple(_repair_operation(case, operation, dropped) for operation in plan.operations)
+    )
     settled = _recount(replace(plan, operations=tuple(_restore_missing(mended, task))), task)
     return settled if settled.operations != plan.operations else None
 
@@ -85,7 +87,7 @@ def _recount(plan: Plan, task: CompactionTask) -> Plan:
     after = VerificationContext(plan, task).tokens_after
     saved = plan.tokens_after - after
     rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]
-    freed = tuple(_add_freed(one, saved if one.rung in rungs[-1:] else 0) for one in plan.freed)
+    freed = tuple(_add_freed(step, saved if step.rung in rungs[-1:] else 0) for step in plan.freed)
     return replace(plan, tokens_after=after, freed=freed)
 
 

@@ -188,47 +188,47 @@ def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) ->
     clauses = [*islice(filter(_says_enough, _ONE_THING.split(plain_punctuation(text))), _MOST_CLAUSES)]
     ends = _STATEMENT if strictly else _CLAUSE
     told = [
-        said
+        clause
         for source in (sources if clauses else ())
-        for said in ends.split(source.straight[:_LOOKED_THROUGH].casefold())
+        for clause in ends.split(source.straight[:_LOOKED_THROUGH].casefold())
     ]
     for clause in clauses:
         words = [word for word in things(clause) if word not in _MODAL and not NEGATION.fullmatch(word)]
-        same = [said for said in told if _speaks_of(said, words, strictly=strictly)]
+        same = [clause for clause in told if _speaks_of(clause, words, strictly=strictly)]
         if not same:
             continue
         if NEGATION.search(clause):
             turned = not any(map(NEGATION.search, same))
         else:
-            turned = all(_denies(said, words) or (strictly and _precedes(said, words)) for said in same)
+            turned = all(_denies(clause, words) or (strictly and _precedes(clause, words)) for clause in same)
         if turned:
             return clause.strip()
     return ""
 
 
-def _speaks_of(said: str, words: Sequence[str], *, strictly: bool) -> bool:
+def _speaks_of(text: str, words: Sequence[str], *, strictly: bool) -> bool:
     """Whether a statement is about these words: contains all of them, or if ``strictly`` three in four."""
     if not strictly or len(words) <= _FEWEST:
-        return all(occurs(word, said) for word in words)
-    return sum(occurs(word, said) for word in words) >= len(words) * 0.75
+        return all(occurs(word, text) for word in words)
+    return sum(occurs(word, text) for word in words) >= len(words) * 0.75
 
 
 def _says_enough(clause: str) -> bool:
     return sum(bool(things(word)) for word in clause.split()) >= _FEWEST
 
 
-def _denies(said: str, words: Sequence[str]) -> bool:
+def _denies(text: str, words: Sequence[str]) -> bool:
     """Whether a negation in a clause applies to these words: one of them follows it, or nothing does."""
-    for negation in NEGATION.finditer(said):
-        after = things(_CLAUSE.split(said[negation.end() :])[0])[:1]
+    for negation in NEGATION.finditer(text):
+        after = things(_CLAUSE.split(text[negation.end() :])[0])[:1]
         if not after or after[0] in words:
             return True
     return False
 
 
-def _precedes(said: str, words: Sequence[str]) -> bool:
-    first = min((at for at in map(said.find, words) if at >= 0), default=0)
-    return NEGATION.search(said[:first]) is not None
+def _precedes(text: str, words: Sequence[str]) -> bool:
+    first = min((at for at in map(text.find, words) if at >= 0), default=0)
+    return NEGATION.search(text[:first]) is not None
 
 
 _PERSON = (
@@ -320,7 +320,10 @@ def _active(quotes: tuple[str, ...]) -> ActiveRules:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _rules(quote: str) -> tuple[Rule, ...]:
-    return tuple(replace(found, id=found.quote) for found in find_candidates(text_message(Role.USER, quote)))
+    return tuple(
+        replace(candidate, id=candidate.quote)
+        for candidate in find_candidates(text_message(Role.USER, quote))
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -335,8 +338,8 @@ def _bans(quote: str) -> tuple[tuple[str, ...], ...]:
 
 def _undoes_any(text: str, pins: Iterable[RuleQuote]) -> bool:
     """Whether a text mentions what one of the rules forbids, without forbidding it."""
-    told = plain(text)
-    return any(_undoes(told, banned) for pin in pins for banned in _bans(pin.quote))
+    line = plain(text)
+    return any(_undoes(line, banned) for pin in pins for banned in _bans(pin.quote))
 
 
 def _undoes(text: str, banned: Sequence[str]) -> bool:

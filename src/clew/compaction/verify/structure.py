@@ -90,10 +90,10 @@ def _spans(case: VerificationContext) -> Iterator[Finding]:
     A thinking block ties the steps of its loop together as long as it is shown.
     """
     messages = [item.message for item in case.task.view]
-    found = list(_split_atoms(case, messages))
-    if found and not any(map(_is_thought, _kept_parts(case))):
-        found = list(_split_atoms(case, [_without_thoughts(message) for message in messages]))
-    yield from found
+    findings = list(_split_atoms(case, messages))
+    if findings and not any(map(_is_thought, _kept_parts(case))):
+        findings = list(_split_atoms(case, [_without_thoughts(message) for message in messages]))
+    yield from findings
 
 
 def _kept_parts(case: VerificationContext) -> Iterator[Part]:
@@ -121,9 +121,9 @@ def _split_atoms(case: VerificationContext, messages: Sequence[Message]) -> Iter
 
 def _seals(case: VerificationContext) -> Iterator[Finding]:
     for condense in case.condenses:
-        meant, told = seal_of(case, condense), stated_seal(condense.digest)
-        for field in fields(meant):
-            if getattr(meant, field.name) != getattr(told, field.name):
+        expected, stated = seal_of(case, condense), stated_seal(condense.digest)
+        for field in fields(expected):
+            if getattr(expected, field.name) != getattr(stated, field.name):
                 what = f"the digest's {field.name} does not match the messages it replaces"
                 yield _refuse(condense.digest.id, what, _SEALS[field.name])
 
@@ -153,15 +153,15 @@ def _missing_in_log(case: VerificationContext, name: str) -> Iterator[Finding]:
 
 def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
     """Find smaller forms that are not smaller, add text, or change role, calls or results."""
-    before, said, after = case.before[shrink.id], _original(case, shrink.id), shrink.message
+    before, message, after = case.before[shrink.id], _original(case, shrink.id), shrink.message
     if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
-        before, said = _without_thoughts(before), _without_thoughts(said)
+        before, message = _without_thoughts(before), _without_thoughts(message)
     if _frame(before) != _frame(after):
         yield _refuse(shrink.id, "the smaller form is not the same message", "role, calls or results differ")
         return
     if case.task.counter.count(after) >= case.sizes[shrink.id]:
         yield Finding(_CHECK, Level.NOTE, shrink.id, "the smaller form is not smaller")
-    for old, whole, new in zip(before.parts, said.parts, after.parts, strict=True):
+    for old, whole, new in zip(before.parts, message.parts, after.parts, strict=True):
         if new.trust > old.trust:
             yield _refuse(shrink.id, "the smaller form is labelled above the original")
         if (
@@ -231,9 +231,9 @@ def _wire(case: VerificationContext) -> Iterator[Finding]:
         return
     broken = _broken([item.message for item in case.after], wire)
     known = _broken(list(case.before.values()), wire) if broken else {}
-    for rule, told in broken.items():
+    for rule, text in broken.items():
         level = Level.NOTE if rule in known else Level.REFUSE
-        why = "it rejects the view before as well" if rule in known else told
+        why = "it rejects the view before as well" if rule in known else text
         yield Finding(_CHECK, level, "", f"{wire.title} would reject the view by rule {rule}", why)
 
 
@@ -242,5 +242,5 @@ def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
     report = wire.check(
         convert(messages, wire, ConversionOptions(repair=False)).body, scope=CheckScope.MESSAGES
     )
-    refusing = (found for found in report.violations if found.level is Refusal.REFUSE)
-    return {found.rule.id: str(found) for found in reversed(list(refusing))}
+    refusing = (violation for violation in report.violations if violation.level is Refusal.REFUSE)
+    return {violation.rule.id: str(violation) for violation in reversed(list(refusing))}

@@ -85,7 +85,7 @@ def ledger_pins(
     """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
     wanted = {*missing}
     return tuple(
-        pin for pin in case.required.pins if pin in wanted or any(_same(pin, one) for one in digest.pins)
+        pin for pin in case.required.pins if pin in wanted or any(_same(pin, rule) for rule in digest.pins)
     )
 
 
@@ -105,7 +105,7 @@ def check_loops(case: VerificationContext) -> Iterator[Finding | Loss]:
 def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
     """Return the open items that no digest in the view states and no message in it shows."""
     holders = [claim for digest in case.standing for claim in digest.claims if claim.kind in HOLDS_LOOPS]
-    told = "\n".join(plain(claim.text) for claim in holders)
+    line = "\n".join(plain(claim.text) for claim in holders)
     cut: dict[str, list[str]] = {}
     for claim in holders:
         for cite in claim.sources:
@@ -114,7 +114,7 @@ def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
         loop
         for loop in case.required.open_items
         if loop.text.strip()
-        and not occurs_in(plain(loop.text), told)
+        and not occurs_in(plain(loop.text), line)
         and not any(_holds_cut(text, loop) for text in cut.get(loop.source.message, ()))
         and not _is_shown(case, loop)
     ]
@@ -167,10 +167,10 @@ def _level_of_missing(case: VerificationContext, source: Cite) -> Level:
 def loss_of(case: VerificationContext, matter: LossKind, before: int, missing: Iterable[LedgerEntry]) -> Loss:
     """Return what becomes of the entries of one sort."""
     lost = tuple(
-        Lost(matter, one.id, one.text[:LONGEST], one.source.message, one.source.message in case.cited)
-        for one in missing
+        Lost(matter, entry.id, entry.text[:LONGEST], entry.source.message, entry.source.message in case.cited)
+        for entry in missing
     )
-    return Loss(Kept(matter, before, before - len(lost), sum(one.reachable for one in lost)), lost)
+    return Loss(Kept(matter, before, before - len(lost), sum(entry.reachable for entry in lost)), lost)
 
 
 MOST_VALUES = 100
@@ -191,12 +191,12 @@ def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
 
 
 def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
-    said = "\n".join(plain(claim.text) for digest in case.standing for claim in digest.claims)
+    text = "\n".join(plain(claim.text) for digest in case.standing for claim in digest.claims)
     return [
-        one
-        for one in case.required.decisions
-        if not is_visible(case.shown_message(one.source.message), one.source, one.text)
-        and not occurs_in(plain(one.text), said)
+        decision
+        for decision in case.required.decisions
+        if not is_visible(case.shown_message(decision.source.message), decision.source, decision.text)
+        and not occurs_in(plain(decision.text), text)
     ]
 
 

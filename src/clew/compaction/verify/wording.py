@@ -25,10 +25,10 @@ class once(Generic[Kept]):  # noqa: N801  # read like ``property``
         """Remember the attribute's name."""
         self._name = name
 
-    def __get__(self, one: Any, owner: type) -> Kept:  # noqa: ANN401  # whatever has it
+    def __get__(self, item: Any, owner: type) -> Kept:  # noqa: ANN401  # whatever has it
         """Compute the value and store it on the object."""
-        kept = self._make(one)
-        setattr(one, self._name, kept)  # not through ``__dict__``, which would have to be created
+        kept = self._make(item)
+        setattr(item, self._name, kept)  # not through ``__dict__``, which would have to be created
         return kept
 
 

@@ -34,17 +34,19 @@ def spans_of(session: str, events: Iterable[StoredEvent]) -> Sequence[ReadableSp
     Points in time are events of the outermost span. Ids are derived from the log: exporting it again gives
     the same trace.
     """
-    told = list(trace_records(session, events))
-    if not told:
+    records = list(trace_records(session, events))
+    if not records:
         return ()
     trace = _Trace(session)
     root = TraceRecord(
         session, 0, f"invoke_agent {session}", Scale.SPAN,
-        min(one.start for one in told), max(one.end for one in told),
+        min(record.start for record in records), max(record.end for record in records),
         {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": session},
     )  # fmt: skip
-    points = [trace.event(one) for one in told if one.scale is Scale.POINT]
-    inner = [trace.span(one, one.parent or root.id) for one in told if one.scale is not Scale.POINT]
+    points = [trace.event(record) for record in records if record.scale is Scale.POINT]
+    inner = [
+        trace.span(record, record.parent or root.id) for record in records if record.scale is not Scale.POINT
+    ]
     return (trace.span(root, None, points), *inner)
 
 

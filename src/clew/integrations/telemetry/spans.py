@@ -95,11 +95,11 @@ def size(message: Message) -> dict[str, Value]:
     }
 
 
-def request_attributes(whom: str, model: str) -> dict[str, Value]:
+def request_attributes(name: str, model: str) -> dict[str, Value]:
     """Return the attributes of a request: operation, provider and model."""
     return {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": whom,
+        "gen_ai.provider.name": name,
         "gen_ai.request.model": model,
     }
 
@@ -213,8 +213,8 @@ class SpanBuilder:
         }
         error = "tool_error" if result.is_error else ""
         start = waited.start if waited else stored.event.time
-        made = self._record(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
-        return _with_id(made, f"{made.id}.{nth}")
+        record = self._record(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
+        return _with_id(record, f"{record.id}.{nth}")
 
     def _call(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
@@ -237,7 +237,7 @@ class SpanBuilder:
         plan, digest = done.plan, done.digest
         self._in_force.append(stored.seq)
         attributes: dict[str, Value] = {
-            "compaction.strategy": ",".join(one.rung.value for one in plan.freed),
+            "compaction.strategy": ",".join(step.rung.value for step in plan.freed),
             "compaction.tokens_before": plan.tokens_before,
             "compaction.tokens_after": plan.tokens_after,
             "compaction.trigger": plan.trigger,
@@ -287,7 +287,10 @@ class SpanBuilder:
 
     def _budget(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
-        window, used = int(body.get("window_tokens", 0)), sum(one["given"] for one in body.get("slices", ()))
+        window, used = (
+            int(body.get("window_tokens", 0)),
+            sum(item["given"] for item in body.get("slices", ())),
+        )
         verdict = body.get("verdict") or {}
         yield self._point(
             stored,
@@ -297,7 +300,7 @@ class SpanBuilder:
                 "window_tokens": window,
                 "fraction": round(used / window, 4) if window else 0.0,
                 "clew.budget.verdict": str(verdict.get("is", "")),
-                **{f"clew.budget.{one['region']}": int(one["given"]) for one in body.get("slices", ())},
+                **{f"clew.budget.{item['region']}": int(item["given"]) for item in body.get("slices", ())},
             },
         )
 
@@ -390,14 +393,14 @@ def lines(session: str, events: Iterable[StoredEvent]) -> Iterator[str]:
 
 
 def _as_json(record: TraceRecord) -> JsonObject:
-    found: JsonObject = {"time": record.end, "seq": record.seq, "id": record.id, "name": record.name}
+    data: JsonObject = {"time": record.end, "seq": record.seq, "id": record.id, "name": record.name}
     if record.parent:
-        found["parent"] = record.parent
+        data["parent"] = record.parent
     if record.scale is not Scale.POINT:
-        found |= {"start": record.start, "seconds": round(record.seconds, 3)}
+        data |= {"start": record.start, "seconds": round(record.seconds, 3)}
     if record.error:
-        found["error"] = record.error
+        data["error"] = record.error
     attributes: JsonObject = {
         name: list(value) if isinstance(value, list) else value for name, value in record.attributes.items()
     }
-    return {**found, "attributes": attributes}
+    return {**data, "attributes": attributes}

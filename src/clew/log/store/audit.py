@@ -143,14 +143,14 @@ class _SessionCheck:
     problems: tuple[LogProblem, ...] = ()
 
     def report(self) -> SessionAudit:
-        found = {*self.view.problems, *self.problems}
+        log_problems = {*self.view.problems, *self.problems}
         view = self.view
         return SessionAudit(
-            self.ctx, self.head, self.events, len(view.entries), view.skipped, tuple(sorted(found))
+            self.ctx, self.head, self.events, len(view.entries), view.skipped, tuple(sorted(log_problems))
         )
 
-    def flaw(self, seq: int | None, where: str, expected: str, found: str) -> Flaw:
-        return Flaw(where, expected, found, self.ctx.workspace, self.ctx.session, seq)
+    def flaw(self, seq: int | None, where: str, expected: str, value: str) -> Flaw:
+        return Flaw(where, expected, value, self.ctx.workspace, self.ctx.session, seq)
 
 
 class _ReadOnlyStore(SqliteStore):
@@ -214,23 +214,23 @@ class _Audit:
         (application,) = self._database.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             yield Flaw("application id", str(APPLICATION_ID), str(application))
-        found = _schema(self._database)
+        result = _schema(self._database)
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
             migrate(fresh)
             expected = _schema(fresh)
-        for name in sorted(expected.keys() | found.keys()):
-            if expected.get(name) != found.get(name):
-                yield Flaw(name, expected.get(name, "nothing"), found.get(name, "nothing"))
-        if "table migration" in found:
+        for name in sorted(expected.keys() | result.keys()):
+            if expected.get(name) != result.get(name):
+                yield Flaw(name, expected.get(name, "nothing"), result.get(name, "nothing"))
+        if "table migration" in result:
             yield from self._check_migrations()
 
     def _check_migrations(self) -> Iterator[Flaw]:
-        found = self._database.execute(statements()["migrations"]).fetchall()
+        result = self._database.execute(statements()["migrations"]).fetchall()
         expected = [(m.version, m.name, m.checksum) for m in migrations()]
-        if len(found) > len(expected):
-            raise StoreTooNew(f"the store has schema {found[-1][0]}, this clew knows {expected[-1][0]}")
-        if found != expected:
-            yield Flaw("migrations", repr(expected), repr(found))
+        if len(result) > len(expected):
+            raise StoreTooNew(f"the store has schema {result[-1][0]}, this clew knows {expected[-1][0]}")
+        if result != expected:
+            yield Flaw("migrations", repr(expected), repr(result))
 
     def _check_sessions(self) -> Iterator[Flaw]:
         for key, workspace, name, seal, seq, head_hash in self._database.execute(

@@ -76,7 +76,7 @@ def _write(
     refs = [ref for path in stale for ref in old.documents[path].refs]
     if refs:
         index.forget(workspace, now.session, refs)
-    entries = [entry for _, found in fresh for entry in found]
+    entries = [entry for _, entries in fresh for entry in entries]
     for start in range(0, len(entries), AT_ONCE):
         index.add(workspace, [analyse(entry) for entry in entries[start : start + AT_ONCE]])
     index.add(workspace, [], {now.session: Mark(now.generation, len(now.documents))})
@@ -88,11 +88,11 @@ def _write(
 
 def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
     front, lines = front_matter(text.splitlines())
-    found = [piece for piece in split_document(file.path, text) if piece.last > lines]
-    name = front.get("title") or title(file.path, found)
+    pieces = [piece for piece in split_document(file.path, text) if piece.last > lines]
+    name = front.get("title") or title(file.path, pieces)
     topic = topic_of(file.path, front, name)
     time = datetime.fromtimestamp(file.modified_ns / 1e9, UTC).isoformat(timespec="seconds")
-    entries = [_entry(session, file.path, topic, time, piece) for piece in found]
+    entries = [_entry(session, file.path, topic, time, piece) for piece in pieces]
     document = Document(
         path=file.path,
         title=name,

@@ -86,7 +86,7 @@ def read_manifest(path: Path, root: str) -> Manifest:
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest atomically, readable by its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    listed = [asdict(one) for one in manifest.documents.values()]
+    listed = [asdict(document) for document in manifest.documents.values()]
     written = {
         "version": VERSION,
         "root": manifest.root,
@@ -101,13 +101,13 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 
 def manifests(home: Path) -> list[Manifest]:
     """Return the manifests of all folders, sorted by root."""
-    found = (read_manifest(path, "") for path in sorted((home / "knowledge").glob("*.json")))
-    return sorted((one for one in found if one.root), key=lambda one: one.root)
+    result = (read_manifest(path, "") for path in sorted((home / "knowledge").glob("*.json")))
+    return sorted((manifest for manifest in result if manifest.root), key=lambda item: item.root)
 
 
 def _documents(written: Any) -> dict[str, Document]:  # noqa: ANN401 - JSON enters here
-    read = (Document(**{**one, "refs": tuple(one["refs"])}) for one in written["documents"])
-    return {one.path: one for one in read}
+    read = (Document(**{**item, "refs": tuple(item["refs"])}) for item in written["documents"])
+    return {item.path: item for item in read}
 
 
 LARGEST = 1_000_000
@@ -129,9 +129,9 @@ class File(NamedTuple):
 
 def files_of(root: Path) -> Iterator[File]:
     """Yield the files that can be documents, in order; links are never followed."""
-    for folder, names, found in os.walk(root, followlinks=False):
+    for folder, names, values in os.walk(root, followlinks=False):
         names[:] = sorted(name for name in names if _is_entered(name))
-        for name in sorted(found):
+        for name in sorted(values):
             path = Path(folder, name)
             if path.suffix.lower() not in SUFFIXES or path.is_symlink():
                 continue

@@ -29,8 +29,8 @@ def front_matter(lines: list[str]) -> tuple[Front, int]:
         return {}, 0
     for end, line in enumerate(lines[1:MOST_FRONT_LINES], start=1):
         if line.strip() == fence:
-            found = (_FIELD.fullmatch(one.rstrip()) for one in lines[1:end])
-            return {one[1].lower(): one[2].strip("\"' []") for one in found if one}, end + 1
+            matches = (_FIELD.fullmatch(line.rstrip()) for line in lines[1:end])
+            return {text[1].lower(): text[2].strip("\"' []") for text in matches if text}, end + 1
     return {}, 0
 
 
@@ -80,9 +80,9 @@ def split_document(path: str, text: str) -> list[DocumentPiece]:
     return [piece for section in _sections(lines, headings) for piece in _short(section)]
 
 
-def title(path: str, found: Sequence[DocumentPiece]) -> str:
+def title(path: str, pieces: Sequence[DocumentPiece]) -> str:
     """Return a document's title: its first heading, or its file name."""
-    return next((piece.trail[0] for piece in found if piece.trail), PurePosixPath(path).stem)
+    return next((piece.trail[0] for piece in pieces if piece.trail), PurePosixPath(path).stem)
 
 
 # Headings --------------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ def _matching(pattern: re.Pattern[str]) -> Callable[[Sequence[str]], Iterator[_H
 
     def read(lines: Sequence[str]) -> Iterator[_Heading]:
         for n, line in enumerate(lines):
-            if found := pattern.match(line):
-                yield _Heading(n, 1, " ".join(found[1].split()))
+            if match := pattern.match(line):
+                yield _Heading(n, 1, " ".join(match[1].split()))
 
     return read
 
@@ -151,8 +151,8 @@ def _sections(lines: Sequence[str], headings: Sequence[_Heading]) -> Iterator[_S
     yield _Section((), 0, lines[: starts[0]])
     trail: list[_Heading] = []
     for heading, end in zip(headings, starts[1:], strict=True):
-        trail = [*(one for one in trail if one.level < heading.level), heading]
-        yield _Section(tuple(one.text for one in trail), heading.line, lines[heading.line : end])
+        trail = [*(item for item in trail if item.level < heading.level), heading]
+        yield _Section(tuple(heading.text for heading in trail), heading.line, lines[heading.line : end])
 
 
 def _short(section: _Section) -> Iterator[DocumentPiece]:
@@ -204,9 +204,9 @@ def _docstring(
 ) -> Iterator[DocumentPiece]:
     if not ast.get_docstring(node):
         return
-    said = node.body[0]
-    first = said.lineno if isinstance(node, ast.Module) else node.lineno
-    last = said.end_lineno or said.lineno
+    statement = node.body[0]
+    first = statement.lineno if isinstance(node, ast.Module) else node.lineno
+    last = statement.end_lineno or statement.lineno
     yield DocumentPiece(trail, first, last, "\n".join(lines[first - 1 : last])[:LONGEST])
 
 
@@ -233,27 +233,27 @@ def topics() -> tuple[Topic, ...]:
     written = tomllib.loads(files("clew.memory.documents").joinpath("topics.toml").read_text("utf-8"))
     return tuple(
         Topic(
-            one["name"],
-            one["title"],
-            frozenset(one["says"]),
-            re.compile("|".join(map(_path_pattern, one["paths"]))),
-            re.compile(one["titles"]),
+            item["name"],
+            item["title"],
+            frozenset(item["says"]),
+            re.compile("|".join(map(_path_pattern, item["paths"]))),
+            re.compile(item["titles"]),
         )
-        for one in written["topic"]
+        for item in written["topic"]
     )
 
 
 def topic_of(path: str, front: Front, title: str) -> str:
     """Return the name of a document's topic."""
-    said = {front.get(key, "").lower() for key in _SAYS}
+    texts = {front.get(key, "").lower() for key in _SAYS}
     for fits in (
-        lambda topic: not said.isdisjoint(topic.says),
+        lambda topic: not texts.isdisjoint(topic.says),
         lambda topic: topic.paths.fullmatch(path) is not None,
         lambda topic: topic.titles.search(title) is not None,
     ):
-        found = next(filter(fits, topics()), None)
-        if found:
-            return found.name
+        result = next(filter(fits, topics()), None)
+        if result:
+            return result.name
     return REFERENCE
 
 

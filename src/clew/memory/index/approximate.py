@@ -38,21 +38,21 @@ def spelled_like(word: str, read: Callable[[Mapping[str, Any]], Iterable[str]]) 
         "longest": len(word) + slips,
         "limit": MOST_READ,
     }
-    near = ((distance(word, one, slips), one) for one in read(wanted))
-    return [one for slip, one in sorted(near) if 0 < slip <= slips][:MOST_LIKE]
+    near = ((distance(word, text, slips), text) for text in read(wanted))
+    return [text for slip, text in sorted(near) if 0 < slip <= slips][:MOST_LIKE]
 
 
-def distance(one: str, other: str, most: int) -> int:
+def distance(text: str, other: str, most: int) -> int:
     """Return the edit distance (letters wrong, missing, added or swapped), at most ``most + 1``."""
-    if abs(len(one) - len(other)) > most:
+    if abs(len(text) - len(other)) > most:
         return most + 1
     before: list[int] = []
     last = list(range(len(other) + 1))
-    for i, letter in enumerate(one, start=1):
+    for i, letter in enumerate(text, start=1):
         row = [i]
         for j, against in enumerate(other, start=1):
             cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
-            if before and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+            if before and j > 1 and letter == other[j - 2] and text[i - 2] == against:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
         if min(row) > most:
@@ -114,8 +114,8 @@ class Signs:
         enough = int(np.searchsorted(np.cumsum(np.bincount(differing)), limit))
         best = np.flatnonzero(differing <= enough)
         best = best[np.argsort(differing[best], kind="stable")][:limit]
-        found: list[int] = known[where][best].tolist()
-        return found
+        result: list[int] = known[where][best].tolist()
+        return result
 
     def _extend(self, page: list[tuple[int, bytes]]) -> None:
         import numpy as np

@@ -83,11 +83,11 @@ class SqliteIndex(Index, VectorIndex):
         """Add entries, all or none; an existing one is replaced."""
         with self._database.writing() as connection:
             home = _workspace(connection, workspace) or _insert(connection, "add_workspace", name=workspace)
-            sessions = {one.entry.session for one in entries} | set(marks or ())
+            sessions = {analysed.entry.session for analysed in entries} | set(marks or ())
             keys = {name: _session(connection, home, name) for name in sorted(sessions)}
             writer = _Writer(connection, home)
-            for one in entries:
-                writer.write(keys[one.entry.session], one)
+            for entry in entries:
+                writer.write(keys[entry.entry.session], entry)
             writer.finish()
             self._whole = {model: min(key, writer.before) for model, key in self._whole.items()}
             for session, mark in (marks or {}).items():
@@ -103,8 +103,8 @@ class SqliteIndex(Index, VectorIndex):
             key = _session(connection, home, session)
             writer = _Writer(connection, home)
             for ref in refs:
-                found = connection.execute(_sql("entries_of"), {"session": key, "ref": ref}).fetchall()
-                for (entry,) in found:
+                result = connection.execute(_sql("entries_of"), {"session": key, "ref": ref}).fetchall()
+                for (entry,) in result:
                     writer.drop(entry)
             writer.finish()
             self._signs.forget()
@@ -165,8 +165,8 @@ class SqliteIndex(Index, VectorIndex):
             if around:
                 beside = {"keys": json.dumps(mine), "around": around}
                 mine = [key for (key,) in connection.execute(_sql("around"), beside)]
-            found = connection.execute(_sql("rows"), {"keys": json.dumps(mine)}).fetchall()
-        return [row_of(row, self._model) for row in found]
+            result = connection.execute(_sql("rows"), {"keys": json.dumps(mine)}).fetchall()
+        return [row_of(row, self._model) for row in result]
 
     def _count(
         self, connection: sqlite3.Connection, workspace: str, home: int, entries: int, term: str
@@ -192,9 +192,9 @@ class SqliteIndex(Index, VectorIndex):
         wanted = {"model": model, "limit": limit, "after": self._whole.get(model, -1)}
         with self._database.reading() as connection:
             (last,) = connection.execute(_sql("last_key_of_all")).fetchone()
-            found = connection.execute(_sql("lacking"), wanted).fetchall()
-        self._whole[model] = found[0][0] - 1 if found else max(last, self._whole.get(model, -1))
-        return found
+            result = connection.execute(_sql("lacking"), wanted).fetchall()
+        self._whole[model] = result[0][0] - 1 if result else max(last, self._whole.get(model, -1))
+        return result
 
     def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
         """Store embeddings; they replace those of another model."""
@@ -240,8 +240,8 @@ class _Writer:
         self._last = KEYS.after(self._last, analysed.length)
         row = entry_row(analysed, key=self._last, session=session, place=place)
         self._connection.execute(_sql("add_entry"), row)
-        said = {name: row[name] for name in ("key", "terms", "scope")}
-        self._connection.execute(_sql("add_entry_text"), said)
+        text_row = {name: row[name] for name in ("key", "terms", "scope")}
+        self._connection.execute(_sql("add_entry_text"), text_row)
         self._entries += 1
         self._words += analysed.length
 
@@ -283,8 +283,8 @@ class _Looking:
     def latest(self, match: str, limit: int) -> list[int]:
         """Return the latest keys that match; without a match expression, the latest within the filters."""
         both = " AND ".join(part for part in (match, self._scope) if part) or "scope : t*"
-        found = self._connection.execute(_sql("matching"), {**self._bounds, "match": both, "limit": limit})
-        return list(chain.from_iterable(found))
+        rows = self._connection.execute(_sql("matching"), {**self._bounds, "match": both, "limit": limit})
+        return list(chain.from_iterable(rows))
 
     def any_of(
         self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
@@ -292,7 +292,7 @@ class _Looking:
         """Return the keys with the highest total weight; rare terms are read first, up to the bound."""
         left = POSTINGS
         worth: dict[int, float] = {}
-        for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
+        for term, weight in sorted(terms, key=lambda term: (common[term[0]], term)):
             if left <= 0:
                 break
             keys = self.latest(f"terms : {fts_quote(term)}", left)
@@ -314,8 +314,8 @@ class _Looking:
 def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:
     """Return the keys of the requested sessions that exist."""
     named = ({"workspace": home, "id": name} for name in filters.sessions)
-    found = (connection.execute(_sql("index_session"), one).fetchone() for one in named)
-    return [row[0] for row in found if row]
+    result = (connection.execute(_sql("index_session"), item).fetchone() for item in named)
+    return [row[0] for row in result if row]
 
 
 def _words_like(connection: sqlite3.Connection, wanted: Mapping[str, Any]) -> list[str]:
@@ -328,7 +328,7 @@ def _keys_of_refs(
     """Return the keys of entries with these references in these sessions, in order."""
     wanted = {"refs": json.dumps(refs), "limit": limit}
     rows = (connection.execute(_sql("called"), {**wanted, "session": session}) for session in sessions)
-    return [key for found in rows for (key,) in found][:limit]
+    return [key for row in rows for (key,) in row][:limit]
 
 
 def _scope(filters: Filters, sessions: Sequence[int]) -> str:

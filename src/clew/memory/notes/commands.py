@@ -181,18 +181,18 @@ def run_command(files: MemoryFiles, command: JsonObject) -> str:
     fields = _FIELDS.get(name) if isinstance(name, str) else None
     if fields is None:
         raise refusal(f"Unknown command: {name}")
-    given: dict[str, Any] = {field: command.get(field) for field in fields}
+    arguments: dict[str, Any] = {field: command.get(field) for field in fields}
     wrong = [
         field
         for field, kind in fields.items()
-        if not isinstance(given[field], kind) or isinstance(given[field], bool)
+        if not isinstance(arguments[field], kind) or isinstance(arguments[field], bool)
     ]
     if wrong:
         raise refusal(f"The command {name} needs {', '.join(fields)}; check {', '.join(wrong)}")
     if name == "view":
-        given["view_range"] = _view_range(command)
+        arguments["view_range"] = _view_range(command)
     does: Callable[..., str] = getattr(files, str(name))
-    return does(**given)
+    return does(**arguments)
 
 
 def _view_range(command: JsonObject) -> list[int] | None:
@@ -200,5 +200,5 @@ def _view_range(command: JsonObject) -> list[int] | None:
     lines = command.get("view_range")
     if not isinstance(lines, list):
         return None
-    numbers = [one for one in lines if isinstance(one, int) and not isinstance(one, bool)]
+    numbers = [line for line in lines if isinstance(line, int) and not isinstance(line, bool)]
     return numbers if len(numbers) == len(lines) else None

@@ -96,8 +96,8 @@ def restrict_imported(stored: StoredEvent) -> StoredEvent | None:
     if body.get("does") != "add":
         return stored if body.get("does") == "show" else None
     trust = min(_TRUSTS.get(str(body.get("trust")), Trust.UNTRUSTED), Trust.SEMI_TRUSTED)
-    held = {**body, "status": Status.QUARANTINED.value, "why": IMPORTED, "trust": trust.label}
-    return replace(stored, event=replace(stored.event, body=held))
+    data = {**body, "status": Status.QUARANTINED.value, "why": IMPORTED, "trust": trust.label}
+    return replace(stored, event=replace(stored.event, body=data))
 
 
 def change_from(stored: StoredEvent, by: str | None = None) -> Change:
@@ -122,8 +122,14 @@ def note_to_json(note: Note) -> JsonObject:
         "replaces": list(note.replaces),
         "replaced_by": note.replaced_by or None,
         "history": [
-            {"event": one.seq, "time": one.time, "does": one.does, "by": one.by, "why": one.why}
-            for one in note.history
+            {
+                "event": change.seq,
+                "time": change.time,
+                "does": change.does,
+                "by": change.by,
+                "why": change.why,
+            }
+            for change in note.history
         ],
     }
 
@@ -171,10 +177,10 @@ def trusted_events(store: Store, ctx: Ctx, events: Iterable[StoredEvent]) -> Ite
 class _NoteFold:
     """The mutable state during a replay, with the note in each slot."""
 
-    def __init__(self, held: dict[str, Note]) -> None:
-        self.held = held
+    def __init__(self, notes: dict[str, Note]) -> None:
+        self.held = notes
         self.slots: dict[Slot, str] = {
-            (note.status, note.slot): note.id for note in held.values() if note.status in LIVE
+            (note.status, note.slot): note.id for note in notes.values() if note.status in LIVE
         }
 
     def take(self, stored: StoredEvent) -> None:

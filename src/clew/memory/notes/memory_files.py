@@ -120,7 +120,9 @@ class _FileFold:
         for gone in _at_or_below(self.texts, path):
             del self.texts[gone]
             self._remember(stored, gone, None)
-        self.directories = {one for one in self.directories if not one or one[: len(path)] != path}
+        self.directories = {
+            directory for directory in self.directories if not directory or directory[: len(path)] != path
+        }
 
     def _move(self, stored: StoredEvent, path: Path, to: Path) -> None:
         self._make_room(to)
@@ -130,7 +132,7 @@ class _FileFold:
             # Keep the versions of a file deleted here earlier, then add those of the moved file.
             self.versions[new] = (*self.versions.get(new, ()), *self.versions.pop(old, ()))
             self._remember(stored, new, self.texts[new])
-        for old in [one for one in self.directories if one[: len(path)] == path]:
+        for old in [directory for directory in self.directories if directory[: len(path)] == path]:
             self.directories.discard(old)
             self.directories.add(to + old[len(path) :])
 
@@ -144,7 +146,7 @@ class _FileFold:
 
 
 def _at_or_below(texts: Mapping[Path, str], path: Path) -> list[Path]:
-    return sorted(one for one in texts if one[: len(path)] == path)
+    return sorted(text for text in texts if text[: len(path)] == path)
 
 
 def _path(text: str) -> Path:

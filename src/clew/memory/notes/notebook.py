@@ -177,8 +177,8 @@ def _folding(store: Store, ctx: Ctx) -> Fold[Notes]:
 
 def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:
     """Return the conflicts that a note is part of now."""
-    held = active_notes(notebook.notes(), notebook.now)
-    return [one for one in held.conflicts if any(other.id == note.id for other in one.notes)]
+    notes = active_notes(notebook.notes(), notebook.now)
+    return [conflict for conflict in notes.conflicts if any(other.id == note.id for other in conflict.notes)]
 
 
 def _append(journal: Journal[Notes], body: JsonObject) -> None:

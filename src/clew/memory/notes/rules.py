@@ -54,14 +54,14 @@ def untrusted_source(
     texts: Iterable[str], cited: Collection[str], seen: Iterable[Item]
 ) -> UntrustedSource | None:
     """Return the untrusted text that one of these texts was copied from; None if there is none."""
-    passages = [one._replace(text=_plain(one.text)) for item in seen for one in passages_of(item)]
+    passages = [passage._replace(text=_plain(passage.text)) for item in seen for passage in passages_of(item)]
     doubtful = [passage for passage in passages if passage.trust <= Trust.SEMI_TRUSTED]
     for passage in doubtful:
         if passage.message in cited:
             return UntrustedSource(passage.message, passage.trust, "")
     vouched = [passage.text for passage in passages if passage.trust >= Trust.USER]
-    said = [_plain(text) for text in texts]
-    return _by_value(said, doubtful, vouched) or _by_run(said, doubtful, vouched)
+    lines = [_plain(text) for text in texts]
+    return _by_value(lines, doubtful, vouched) or _by_run(lines, doubtful, vouched)
 
 
 def passages_of(item: Item) -> Iterator[Passage]:
@@ -80,7 +80,7 @@ def passages_of(item: Item) -> Iterator[Passage]:
 
 def _by_value(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> UntrustedSource | None:
     for value in (value for text in texts for value in note_values(text)):
-        if any(value in said for said in vouched):
+        if any(value in text for text in vouched):
             continue
         for passage in doubtful:
             if value in passage.text:
@@ -90,8 +90,8 @@ def _by_value(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> 
 
 def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> UntrustedSource | None:
     runs = [run for text in texts for run in _runs(text)]
-    own = [_flat(said) for said in vouched] if runs else []
-    borrowed = [run for run in runs if not any(run in said for said in own)]
+    own = [_flat(text) for text in vouched] if runs else []
+    borrowed = [run for run in runs if not any(run in text for text in own)]
     for passage in doubtful if borrowed else ():
         flat = _flat(passage.text)
         for run in borrowed:
@@ -102,10 +102,10 @@ def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> Un
 
 def _runs(text: str) -> Iterator[str]:
     """Yield all runs of ``RUN`` words; the whole text if it is shorter."""
-    said = list(surface(text))
-    length = min(RUN, len(said))
+    texts = list(surface(text))
+    length = min(RUN, len(texts))
     if length >= SHORTEST:
-        yield from (f" {' '.join(said[i : i + length])} " for i in range(len(said) - length + 1))
+        yield from (f" {' '.join(texts[i : i + length])} " for i in range(len(texts) - length + 1))
 
 
 def _plain(text: str) -> str:
@@ -120,8 +120,8 @@ def _flat(text: str) -> str:
 def note_values(text: str) -> list[str]:
     """Return the paths, addresses, names and numbers in a text."""
     spelled, punctuated = values_in(text, spoken=True)
-    known = [one.value for one in map(kind_of, spelled) if one]
-    return list(dict.fromkeys([*known, *(one.value for one, _ in punctuated)]))
+    known = [known.value for known in map(kind_of, spelled) if known]
+    return list(dict.fromkeys([*known, *(known.value for known, _ in punctuated)]))
 
 
 KEY_CHARACTERS = 80
@@ -182,8 +182,8 @@ def require_keepable(draft: Draft) -> None:
             raise InputError(f"{what} of a note is empty")
         if len(text) > most:
             raise InputError(f"{what} has {len(text):,} characters", f"a note takes at most {most:,}")
-        if found := _UNSEEN.search(text):
-            raise InputError(f"{what} contains the invisible character U+{ord(found[0]):04X}")
+        if match := _UNSEEN.search(text):
+            raise InputError(f"{what} contains the invisible character U+{ord(match[0]):04X}")
     if "\n" in draft.key or any("\n" in tag for tag in draft.tags):
         raise InputError("a key or a tag has more than one line")
     for what, count, most in (

@@ -38,21 +38,21 @@ class Match:
 
 def matches(notes: Sequence[Note], text: str, tags: Iterable[str] = ()) -> list[Match]:
     """Return the relevance of each note to a text, in the notes' order."""
-    said = _terms(text)
+    content = _terms(text)
     own = {note.id: _terms(f"{note.key} {note.text} {' '.join(note.tags)}") for note in notes}
-    having = Counter(term for found in own.values() for term in found)
-    known = {tag.casefold() for tag in tags} | set(said.values())
+    having = Counter(term for result in own.values() for term in result)
+    known = {tag.casefold() for tag in tags} | set(content.values())
     return [
-        _match(note, _shared_words(own[note.id], said, having, len(notes)), known, text) for note in notes
+        _match(note, _shared_words(own[note.id], content, having, len(notes)), known, text) for note in notes
     ]
 
 
 def _shared_words(
-    own: Mapping[str, str], said: Mapping[str, str], having: Mapping[str, int], notes: int
+    own: Mapping[str, str], text_terms: Mapping[str, str], having: Mapping[str, int], notes: int
 ) -> list[tuple[float, str]]:
     """Return the words that a note and the text share, rarest first."""
-    shared = ((log(1 + notes / having[term]), word) for term, word in own.items() if term in said)
-    return sorted(shared, key=lambda one: (-one[0], one[1]))
+    shared = ((log(1 + notes / having[term]), word) for term, word in own.items() if term in text_terms)
+    return sorted(shared, key=lambda item: (-item[0], item[1]))
 
 
 def _match(note: Note, shared: Sequence[tuple[float, str]], known: set[str], text: str) -> Match:
@@ -70,8 +70,8 @@ def _match(note: Note, shared: Sequence[tuple[float, str]], known: set[str], tex
 def _terms(text: str) -> dict[str, str]:
     """Return the words of a text without stop words, by stem."""
     stop = stop_words()
-    found = {stem(word): word for word in surface(text)}
-    return {term: word for term, word in found.items() if term not in stop and word not in stop}
+    result = {stem(word): word for word in surface(text)}
+    return {term: word for term, word in result.items() if term not in stop and word not in stop}
 
 
 _NARROWNESS = {scope: place for place, scope in enumerate(Scope)}
@@ -106,7 +106,7 @@ class ActiveNotes:
 
 def active_notes(notes: Iterable[Note], at: str) -> ActiveNotes:
     """Return which notes are active at a time."""
-    held: list[Note] = []
+    applicable: list[Note] = []
     out: list[tuple[Note, str]] = []
     conflicts: list[Conflict] = []
     by_key: dict[str, list[Note]] = {}
@@ -118,14 +118,14 @@ def active_notes(notes: Iterable[Note], at: str) -> ActiveNotes:
     for same in by_key.values():
         narrow = _narrowest(same, out)
         top = _highest(narrow)
-        held += top
+        applicable += top
         if len(narrow) > 1:
             winner = top[0] if len(top) == 1 else None
             conflicts.append(Conflict(same[0].key, tuple(narrow), winner))
             out += [
                 (note, f"{top[0].id}, {_article(top[0])}, outranks it") for note in narrow if note not in top
             ]
-    return ActiveNotes(tuple(held), tuple(out), tuple(conflicts))
+    return ActiveNotes(tuple(applicable), tuple(out), tuple(conflicts))
 
 
 def _why_out(note: Note, at: str) -> str:
@@ -139,7 +139,7 @@ def _why_out(note: Note, at: str) -> str:
 def _narrowest(same: Sequence[Note], out: list[tuple[Note, str]]) -> list[Note]:
     """Return one note per category: the one with the narrowest scope."""
     chosen: dict[str, Note] = {}
-    for note in sorted(same, key=lambda one: _NARROWNESS[one.scope]):
+    for note in sorted(same, key=lambda item: _NARROWNESS[item.scope]):
         wider = chosen.get(note.category)
         if wider is not None:
             out.append((wider, f"overridden by {note.id} for this {note.scope}"))
@@ -188,8 +188,8 @@ def _lines(notes: Sequence[Note], conflicts: Iterable[Conflict]) -> Iterator[str
 def note_line(note: Note) -> str:
     """Return a note as one list entry; further lines are indented."""
     sign = "~" if note.trust <= Trust.SEMI_TRUSTED else "-"
-    said = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
-    return f"{sign} [{note.id}, {note.trust.label}] {escape_entry(said)}"
+    text = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
+    return f"{sign} [{note.id}, {note.trust.label}] {escape_entry(text)}"
 
 
 def escape_entry(text: str) -> str:
@@ -245,7 +245,7 @@ class Selection:
         """Return what was selected and why, for the log."""
         left: list[Json] = [{"note": note.id, "why": why} for note, why in self.left_out]
         chosen: list[Json] = [{"note": note.id, "why": self.reasons[note.id]} for note in self.notes]
-        conflicts: list[Json] = [str(one) for one in self.conflicts]
+        conflicts: list[Json] = [str(conflict) for conflict in self.conflicts]
         return {"tokens": self.tokens, "notes": chosen, "left_out": left, "conflicts": conflicts}
 
 
@@ -254,13 +254,13 @@ def situation_of(items: Sequence[Item], *, at: str, goal: str = "", tags: tuple[
 
     Tool results are excluded: a web page must not choose which notes are shown.
     """
-    said = [
+    texts = [
         words(part)
         for item in items[-RECENT:]
         for part in item.message.parts
         if isinstance(part, Text | ToolCall)
     ]
-    recent = "\n".join(said)[-RECENT_CHARACTERS:]
+    recent = "\n".join(texts)[-RECENT_CHARACTERS:]
     return Situation(at=at, text=f"{goal}\n{recent}", tags=tags)
 
 
@@ -272,24 +272,24 @@ def select(
 ) -> Selection:
     """Return the notes to show, in at most ``cap_tokens``. Deterministic."""
     hold = active_notes(notes, situation.at)
-    found = matches(hold.notes, situation.text, situation.tags)
-    found.sort(key=lambda one: (-_worth(one), -one.note.priority, one.note.created, one.note.id))
+    result = matches(hold.notes, situation.text, situation.tags)
+    result.sort(key=lambda item: (-_worth(item), -item.note.priority, item.note.created, item.note.id))
     count = (counter or counter_for("unknown")).count_text
     chosen: list[Note] = []
     reasons: dict[str, str] = {}
     left = list(hold.out)
     tokens = 0
-    for one in found:
-        why = [*_constant_reasons(one.note), *one.reasons]
+    for match in result:
+        why = [*_constant_reasons(match.note), *match.reasons]
         if not why:
-            left.append((one.note, "not relevant now"))
+            left.append((match.note, "not relevant now"))
             continue
-        size = count(render_notes([*chosen, one.note], hold.conflicts))
+        size = count(render_notes([*chosen, match.note], hold.conflicts))
         if size > cap_tokens:
-            left.append((one.note, f"with it the notes would take {size:,} of {cap_tokens:,} tokens"))
+            left.append((match.note, f"with it the notes would take {size:,} of {cap_tokens:,} tokens"))
             continue
-        chosen.append(one.note)
-        reasons[one.note.id] = "; ".join(why)
+        chosen.append(match.note)
+        reasons[match.note.id] = "; ".join(why)
         tokens = size
     return Selection(tuple(chosen), reasons, tuple(left), hold.conflicts, tokens)
 

@@ -55,7 +55,7 @@ def digest_ids(stored: StoredEvent) -> list[str]:
 
 def shortened_messages(stored: StoredEvent) -> list[tuple[str, str]]:
     """Return the messages that a compaction shortened, each with the reason."""
-    return [(str(one["ids"]), str(one["reason"])) for one in _operations(stored, "shrink")]
+    return [(str(operation["ids"]), str(operation["reason"])) for operation in _operations(stored, "shrink")]
 
 
 def stale_undos(undos: Iterable[StoredEvent]) -> frozenset[int]:
@@ -85,7 +85,7 @@ def undone_since(stored: StoredEvent) -> int:
 def _operations(stored: StoredEvent, does: str) -> list[dict[str, Any]]:
     body: dict[str, Any] = COMPACTION.current(stored).event.body
     try:
-        return [one for one in body["plan"]["operations"] if one["does"] == does]
+        return [item for item in body["plan"]["operations"] if item["does"] == does]
     except (KeyError, TypeError) as cause:
         raise StoreDamaged(f"event {stored.seq} is not a valid compaction event ({cause!r})") from cause
 
@@ -115,7 +115,7 @@ def move_from_json(stored: StoredEvent) -> Move:
     body: dict[str, Any] = stored.event.body
     try:
         return Move(
-            what=tuple(str(one) for one in body["what"]),
+            what=tuple(str(item) for item in body["what"]),
             origin=Tier(body["from"]),
             to=Tier(body["to"]),
             why=str(body["why"]),

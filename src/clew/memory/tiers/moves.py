@@ -47,7 +47,7 @@ def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
     on_record = store.read(ctx, known.read, since, [UNDO.name, TIER.name])
     rest = store.read(ctx, since, kinds=[COMPACTION.name, UNDO.name, TIER.name])
     stale = stale_undos(store.read(ctx, kinds=[UNDO.name]))
-    return fold_tiers((one for one in chain(on_record, rest) if one.seq not in stale), known)
+    return fold_tiers((event for event in chain(on_record, rest) if event.seq not in stale), known)
 
 
 def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:

@@ -168,11 +168,11 @@ class Tiers:
 
     def archived(self) -> dict[str, list[Span]]:
         """Return the spans of each archive digest, oldest first."""
-        found: dict[str, list[Span]] = {}
+        result: dict[str, list[Span]] = {}
         for span in self.spans.values():
             if span.into:
-                found.setdefault(span.into, []).append(span)
-        return found
+                result.setdefault(span.into, []).append(span)
+        return result
 
     def of(self, ref: str) -> Tier:
         """Return the tier of a message or digest of this session."""

@@ -41,16 +41,16 @@ _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 # Remember --------------------------------------------------------------------------------------------
 
 
-def _remember(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    cited = _cited_items(context, tuple(given["sources"] or ()))
-    days = bounded_number(given, "expires_in_days", 1, MOST_DAYS, 0)
+def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    cited = _cited_items(context, tuple(arguments["sources"] or ()))
+    days = bounded_number(arguments, "expires_in_days", 1, MOST_DAYS, 0)
     draft = Draft(
-        key=given["key"] or key_of(given["text"]),
-        text=given["text"],
-        category=Category(given["category"]),
-        scope=Scope(given["scope"] or Scope.WORKSPACE),
-        tags=tuple(dict.fromkeys(given["tags"] or ())),
-        priority=Priority[(given["priority"] or "normal").upper()],
+        key=arguments["key"] or key_of(arguments["text"]),
+        text=arguments["text"],
+        category=Category(arguments["category"]),
+        scope=Scope(arguments["scope"] or Scope.WORKSPACE),
+        tags=tuple(dict.fromkeys(arguments["tags"] or ())),
+        priority=Priority[(arguments["priority"] or "normal").upper()],
         trust=min(Trust.ASSISTANT, lowest(_labels(cited)) if cited else Trust.ASSISTANT),
         source=Source(Author.AGENT, context.session.name, tuple(item.id for item in cited)),
         expires=context.notebook.in_days(days) if days else None,
@@ -81,7 +81,7 @@ def _ask_approval(context: ToolContext, note: Note) -> ToolAnswer:
         case Consent.GIVEN:
             kept = context.notebook.approve(note.id)
             instead = f", replacing {', '.join(kept.replaces)}" if kept.replaces else ""
-            against = [str(one) for one in conflicts_of(context.notebook, kept)]
+            against = [str(conflict) for conflict in conflicts_of(context.notebook, kept)]
             return ToolAnswer(" ".join([f"{kept.id} is saved{instead}.", *against]))
         case Consent.DENIED:
             context.notebook.reject(note.id, why="denied when the agent asked")
@@ -112,9 +112,9 @@ REMEMBER = Tool(
 # Forget ----------------------------------------------------------------------------------------------
 
 
-def _forget(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    note = context.notebook.meant(given["note"])
-    why = given["why"]
+def _forget(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    note = context.notebook.meant(arguments["note"])
+    why = arguments["why"]
     summary = f"forget {note.id}, {note.key}: {note.text} (because: {why})"
     match context.approve(WriteRequest("forget", summary, Trust.ASSISTANT)):
         case Consent.GIVEN:
@@ -124,8 +124,8 @@ def _forget(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
 
 
 def _not_done(consent: Consent, instead: str) -> ToolAnswer:
-    said = "This was denied" if consent is Consent.DENIED else "This needs a person's approval"
-    return ToolAnswer(f"{said}: {instead}.", is_error=True)
+    text = "This was denied" if consent is Consent.DENIED else "This needs a person's approval"
+    return ToolAnswer(f"{text}: {instead}.", is_error=True)
 
 
 FORGET = Tool(
@@ -143,8 +143,8 @@ FORGET = Tool(
 # Pin -------------------------------------------------------------------------------------------------
 
 
-def _pin(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    quote = given["quote"].strip()
+def _pin(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    quote = arguments["quote"].strip()
     require_keepable(Draft(key="rule", text=quote))
     if stem := untrusted_source([quote], (), context.session.view()):
         why = f"The user did not say this: {stem}. Only the user can make it a rule."
@@ -168,17 +168,19 @@ PIN = Tool(
 # Look up ---------------------------------------------------------------------------------------------
 
 
-def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
+def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     """Return approved notes only: pending and quarantined ones must not reach the model this way."""
     every = context.notebook.notes()
     now = context.notebook.now
     approved = [note for note in every if note.status is Status.APPROVED and not note.expired(now)]
-    query = given["query"].strip()
-    found = matches(approved, query)
+    query = arguments["query"].strip()
+    result = matches(approved, query)
     if query:
-        found = sorted((one for one in found if one.reasons), key=lambda one: (-one.worth, one.note.id))
-    limit = bounded_number(given, "limit", 1, MOST_NOTES, 10)
-    shown = [one.note for one in found[:limit]]
+        result = sorted(
+            (match for match in result if match.reasons), key=lambda item: (-item.worth, item.note.id)
+        )
+    limit = bounded_number(arguments, "limit", 1, MOST_NOTES, 10)
+    shown = [match.note for match in result[:limit]]
     waiting = sum(note.status in WAITING for note in every)
     heading = f"{len(shown)} of {len(approved)} notes" + (f"; {waiting} pending" if waiting else "")
     trust = min((note.trust for note in shown), default=Trust.SEMI_TRUSTED)

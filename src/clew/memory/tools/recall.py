@@ -35,19 +35,21 @@ def quotations_answer(
     """Return quotations as one answer of about ``most`` characters, with the lowest trust among them."""
     listed = list(quotations)
     blocks = [*([heading] if heading else []), *_blocks(listed, most)]
-    return ToolAnswer("\n".join(blocks), min((one.trust for one in listed), default=Trust.SEMI_TRUSTED))
+    return ToolAnswer(
+        "\n".join(blocks), min((quotation.trust for quotation in listed), default=Trust.SEMI_TRUSTED)
+    )
 
 
 def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
-    for waiting, one in zip(range(len(quotations), 0, -1), quotations, strict=True):
-        shown = one.text[: room // waiting]  # room left by a short one goes to the next ones
+    for waiting, quotation in zip(range(len(quotations), 0, -1), quotations, strict=True):
+        shown = quotation.text[: room // waiting]  # room left by a short one goes to the next ones
         room -= len(shown)
-        about = (one.ref, one.role, one.trust.label, one.time, one.about)
+        about = (quotation.ref, quotation.role, quotation.trust.label, quotation.time, quotation.about)
         yield f"[{', '.join(dict.fromkeys(filter(None, about)))}]"
         yield fence_verbatim(shown)
-        if len(shown) < len(one.text):
-            missing = len(one.text) - len(shown)
-            yield f"({missing:,} more characters: artifact_open {one.ref} from {len(shown)})"
+        if len(shown) < len(quotation.text):
+            missing = len(quotation.text) - len(shown)
+            yield f"({missing:,} more characters: artifact_open {quotation.ref} from {len(shown)})"
 
 
 def fence_verbatim(text: str) -> str:
@@ -77,13 +79,13 @@ _NAME = re.compile(
 SHORTEST = 5
 
 
-def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
+def lost_names(result: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
     """Yield names near each hit in its message that neither the hits nor the view show.
 
     ``found`` are hits with the whole text of their messages; each message is searched once.
     """
-    shown = "\n".join(entry.text for entry, _ in found)
-    messages = {(entry.session, entry.ref): (entry, text) for entry, text in reversed(found)}
+    shown = "\n".join(entry.text for entry, _ in result)
+    messages = {(entry.session, entry.ref): (entry, text) for entry, text in reversed(result)}
     for entry, text in reversed(messages.values()):
         middle = entry.start + len(entry.text) // 2
         names: list[str] = []
@@ -99,8 +101,8 @@ def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tup
 
 def _nearest(text: str, middle: int) -> list[str]:
     """Return the names around a position of a text, nearest first."""
-    found = _NAME.finditer(text, max(0, middle - FAR), middle + FAR)
-    near = sorted((abs(match.start() - middle), match[0].rstrip(".")) for match in found)
+    matches = _NAME.finditer(text, max(0, middle - FAR), middle + FAR)
+    near = sorted((abs(match.start() - middle), match[0].rstrip(".")) for match in matches)
     return list(dict.fromkeys(name for _, name in near if SHORTEST <= len(name) <= 200))
 
 
@@ -119,23 +121,29 @@ _ROLES = ("user", "assistant", "tool", "system")
 # Search ----------------------------------------------------------------------------------------------
 
 
-def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    limit = bounded_number(given, "limit", 1, MOST_HITS, 5)
-    filters = _filters(given)
-    where = Where(given["where"]) if given["where"] else None
+def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    limit = bounded_number(arguments, "limit", 1, MOST_HITS, 5)
+    filters = _filters(arguments)
+    where = Where(arguments["where"]) if arguments["where"] else None
     view = InView(context.session.name, context.session.view())
-    found = context.memory.find(given["query"], filters, limit, view, where)
-    seen = list(dict.fromkeys(context.memory.ref(entry) for entry in found.in_view))
-    if found.hits:
-        also = f"{len(found.hits)} found, best first:"
+    search_result = context.memory.find(arguments["query"], filters, limit, view, where)
+    seen = list(dict.fromkeys(context.memory.ref(entry) for entry in search_result.in_view))
+    if search_result.hits:
+        also = f"{len(search_result.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
-        answer = quotations_answer(_hit_quotations(context, found.hits), also, context.answer_characters)
-        return replace(answer, text="\n".join([answer.text, *_other_names(context, found.hits, view)]))
+        answer = quotations_answer(
+            _hit_quotations(context, search_result.hits), also, context.answer_characters
+        )
+        return replace(
+            answer, text="\n".join([answer.text, *_other_names(context, search_result.hits, view)])
+        )
     if seen:  # everything found is in view: show the best of it, rather than only a list of ids
-        hits = _asking_last(context, context.memory.search(given["query"], filters, limit + 1, where))[:limit]
+        hits = _asking_last(context, context.memory.search(arguments["query"], filters, limit + 1, where))[
+            :limit
+        ]
         heading = f"{len(hits)} found, all in view already:"
         return quotations_answer(_hit_quotations(context, hits), heading, context.answer_characters)
-    return ToolAnswer(f"nothing found for {given['query']!r}")
+    return ToolAnswer(f"nothing found for {arguments['query']!r}")
 
 
 def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[str]:
@@ -143,8 +151,8 @@ def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView) -> Ite
     messages = {(hit.entry.session, hit.entry.seq): hit.entry for hit in hits if hit.entry.kind in MESSAGES}
     texts = {place: context.memory.resolver.whole_text(entry) for place, entry in messages.items()}
     places = ((hit.entry, (hit.entry.session, hit.entry.seq)) for hit in hits)
-    found = [(entry, texts[place]) for entry, place in places if place in texts]
-    lines = [f"{context.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
+    result = [(entry, texts[place]) for entry, place in places if place in texts]
+    lines = [f"{context.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(result, view)]
     if lines:
         yield "Other names in these messages that are not in view:"
         yield fence_verbatim("\n".join(lines))
@@ -160,13 +168,13 @@ def _asking_last(context: ToolContext, hits: list[Hit]) -> list[Hit]:
     return [*(hit for hit in hits if hit is not question), question]
 
 
-def _filters(given: dict[str, Any]) -> Filters:
+def _filters(arguments: dict[str, Any]) -> Filters:
     return Filters(
-        kinds=(EntryKind(given["kind"]),) if given["kind"] else (),
-        roles=(given["role"],) if given["role"] else (),
-        files=(given["file"],) if given["file"] else (),
-        after=given["after"] or "",
-        before=given["before"] or "",
+        kinds=(EntryKind(arguments["kind"]),) if arguments["kind"] else (),
+        roles=(arguments["role"],) if arguments["role"] else (),
+        files=(arguments["file"],) if arguments["file"] else (),
+        after=arguments["after"] or "",
+        before=arguments["before"] or "",
     )
 
 
@@ -208,11 +216,11 @@ RECALL_SEARCH = Tool(
 # Open ------------------------------------------------------------------------------------------------
 
 
-def _open(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    ref = given["ref"].strip()
+def _open(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    ref = arguments["ref"].strip()
     if _is_rule(ref):
         return _rule(context, ref)
-    opened = context.memory.open(ref, bounded_number(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
+    opened = context.memory.open(ref, bounded_number(arguments, "neighbours", 0, MOST_NEIGHBOURS, 1))
     quotations = [*opened.quotations, *_messages(context, opened.holds)]
     return quotations_answer(quotations, _heading(opened), context.answer_characters)
 
@@ -261,23 +269,23 @@ RECALL_OPEN = Tool(
 # A range ---------------------------------------------------------------------------------------------
 
 
-def _range(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
-    place = context.memory.resolver.place(given["ref"])
+def _range(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    place = context.memory.resolver.place(arguments["ref"])
     if place is None:
         raise InputError(
-            f"{given['ref']!r} is not a message", "use one like m12; recall_open takes other references"
+            f"{arguments['ref']!r} is not a message", "use one like m12; recall_open takes other references"
         )
-    found = context.memory.resolver.message(place)
-    unit, first, glue = ("lines", 1, "\n") if given["unit"] == "lines" else ("characters", 0, "")
-    said: Sequence[str] = found.text.split("\n") if glue else found.text
-    start = bounded_number(given, "start", first, max(first, len(said) - 1 + first), first)
-    end = bounded_number(given, "end", start, MOST_END, len(said))
-    shown = glue.join(said[start - first : end])
-    about = f"{unit} {start}-{min(end, len(said))} of {len(said)}"
+    quotation = context.memory.resolver.message(place)
+    unit, first, glue = ("lines", 1, "\n") if arguments["unit"] == "lines" else ("characters", 0, "")
+    texts: Sequence[str] = quotation.text.split("\n") if glue else quotation.text
+    start = bounded_number(arguments, "start", first, max(first, len(texts) - 1 + first), first)
+    end = bounded_number(arguments, "end", start, MOST_END, len(texts))
+    shown = glue.join(texts[start - first : end])
+    about = f"{unit} {start}-{min(end, len(texts))} of {len(texts)}"
     most = context.answer_characters
     if len(shown) > most:
         about = f"{about}, cut after {most} characters"
-    return quotations_answer([found._replace(text=shown[:most], about=about)], most=most)
+    return quotations_answer([quotation._replace(text=shown[:most], about=about)], most=most)
 
 
 ARTIFACT_OPEN = Tool(

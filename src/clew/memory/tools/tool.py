@@ -26,7 +26,7 @@ def string(about: str, *, optional: bool = False, of: type[StrEnum] | Sequence[s
     """Return the schema of a text, or of one of some words."""
     property_ = _property("string", about, optional)
     if of:
-        property_["enum"] = [*(str(one) for one in of), *([None] if optional else [])]
+        property_["enum"] = [*(str(text) for text in of), *([None] if optional else [])]
     return property_
 
 
@@ -54,23 +54,23 @@ def object_schema(**properties: JsonObject) -> JsonObject:
     }
 
 
-def read_arguments(schema: JsonObject, given: Mapping[str, Any] | str) -> dict[str, Any]:
+def read_arguments(schema: JsonObject, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     """Return the value of each property, None if omitted; raise ``InputError`` for invalid arguments."""
-    values = _object(given)
+    values = _object(arguments)
     properties: dict[str, Any] = schema["properties"]  # type: ignore[assignment]  # as ``object_schema`` wrote it
     unknown = [name for name in values if name not in properties]
     wrong = [f"there is no argument {name!r}" for name in unknown]
     wrong += [
-        said for name, one in properties.items() if (said := _what_is_wrong(name, one, values.get(name)))
+        text for name, item in properties.items() if (text := _what_is_wrong(name, item, values.get(name)))
     ]
     if wrong:
         raise InputError("; ".join(wrong), f"it takes {', '.join(properties) or 'nothing'}")
     return {name: values.get(name) for name in properties}
 
 
-def bounded_number(given: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
+def bounded_number(arguments: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
     """Return the given number, or a default; raise ``InputError`` if it is out of bounds."""
-    number: int | None = given[name]
+    number: int | None = arguments[name]
     if number is None:
         return default
     if not least <= number <= most:
@@ -78,11 +78,11 @@ def bounded_number(given: Mapping[str, Any], name: str, least: int, most: int, d
     return number
 
 
-def _object(given: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    if not isinstance(given, str):
-        return given
+def _object(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    if not isinstance(arguments, str):
+        return arguments
     try:
-        values = json.loads(given or "{}")
+        values = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as cause:
         raise InputError(f"the arguments are not JSON ({cause})", "give an object") from cause
     if not isinstance(values, dict):
@@ -96,10 +96,10 @@ def _what_is_wrong(name: str, schema: Mapping[str, Any], value: Json) -> str:
         return "" if "null" in kinds else f"{name} is missing"
     if isinstance(value, bool) or not isinstance(value, _TYPES[kinds[0]]):
         return f"{name} is not {_CALLED[kinds[0]]}"
-    if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and not all(isinstance(value, str) for value in value):
         return f"{name} is not a list of texts"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{name} is not one of {', '.join(one for one in schema['enum'] if one)}"
+        return f"{name} is not one of {', '.join(value for value in schema['enum'] if value)}"
     return ""
 
 

@@ -105,9 +105,9 @@ class AnthropicMessages:
         return AnthropicAssembler()
 
 
-def _output(ask: Ask, given: JsonObject) -> JsonObject:
+def _output(ask: Ask, original: JsonObject) -> JsonObject:
     """Return the session's output settings, with this question's schema in place of the session's."""
-    output = {key: value for key, value in given.items() if key != "format"}
+    output = {key: value for key, value in original.items() if key != "format"}
     if ask.schema is not None:
         output["format"] = {"type": "json_schema", "schema": ask.schema}
     return output

@@ -107,11 +107,11 @@ def _parse_redacted(block: JsonObject, trust: Trust, native: Native) -> Part | N
 
 
 def _parse_call(block: JsonObject, trust: Trust, native: Native) -> Part | None:
-    call_id, name, given = block.get("id"), block.get("name"), block.get("input")
-    if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(given, dict | str):
+    call_id, name, arguments = block.get("id"), block.get("name"), block.get("input")
+    if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(arguments, dict | str):
         return None
     server_side = block.get("type") != "tool_use"
-    return ToolCall(call_id, name, given, server_side, trust=trust, native=native)
+    return ToolCall(call_id, name, arguments, server_side, trust=trust, native=native)
 
 
 def _parse_result(block: JsonObject, _trust: Trust, native: Native) -> Part | None:
@@ -195,15 +195,15 @@ def _role_name(role: Role) -> str:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``system`` field; a single unchanged message is written as it was read."""
-    given = given_system(messages, NAME)
+    original = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
-    content = write_content(parts, given, _blocks)
-    return content if differs(given, content) else given
+    content = write_content(parts, original, _blocks)
+    return content if differs(original, content) else original
 
 
-def render_content(parts: Sequence[Part], given: Json = None) -> Json:
+def render_content(parts: Sequence[Part], original: Json = None) -> Json:
     """Write parts in the form they were read in: plain text if it was text, else blocks."""
-    return write_content(parts, given, _blocks)
+    return write_content(parts, original, _blocks)
 
 
 def _blocks(parts: Sequence[Part]) -> Iterator[Json]:
@@ -235,19 +235,19 @@ def _fields(part: Text | Thinking | ToolCall | ToolResult | Media | Compacted) -
 def _call_fields(part: ToolCall) -> JsonObject:
     base = native_object(part.native, NAME)
     kind: Json = "server_tool_use" if part.server_side else "tool_use"
-    given: Json = None
+    original: Json = None
     if base is not None:
-        kind, given = base["type"], base["input"]
-    arguments = part.arguments if isinstance(given, str) else arguments_object(part)
+        kind, original = base["type"], base["input"]
+    arguments = part.arguments if isinstance(original, str) else arguments_object(part)
     return {"type": kind, "id": part.call_id, "name": part.name, "input": arguments}
 
 
 def _result_fields(part: ToolResult) -> JsonObject:
     base = native_object(part.native, NAME) or {"type": "tool_result"}
     fields: JsonObject = {"type": base["type"], "tool_use_id": part.call_id}
-    given = base.get("content")
-    if part.parts or given is not None:
-        fields["content"] = render_content(part.parts, given)
+    original = base.get("content")
+    if part.parts or original is not None:
+        fields["content"] = render_content(part.parts, original)
     if part.is_error or base.get("is_error") is True:
         fields["is_error"] = part.is_error
     return fields

@@ -153,24 +153,24 @@ def empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
 
 def misplaced_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     """A15b: a signed compaction block that is not the first block, or not the only one with content."""
-    found = [block for block in blocks(body) if block.kind == "compaction"]
-    signed = [block for block in found if as_text(block.value.get("signature"))]
+    result = [block for block in blocks(body) if block.kind == "compaction"]
+    signed = [block for block in result if as_text(block.value.get("signature"))]
     for block in signed:
         if (block.message, block.at) != (0, 0):
             yield RuleFinding(
                 block.where, "a signed compaction block must be the first block of the first message"
             )
-    told = [block for block in found if as_text(block.value.get("content"))]
-    if signed and len(told) > 1:
-        yield RuleFinding(told[-1].where, "only the latest compaction block with content may be sent")
+    output = [block for block in result if as_text(block.value.get("content"))]
+    if signed and len(output) > 1:
+        yield RuleFinding(output[-1].where, "only the latest compaction block with content may be sent")
 
 
 def several_compactions(body: JsonObject) -> Iterator[RuleFinding]:
     """A15c: more than one compaction block with content, none of them signed."""
-    found = [block for block in blocks(body) if block.kind == "compaction"]
-    told = [block for block in found if as_text(block.value.get("content"))]
-    if len(told) > 1 and not any(as_text(block.value.get("signature")) for block in found):
-        yield RuleFinding(told[-1].where, "a second compaction block with content")
+    result = [block for block in blocks(body) if block.kind == "compaction"]
+    output = [block for block in result if as_text(block.value.get("content"))]
+    if len(output) > 1 and not any(as_text(block.value.get("signature")) for block in result):
+        yield RuleFinding(output[-1].where, "a second compaction block with content")
 
 
 def extra_message_fields(body: JsonObject) -> Iterator[RuleFinding]:

@@ -22,8 +22,8 @@ from clew.providers.shapes import as_object, as_text
 _NOBODY = MergedTurn("", -1, -1, -1)
 
 
-def _ids(found: list[Block], key: str) -> set[str]:
-    return {block.id(key) for block in found}
+def _ids(blocks: list[Block], key: str) -> set[str]:
+    return {block.id(key) for block in blocks}
 
 
 def unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
@@ -45,8 +45,8 @@ def unexpected_results(body: JsonObject) -> Iterator[RuleFinding]:
             continue
         called = _ids(previous.calls, "id") if previous.role == "assistant" else set()
         for at, block in enumerate(turn.blocks):
-            if block.kind == RESULT and (given := block.id("tool_use_id")) and given not in called:
-                yield turn.finding(at, f"tool_result for {given}, which the previous message did not call")
+            if block.kind == RESULT and (text := block.id("tool_use_id")) and text not in called:
+                yield turn.finding(at, f"tool_result for {text}, which the previous message did not call")
 
 
 def repeated_results(body: JsonObject) -> Iterator[RuleFinding]:
@@ -55,10 +55,10 @@ def repeated_results(body: JsonObject) -> Iterator[RuleFinding]:
         seen: set[str] = set()
         for at, block in enumerate(turn.blocks):
             if block.kind == RESULT and turn.role == "user":
-                given = block.id("tool_use_id")
-                if given in seen:
-                    yield turn.finding(at, f"a second tool_result for {given}")
-                seen.add(given)
+                text = block.id("tool_use_id")
+                if text in seen:
+                    yield turn.finding(at, f"a second tool_result for {text}")
+                seen.add(text)
 
 
 def text_after_calls(body: JsonObject) -> Iterator[RuleFinding]:

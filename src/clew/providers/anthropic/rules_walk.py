@@ -59,8 +59,8 @@ class MergedTurn:
 
     def finding(self, at: int, problem: str) -> RuleFinding:
         """Report the block at that index of the turn, with both places if the API counts differently."""
-        where, told = self.blocks[at].where, f"messages.{self.number}.content.{at}"
-        return RuleFinding(where, problem, told if told != where else None)
+        where, text = self.blocks[at].where, f"messages.{self.number}.content.{at}"
+        return RuleFinding(where, problem, text if text != where else None)
 
 
 @once_per_check
@@ -115,7 +115,7 @@ class Inner(NamedTuple):
 @once_per_check
 def inner_blocks(body: JsonObject) -> list[Inner]:
     """Return the blocks inside tool results and documents, in order."""
-    found: list[Inner] = []
+    inners: list[Inner] = []
     for block in blocks(body):
         if block.kind == RESULT:
             inside, path = block.value.get("content"), "content"
@@ -123,8 +123,8 @@ def inner_blocks(body: JsonObject) -> list[Inner]:
             inside, path = as_object(block.value.get("source")).get("content"), "source.content"
         else:
             continue
-        found.extend(Inner(block, path, k, value) for k, value in objects(inside))
-    return found
+        inners.extend(Inner(block, path, k, value) for k, value in objects(inside))
+    return inners
 
 
 def is_server_result(kind: str) -> bool:

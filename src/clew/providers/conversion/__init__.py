@@ -169,7 +169,7 @@ def _freeform(messages: Sequence[Message], pairing: Pairing, target: Target) -> 
 def _draft(conversion: Conversion, index: int, message: Message) -> DraftMessage:
     role = _role_of(message)
     return DraftMessage(
-        role, tuple([PlacedPart(*one) for one in convert_parts(conversion, index, message, role)])
+        role, tuple([PlacedPart(*part) for part in convert_parts(conversion, index, message, role)])
     )
 
 

@@ -104,9 +104,9 @@ def convert_parts(
         _report_fields(conversion, (index, None), message.native, frozenset({"name"}))
     for j, part in enumerate(message.parts):
         place = Place(index, j)
-        for held in (part, *part.parts) if isinstance(part, ToolResult) else (part,):
-            if held.native and not isinstance(held, Unknown):
-                _report_fields(conversion, place, held.native)
+        for inner in (part, *part.parts) if isinstance(part, ToolResult) else (part,):
+            if inner.native and not isinstance(inner, Unknown):
+                _report_fields(conversion, place, inner.native)
         for carried in _convert(conversion, place, part, role):
             yield place, carried
 
@@ -266,10 +266,10 @@ def _convert_media(conversion: Conversion, place: Place, part: Media, role: Role
     media = _with_media_type(part)
     if conversion.to.takes_media(media, role):
         return media
-    spoken = _transcript(media)
-    if spoken:
+    text = _transcript(media)
+    if text:
         conversion.lose(place, ConversionLossKind.MEDIA, "audio replaced by its transcript")
-        return Text(spoken, trust=part.trust)
+        return Text(text, trust=part.trust)
     what = media.media_type or media.kind
     where = media.url or media.title or media.file_id or "its bytes are left out"
     conversion.lose(

@@ -192,8 +192,8 @@ def merge_neighbours(
 
 
 def _one_speaker(a: DraftMessage, b: DraftMessage) -> bool:
-    spoken = (Role.USER, Role.TOOL)
-    return a.role is b.role is Role.ASSISTANT or (a.role in spoken and b.role in spoken)
+    speech = (Role.USER, Role.TOOL)
+    return a.role is b.role is Role.ASSISTANT or (a.role in speech and b.role in speech)
 
 
 def _joins(a: DraftMessage, b: DraftMessage, messages: Sequence[Message], conversion: Conversion) -> bool:

@@ -31,8 +31,8 @@ def foreign_codec(entries: Iterable[object]) -> Codec | None:
 
 
 def _codec(name: str) -> Codec:
-    found: Codec = importlib.import_module(f"clew.providers.frameworks.{name}").CODEC
-    return found
+    codec: Codec = importlib.import_module(f"clew.providers.frameworks.{name}").CODEC
+    return codec
 
 
 _BLOCKS = frozenset(

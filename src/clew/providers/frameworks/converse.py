@@ -67,12 +67,12 @@ def _part(block: Any, trust: Trust) -> Part:  # noqa: ANN401  # JSON
         return Unknown(str(kind), trust=trust, native=native)
     match kind:
         case "toolUse" if isinstance(value.get("toolUseId"), str) and isinstance(value.get("name"), str):
-            given = value.get("input")
-            arguments = given if isinstance(given, dict | str) else {"input": given}
+            raw = value.get("input")
+            arguments = raw if isinstance(raw, dict | str) else {"input": raw}
             return ToolCall(value["toolUseId"], value["name"], arguments, trust=trust, native=native)
         case "toolResult" if isinstance(value.get("toolUseId"), str):
             listed = value.get("content")
-            parts = tuple(_part(one, Trust.UNTRUSTED) for one in listed) if isinstance(listed, list) else ()
+            parts = tuple(_part(item, Trust.UNTRUSTED) for item in listed) if isinstance(listed, list) else ()
             failed = value.get("status") == "error"
             return ToolResult(value["toolUseId"], parts, failed, trust=Trust.UNTRUSTED, native=native)
         case "json":
@@ -86,9 +86,9 @@ def _part(block: Any, trust: Trust) -> Part:  # noqa: ANN401  # JSON
 
 
 def _thinking(value: JsonObject, trust: Trust, native: Native) -> Part:
-    said, sealed = value.get("reasoningText"), value.get("redactedContent")
-    if isinstance(said, dict) and isinstance(said.get("text"), str):
-        return Thinking(str(said["text"]), text_at(said, "signature"), trust=trust, native=native)
+    reasoning, sealed = value.get("reasoningText"), value.get("redactedContent")
+    if isinstance(reasoning, dict) and isinstance(reasoning.get("text"), str):
+        return Thinking(str(reasoning["text"]), text_at(reasoning, "signature"), trust=trust, native=native)
     if sealed is not None:
         return Thinking("", _base64(sealed), redacted=True, trust=trust, native=native)
     return Unknown("reasoningContent", trust=trust, native=native)

@@ -103,8 +103,8 @@ def _part(block: JsonObject, trust: Trust) -> Part:
         case "thinking" | "reasoning" | "redacted_thinking" | "reasoning_content":
             return _thinking(block, trust, native)
         case "server_tool_call" | "server_tool_use" if isinstance(block.get("id"), str):
-            given = block.get("args", block.get("input"))
-            arguments = given if isinstance(given, dict | str) else {}
+            raw = block.get("args", block.get("input"))
+            arguments = raw if isinstance(raw, dict | str) else {}
             name = str(block.get("name", ""))
             return ToolCall(str(block["id"]), name, arguments, True, trust=trust, native=native)
         case "compaction":
@@ -117,7 +117,7 @@ def _part(block: JsonObject, trust: Trust) -> Part:
 
 
 def _thinking(block: JsonObject, trust: Trust, native: Native) -> Part:
-    said = block.get("thinking", block.get("reasoning", block.get("text", "")))
+    value = block.get("thinking", block.get("reasoning", block.get("text", "")))
     extras = block.get("extras")
     signature = block.get("signature") or (extras.get("signature") if isinstance(extras, dict) else None)
     sealed = block.get("data")
@@ -125,7 +125,7 @@ def _thinking(block: JsonObject, trust: Trust, native: Native) -> Part:
         return Thinking("", sealed, redacted=True, trust=trust, native=native)
     item = block.get("id")
     return Thinking(
-        said if isinstance(said, str) else "",
+        value if isinstance(value, str) else "",
         signature if isinstance(signature, str) else None,
         item_id=item if isinstance(item, str) and item.startswith("rs_") else None,
         trust=trust,
@@ -185,12 +185,12 @@ def _call(part: ToolCall) -> Any:  # noqa: ANN401  # a call as LangChain holds i
     return {**call, "id": part.call_id, "name": part.name, "args": part.input or {}}
 
 
-def _content(parts: Sequence[Part], given: object, calls: Sequence[ToolCall]) -> Any:  # noqa: ANN401  # text or blocks
-    if isinstance(given, str):
+def _content(parts: Sequence[Part], raw: object, calls: Sequence[ToolCall]) -> Any:  # noqa: ANN401  # text or blocks
+    if isinstance(raw, str):
         return "\n".join(part.text for part in parts if isinstance(part, Text))
     blocks = [written for part in parts if (written := _block(part)) is not None]
     answers = {call.call_id: call for call in calls}
-    for block in given if isinstance(given, list) else ():
+    for block in raw if isinstance(raw, list) else ():
         call = answers.get(str(block.get("id"))) if isinstance(block, dict) else None
         if call is not None and block.get("type") in _CALLS:
             blocks.append({**block, "input": call.input or {}} if "input" in block else block)

@@ -52,14 +52,14 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
     if kind == "response":
         parts = tuple(_response_part(part) for part in entry.parts)
         return (Message(Role.ASSISTANT, parts, native=native),)
-    found: list[Message] = []
+    messages: list[Message] = []
     for speaker, run in groupby(entry.parts, key=_speaker):
         role = Role.USER if speaker == _INJECTED else Role(speaker)
         origin = Origin.INJECTED if speaker == _INJECTED else Origin.SPOKEN
         trust = trust_of(role, origin)
-        parts = tuple(one for part in run for one in _request_parts(part, trust))
-        found.append(Message(role, parts, origin, native=native))
-    return tuple(found)
+        parts = tuple(item for part in run for item in _request_parts(part, trust))
+        messages.append(Message(role, parts, origin, native=native))
+    return tuple(messages)
 
 
 def _speaker(part: Any) -> str:  # noqa: ANN401  # a part
@@ -82,13 +82,13 @@ def _request_parts(part: Any, trust: Trust) -> Iterator[Part]:  # noqa: ANN401  
         case "user-prompt" if isinstance(part.content, str):
             yield Text(part.content, trust=trust, native=native)
         case "user-prompt":
-            yield from (_user_content(one, trust, native) for one in part.content if not _is_mark(one))
+            yield from (_user_content(item, trust, native) for item in part.content if not _is_mark(item))
         case "tool-return":
             yield _result(part, native)
         case "retry-prompt" if part.tool_name:
-            said = (Text(part.model_response(), trust=Trust.UNTRUSTED),)
+            texts = (Text(part.model_response(), trust=Trust.UNTRUSTED),)
             call, name = part.tool_call_id, part.tool_name
-            yield ToolResult(call, said, True, name, trust=Trust.UNTRUSTED, native=native)
+            yield ToolResult(call, texts, True, name, trust=Trust.UNTRUSTED, native=native)
         case "compaction":
             yield Compacted("compaction", part.content, trust=Trust.UNTRUSTED, native=native)
         case "system-prompt" | "instruction" if isinstance(part.content, str):
@@ -97,41 +97,41 @@ def _request_parts(part: Any, trust: Trust) -> Iterator[Part]:  # noqa: ANN401  
             yield Unknown(kind, trust=trust, native=native)
 
 
-def _is_mark(one: object) -> bool:
-    return getattr(one, "kind", None) == "cache-point"
+def _is_mark(item: object) -> bool:
+    return getattr(item, "kind", None) == "cache-point"
 
 
-def _user_content(one: Any, trust: Trust, native: Native) -> Part:  # noqa: ANN401  # text, or an object
-    if isinstance(one, str):
-        return Text(one, trust=trust, native=native)
-    kind = getattr(one, "kind", "unknown")
+def _user_content(item: Any, trust: Trust, native: Native) -> Part:  # noqa: ANN401  # text, or an object
+    if isinstance(item, str):
+        return Text(item, trust=trust, native=native)
+    kind = getattr(item, "kind", "unknown")
     if kind == "text-content":
-        return Text(one.content, trust=trust, native=native)
+        return Text(item.content, trust=trust, native=native)
     if kind == "binary":
-        return _binary(one, trust, native)
+        return _binary(item, trust, native)
     if kind in _MEDIA:
-        url, file_id = getattr(one, "url", None), getattr(one, "file_id", None)
+        url, file_id = getattr(item, "url", None), getattr(item, "file_id", None)
         return Media(_MEDIA[kind], None, None, url, file_id, trust=trust, native=native)
     return Unknown(str(kind), trust=trust, native=native)
 
 
-def _binary(one: Any, trust: Trust, native: Native) -> Media:  # noqa: ANN401  # binary content
-    family = str(one.media_type).partition("/")[0]
+def _binary(item: Any, trust: Trust, native: Native) -> Media:  # noqa: ANN401  # binary content
+    family = str(item.media_type).partition("/")[0]
     kind = family if family in ("image", "audio", "video") else "file"
-    return Media(kind, one.media_type, b64encode(one.data).decode(), trust=trust, native=native)  # type: ignore[arg-type]
+    return Media(kind, item.media_type, b64encode(item.data).decode(), trust=trust, native=native)  # type: ignore[arg-type]
 
 
 def _result(part: Any, native: Native, server_side: bool = False) -> ToolResult:  # noqa: ANN401  # a part
     content = part.content
     listed = content if isinstance(content, list | tuple) else [content]
     parts: list[Part] = []
-    for one in listed:
-        if isinstance(one, str):
-            parts.append(Text(one, trust=Trust.UNTRUSTED))
-        elif getattr(one, "kind", None) == "binary" or getattr(one, "kind", None) in _MEDIA:
-            parts.append(_user_content(one, Trust.UNTRUSTED, native))
+    for item in listed:
+        if isinstance(item, str):
+            parts.append(Text(item, trust=Trust.UNTRUSTED))
+        elif getattr(item, "kind", None) == "binary" or getattr(item, "kind", None) in _MEDIA:
+            parts.append(_user_content(item, Trust.UNTRUSTED, native))
         else:
-            parts.append(Text(json.dumps(one, ensure_ascii=False, default=repr), trust=Trust.UNTRUSTED))
+            parts.append(Text(json.dumps(item, ensure_ascii=False, default=repr), trust=Trust.UNTRUSTED))
     failed = getattr(part, "outcome", "success") in ("failed", "denied", "retried")
     call, name = part.tool_call_id, part.tool_name
     return ToolResult(call, tuple(parts), failed, name, server_side, trust=Trust.UNTRUSTED, native=native)
@@ -166,7 +166,9 @@ def _response_part(part: Any) -> Part:  # noqa: ANN401  # a part
 def write(messages: Sequence[Message]) -> list[Any]:
     """Write messages; those that were read from one request become one request."""
     written: list[Any] = []
-    for _, run in groupby(messages, key=lambda one: id(one.native.value) if one.native else id(one)):
+    for _, run in groupby(
+        messages, key=lambda message: id(message.native.value) if message.native else id(message)
+    ):
         group = list(run)
         base = original(group[0], NAME)
         parts = [part for message in group for part in _parts(message)]
@@ -180,15 +182,15 @@ def write(messages: Sequence[Message]) -> list[Any]:
 
 def _parts(message: Message) -> Iterator[Any]:
     """Yield the parts of a message as pydantic-ai parts; those read from one part become one part."""
-    for key, run in groupby(message.parts, key=lambda one: id(one.native.value) if one.native else -1):
-        held = list(run)
-        base: Any = held[0].native.value if key != -1 and held[0].native else None
+    for key, run in groupby(message.parts, key=lambda part: id(part.native.value) if part.native else -1):
+        parts = list(run)
+        base: Any = parts[0].native.value if key != -1 and parts[0].native else None
         if base is None:
-            yield from (_fresh(message.role, part) for part in held if isinstance(part, Text))
-        elif _reread(base, message) == held:
+            yield from (_fresh(message.role, part) for part in parts if isinstance(part, Text))
+        elif _reread(base, message) == parts:
             yield base
         else:
-            yield from _rewritten(base, held)
+            yield from _rewritten(base, parts)
 
 
 def _reread(base: Any, message: Message) -> list[Part]:  # noqa: ANN401  # a part
@@ -217,7 +219,7 @@ def _rewritten(base: Any, parts: Sequence[Part]) -> Iterator[Any]:  # noqa: ANN4
 
 def _current_content(content: Sequence[Any], parts: Sequence[Part]) -> list[Any]:
     """Return user content with the current texts and the objects that are still there."""
-    waiting = [one for one in content if not isinstance(one, str) and not _is_mark(one)]
+    waiting = [item for item in content if not isinstance(item, str) and not _is_mark(item)]
     kept: list[Any] = []
     for part in parts:
         if isinstance(part, Text):

@@ -108,64 +108,64 @@ def _is_error(returned: Json) -> bool:
 # Writing ---------------------------------------------------------------------------------------------
 
 
-def call_fields(part: ToolCall, given: JsonObject | None) -> JsonObject:
+def call_fields(part: ToolCall, original: JsonObject | None) -> JsonObject:
     """Write ``functionCall``."""
     fields: JsonObject = {"name": part.name, "args": arguments_object(part)}
-    if given is not None and given.get("args") is None and not part.arguments:
+    if original is not None and original.get("args") is None and not part.arguments:
         del fields["args"]
     if part.call_id != derived_id(NAME, part.name):
         fields = {"id": part.call_id, **fields}
-    return overlay(given, fields)
+    return overlay(original, fields)
 
 
-def code_fields(part: ToolCall, given: JsonObject | None) -> JsonObject:
+def code_fields(part: ToolCall, original: JsonObject | None) -> JsonObject:
     """Write ``executableCode``."""
-    return overlay(given, arguments_object(part))
+    return overlay(original, arguments_object(part))
 
 
-def outcome_fields(part: ToolResult, given: JsonObject | None) -> JsonObject:
+def outcome_fields(part: ToolResult, original: JsonObject | None) -> JsonObject:
     """Write ``codeExecutionResult``."""
     fields: JsonObject = {"outcome": "OUTCOME_FAILED" if part.is_error else "OUTCOME_OK"}
-    if given is not None and part.is_error == (given.get("outcome", "OUTCOME_OK") != "OUTCOME_OK"):
+    if original is not None and part.is_error == (original.get("outcome", "OUTCOME_OK") != "OUTCOME_OK"):
         del fields["outcome"]
-    if part.text or (given and given.get("output")):
+    if part.text or (original and original.get("output")):
         fields["output"] = part.text
-    return overlay(given, fields)
+    return overlay(original, fields)
 
 
 def response_fields(
-    part: ToolResult, given: JsonObject | None, write_parts: Callable[[Sequence[Part]], list[Json]]
+    part: ToolResult, original: JsonObject | None, write_parts: Callable[[Sequence[Part]], list[Json]]
 ) -> JsonObject:
     """Write ``functionResponse``."""
-    unnamed = "" if given and given.get("name") == "" else "tool"  # an empty name is kept
+    unnamed = "" if original and original.get("name") == "" else "tool"  # an empty name is kept
     name = part.name or unnamed
-    fields: JsonObject = {"name": name, "response": _response(part, given)}
+    fields: JsonObject = {"name": name, "response": _response(part, original)}
     if part.call_id != derived_id(NAME, name):
         fields = {"id": part.call_id, **fields}
-    extra = [p for p in part.parts if not _is_returned(p, given)]
-    if extra or (given and given.get("parts")):
+    extra = [p for p in part.parts if not _is_returned(p, original)]
+    if extra or (original and original.get("parts")):
         fields["parts"] = write_parts(extra)
-    return overlay(given, fields)
+    return overlay(original, fields)
 
 
-def _response(part: ToolResult, given: JsonObject | None) -> Json:
+def _response(part: ToolResult, original: JsonObject | None) -> Json:
     """Return the original response if its text and error flag are unchanged, else a new one."""
-    returned = [p for p in part.parts if _is_returned(p, given)]
+    returned = [p for p in part.parts if _is_returned(p, original)]
     match returned:
-        case [] if given is not None and given.get("response") is None:
+        case [] if original is not None and original.get("response") is None:
             return None
         case [Unknown(native=Native(value=value))]:
             return value
-        case [Text(text=text, native=Native(value=dict(held)))]:
-            if text == _returned_text(held) and part.is_error == _is_error(held):
-                return held
+        case [Text(text=text, native=Native(value=dict(data)))]:
+            if text == _returned_text(data) and part.is_error == _is_error(data):
+                return data
     key = "error" if part.is_error else "output"
     return {key: "\n".join(p.text for p in returned if isinstance(p, Text))}
 
 
-def _is_returned(part: Part, given: JsonObject | None) -> bool:
+def _is_returned(part: Part, original: JsonObject | None) -> bool:
     """Whether a part is the returned value, not one of the media that follow it."""
     if part.native is None or part.native.wire != NAME:
         return isinstance(part, Text)
-    returned = given is not None and part.native.value is given.get("response")
+    returned = original is not None and part.native.value is original.get("response")
     return returned and (isinstance(part, Text) or (isinstance(part, Unknown) and part.kind == "response"))

@@ -172,22 +172,22 @@ def _render_content(message: Message) -> JsonObject:
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``systemInstruction`` field; a single unchanged message is written as it was read."""
     parts = [part for message in messages for part in message.parts]
-    given = given_system(messages, NAME)
-    if isinstance(given, str) and given == messages[0].text:
-        return given
+    original = given_system(messages, NAME)
+    if isinstance(original, str) and original == messages[0].text:
+        return original
     match parts:
-        case [Unknown(native=Native(value=value))] if value is given:
-            return given
-    base = given if isinstance(given, dict) else {}
-    if given is base and not parts and not base.get("parts"):
+        case [Unknown(native=Native(value=value))] if value is original:
+            return original
+    base = original if isinstance(original, dict) else {}
+    if original is base and not parts and not base.get("parts"):
         return base
     return overlay(base, {"parts": _render_parts(parts, base.get("parts"))})
 
 
-def _render_parts(parts: Sequence[Part], given: Json) -> Json:
+def _render_parts(parts: Sequence[Part], original: Json) -> Json:
     match parts:
-        case [Unknown(native=Native() as native)] if native.value is given:
-            return given  # was not a list
+        case [Unknown(native=Native() as native)] if native.value is original:
+            return original  # was not a list
         case _:
             return list(_write_parts(parts))
 
@@ -210,21 +210,21 @@ def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
 def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None) -> JsonObject:
     """Write a part with one nested object: ``{"functionCall": {…}}``."""
     key = field_name(_name(part), base)
-    held = base.get(key) if base else None
-    given = held if isinstance(held, dict) else None
+    stored = base.get(key) if base else None
+    original = stored if isinstance(stored, dict) else None
     match part:
         case ToolCall() if _runs_code(part):
-            value = code_fields(part, given)
+            value = code_fields(part, original)
         case ToolCall():
-            value = call_fields(part, given)
+            value = call_fields(part, original)
         case ToolResult() if _runs_code(part):
-            value = outcome_fields(part, given)
+            value = outcome_fields(part, original)
         case ToolResult():
-            value = response_fields(part, given, lambda parts: list(_write_parts(parts)))
+            value = response_fields(part, original, lambda parts: list(_write_parts(parts)))
         case Media():
             if base is not None and _parse_part(base, part.trust) == part:
                 return base
-            value = _media_fields(part, given)
+            value = _media_fields(part, original)
     return overlay(base, {key: value})
 
 
@@ -242,13 +242,13 @@ def _runs_code(part: ToolCall | ToolResult) -> bool:
     return part.server_side and part.name == RUN_CODE
 
 
-def _media_fields(part: Media, given: JsonObject | None) -> JsonObject:
-    fields: JsonObject = {field_name("mimeType", given): part.media_type}
-    name = field_name("displayName", given)
-    if given is not None and name in given:  # only Vertex accepts it, so it is not added
+def _media_fields(part: Media, original: JsonObject | None) -> JsonObject:
+    fields: JsonObject = {field_name("mimeType", original): part.media_type}
+    name = field_name("displayName", original)
+    if original is not None and name in original:  # only Vertex accepts it, so it is not added
         fields[name] = part.title
     if part.data is not None:
         fields["data"] = part.data
     if part.url is not None:
-        fields[field_name("fileUri", given)] = part.url
-    return overlay(given, fields)
+        fields[field_name("fileUri", original)] = part.url
+    return overlay(original, fields)

@@ -91,10 +91,10 @@ def _part(content: int, at: int, part: JsonObject) -> GeminiPart:
 
 def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """G0: contents that do not have the documented shape."""
-    given = body.get("contents")
-    if not isinstance(given, list):
+    raw = body.get("contents")
+    if not isinstance(raw, list):
         yield RuleFinding("contents", "must be a list")
-    for i, content in enumerate(as_list(given)):
+    for i, content in enumerate(as_list(raw)):
         if isinstance(content, dict):
             yield from _malformed_content(f"contents.{i}", content)
         else:

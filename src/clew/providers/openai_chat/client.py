@@ -62,10 +62,10 @@ class OpenaiChat:
         choice = next((choice for _, choice in objects(value.get("choices"))), None)
         if choice is None or not isinstance(choice.get("message"), dict):
             raise error_in_body(value)
-        given = as_object(choice["message"])
+        original = as_object(choice["message"])
         stop = _STOPS.get(as_text(choice.get("finish_reason")), Stop.OTHER)
-        stop = Stop.REFUSED if given.get("refusal") else stop
-        message = OPENAI.parse_item({**given, "role": "assistant"})
+        stop = Stop.REFUSED if original.get("refusal") else stop
+        message = OPENAI.parse_item({**original, "role": "assistant"})
         return Reply(message, stop, _usage(as_object(value.get("usage"))))
 
     def repaired(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
@@ -131,7 +131,7 @@ class ChatAssembler:
     def add(self, event: JsonObject) -> Iterator[Piece]:
         """Add a chunk; yield its text or reasoning, if any."""
         self._usage = event.get("usage") or self._usage
-        choice = next((one for _, one in objects(event.get("choices"))), None)
+        choice = next((data for _, data in objects(event.get("choices"))), None)
         if choice is None:
             return
         self._reason = choice.get("finish_reason") or self._reason

@@ -113,9 +113,9 @@ def render_legacy(part: Part, field: JsonObject) -> Json:
 
 
 def _render_body(part: ToolCall, body: JsonObject, key: str) -> JsonObject:
-    given = body.get(key)
-    arguments: Json = part.arguments if type(given) is type(part.arguments) else part.input_text
-    if given is None and not part.arguments:
+    original = body.get(key)
+    arguments: Json = part.arguments if type(original) is type(part.arguments) else part.input_text
+    if original is None and not part.arguments:
         arguments = None
     return overlay(body, {"name": part.name, key: arguments})
 
@@ -201,9 +201,9 @@ def _parse_reply(item: JsonObject) -> Iterator[Part]:
     if isinstance(refusal, str) and refusal:
         yield Text(refusal, trust=trust, native=Native(NAME, {"refusal": refusal}))
     if isinstance(audio, dict) and (audio.get("id") or audio.get("data")) and only_texts(audio, "id", "data"):
-        spoken = Native(NAME, {"audio": audio})
+        native = Native(NAME, {"audio": audio})
         data, file_id = text_at(audio, "data"), text_at(audio, "id")
-        yield Media("audio", data=data, file_id=file_id, trust=trust, native=spoken)
+        yield Media("audio", data=data, file_id=file_id, trust=trust, native=native)
     yield from parse_calls(item)
 
 
@@ -213,8 +213,8 @@ def _reasoning_fields(item: JsonObject) -> JsonObject:
 
 
 def _parse_reasoning(fields: JsonObject) -> Thinking:
-    given = fields.get("reasoning_details")
-    details = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+    original = fields.get("reasoning_details")
+    details = [entry for entry in original if isinstance(entry, dict)] if isinstance(original, list) else []
     texts = (text_at(entry, "text") or text_at(entry, "summary") or "" for entry in details)
     text = text_at(fields, "reasoning_content") or text_at(fields, "reasoning") or "".join(texts)
     sealed = (text_at(entry, "signature") or text_at(entry, "data") for entry in details)
@@ -293,10 +293,10 @@ def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write a separate system prompt; a single unchanged message is written as it was read."""
-    given = given_system(messages, NAME)
+    original = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
-    content = write_content(parts, given, _blocks)
-    return content if differs(given, content) else given
+    content = write_content(parts, original, _blocks)
+    return content if differs(original, content) else original
 
 
 def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
@@ -308,11 +308,11 @@ def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
     fields: JsonObject = {"content": render_content(slots["content"], base, nothing)}
     base = base or {}
     fields |= _render_reasoning(slots["reasoning"], base)
-    held = {_slot(part) for part in _parse_reply(base)}
+    reasons = {_slot(part) for part in _parse_reply(base)}
     for slot in ("refusal", "audio", "tool_calls", "function_call"):
         if slots[slot]:
             fields[slot] = _render_slot(slot, slots[slot])
-        elif slot in held:
+        elif slot in reasons:
             fields[slot] = None
     return fields
 
@@ -336,20 +336,20 @@ def _slot(part: Part) -> str:
 
 
 def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
-    held: JsonObject = dict.fromkeys(_reasoning_fields(base))
+    data: JsonObject = dict.fromkeys(_reasoning_fields(base))
     thoughts = [
         part
         for part in parts
         if isinstance(part, Thinking) and (part.text or native_object(part.native, NAME))
     ]
     if not thoughts:
-        return held
+        return data
     fields = native_object(thoughts[0].native, NAME)
     if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
-        return held | fields
+        return data | fields
     # Edited reasoning must not keep the signature of the original text.
-    key = next((key for key in _REASONING[:2] if key in (fields or held)), _REASONING[0])
-    return held | {key: "\n".join(part.text for part in thoughts)}
+    key = next((key for key in _REASONING[:2] if key in (fields or data)), _REASONING[0])
+    return data | {key: "\n".join(part.text for part in thoughts)}
 
 
 def _same_words(a: Thinking, b: Thinking) -> bool:
@@ -373,9 +373,9 @@ def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
 
 def render_content(parts: Sequence[Part], base: JsonObject | None, nothing: Json) -> Json:
     """Write the content of a message in the form it was read in; emptied content becomes ``nothing``."""
-    given = base.get("content") if base is not None else None
-    content = write_content(parts, given, _blocks)
-    return content if content or (base is not None and not differs(given, content)) else nothing
+    original = base.get("content") if base is not None else None
+    content = write_content(parts, original, _blocks)
+    return content if content or (base is not None and not differs(original, content)) else nothing
 
 
 def _blocks(parts: Sequence[Part]) -> Iterator[Json]:
@@ -394,9 +394,9 @@ def _fresh_block(part: Media | Thinking, base: JsonObject | None) -> JsonObject:
     if isinstance(part, Thinking):
         return overlay(base, {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]})
     if part.kind == "image":
-        given = base.get("image_url") if base else None
+        original = base.get("image_url") if base else None
         url: JsonObject = {"url": write_url(part, "image/png")}
-        return overlay(base, {"type": "image_url", "image_url": overlay(_object(given), url)})
+        return overlay(base, {"type": "image_url", "image_url": overlay(_object(original), url)})
     if part.kind == "audio":
         return overlay(base, {"type": "input_audio", "input_audio": write_audio(part)})
     return overlay(base, {"type": "file", "file": overlay(None, write_file(part))})

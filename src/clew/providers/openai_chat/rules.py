@@ -165,10 +165,10 @@ _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
 
 def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """O0: messages that do not have the documented shape."""
-    given = body.get("messages")
-    if not isinstance(given, list):
+    raw = body.get("messages")
+    if not isinstance(raw, list):
         yield RuleFinding("messages", "must be a list")
-    for i, message in enumerate(as_list(given)):
+    for i, message in enumerate(as_list(raw)):
         if isinstance(message, dict):
             yield from _malformed_message(f"messages.{i}", message)
         else:
@@ -209,14 +209,14 @@ def unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
     called: set[str] = set()
     for i, role, message in messages(body):
         if role == "tool":
-            given = as_text(message.get("tool_call_id"))
+            text = as_text(message.get("tool_call_id"))
             if not called:
                 yield RuleFinding(
                     f"messages.{i}", "a tool message must follow an assistant message with tool_calls"
                 )
-            elif given not in called:
+            elif text not in called:
                 yield RuleFinding(
-                    f"messages.{i}.tool_call_id", f"{given!r} is not in the tool_calls before it"
+                    f"messages.{i}.tool_call_id", f"{text!r} is not in the tool_calls before it"
                 )
         else:
             called = {as_text(call.get("id")) for _, call in objects(message.get("tool_calls"))}

@@ -152,13 +152,13 @@ def _arguments_fields(part: ToolCall, base: JsonObject) -> JsonObject:
 
 def _outcome_fields(answer: ToolResult, base: JsonObject, render_content: RenderContent) -> JsonObject:
     key = _OUTCOME_KEY[kind_of(base)]
-    given = base.get(key)
+    original = base.get(key)
     match answer.parts:
         case [Media(data=str(data), native=None)] if key == "result":
             return {key: data}
         case _:
-            content = render_content(answer.parts, given)
-            return {key: content} if differs(given, content) else {}
+            content = render_content(answer.parts, original)
+            return {key: content} if differs(original, content) else {}
 
 
 def render_output(part: ToolResult, render_content: RenderContent) -> JsonObject:

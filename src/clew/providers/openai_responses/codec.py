@@ -228,24 +228,24 @@ def render_items(message: Message) -> list[Json]:
 
 def _items(message: Message) -> Iterator[Json]:
     base = native_object(message.native, NAME)
-    spoken = base if base and _is_message(base) else None
+    data = base if base and _is_message(base) else None
     run: list[Part] = []
-    untold = spoken is not None
+    untold = data is not None
     for part in message.parts:
-        if _is_content(part, spoken):
+        if _is_content(part, data):
             run.append(part)
             continue
         if run:
-            yield _render_message(message, run, spoken if untold else None)
+            yield _render_message(message, run, data if untold else None)
             run, untold = [], False
         yield from _render_part(part, message)
     if run or untold:
-        yield _render_message(message, run, spoken if untold else None)
+        yield _render_message(message, run, data if untold else None)
 
 
-def _is_content(part: Part, spoken: JsonObject | None) -> bool:
+def _is_content(part: Part, data: JsonObject | None) -> bool:
     """Whether a part belongs in a message item; other parts are items themselves."""
-    return isinstance(part, Text | Media) or (isinstance(part, Unknown) and spoken is not None)
+    return isinstance(part, Text | Media) or (isinstance(part, Unknown) and data is not None)
 
 
 def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | None) -> Json:
@@ -280,17 +280,17 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``instructions`` field as one text; a single unchanged message is written as it was read."""
-    given = given_system(messages, NAME)
+    original = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
-    content = _render_content(parts, given, Role.SYSTEM)
-    if not differs(given, content):
-        return given
+    content = _render_content(parts, original, Role.SYSTEM)
+    if not differs(original, content):
+        return original
     return "\n\n".join(part.text for part in parts if isinstance(part, Text))
 
 
-def _render_output(parts: Sequence[Part], given: Json) -> Json:
-    if not isinstance(given, dict):
-        return _render_content(parts, given, Role.TOOL)
+def _render_output(parts: Sequence[Part], original: Json) -> Json:
+    if not isinstance(original, dict):
+        return _render_content(parts, original, Role.TOOL)
     match _render_content(parts, None, Role.TOOL):
         case [block]:
             return block
@@ -298,14 +298,14 @@ def _render_output(parts: Sequence[Part], given: Json) -> Json:
             return content
 
 
-def _render_content(parts: Sequence[Part], given: Json, role: Role) -> Json:
+def _render_content(parts: Sequence[Part], original: Json, role: Role) -> Json:
     text_type = "output_text" if role is Role.ASSISTANT else "input_text"
 
     def blocks(parts: Sequence[Part]) -> Iterator[Json]:
         for part in parts:
             yield from _render_block(part, text_type)
 
-    return write_content(parts, given, blocks)
+    return write_content(parts, original, blocks)
 
 
 def _render_block(part: Part, text_type: str) -> Iterator[Json]:

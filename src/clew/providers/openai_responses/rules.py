@@ -86,13 +86,13 @@ def _is_stored(body: JsonObject) -> bool:
 
 def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     """P0: items that do not have the documented shape."""
-    given = body.get("input")
-    if given is None and ("prompt" in body or _is_continued(body)):
+    raw = body.get("input")
+    if raw is None and ("prompt" in body or _is_continued(body)):
         return
-    if not isinstance(given, str | list):
+    if not isinstance(raw, str | list):
         yield RuleFinding("input", "must be a string or a list")
     strict = may_be_openai(body)
-    for i, item in enumerate(as_list(given)):
+    for i, item in enumerate(as_list(raw)):
         if isinstance(item, dict):
             yield from _malformed_item(f"input.{i}", item)
             yield from others_parts(f"input.{i}", item) if strict else ()

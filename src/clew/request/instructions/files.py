@@ -147,15 +147,15 @@ def _is_hidden(part: str) -> bool:
 
 def folders_touched(paths: Iterable[str], root: str) -> list[str]:
     """Return the folders below a root that contain these paths, outer folders first, each once."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for path in paths:
         full = posixpath.normpath(posixpath.join(root, path.replace("\\", "/")))
         if not is_inside(full, root):
             continue
         parts = components_below(full, root)[:-1]
         for depth in range(1, len(parts) + 1):
-            found[posixpath.join(root, *parts[:depth])] = None
-    return sorted(found, key=lambda folder: (folder.count("/"), folder))
+            result[posixpath.join(root, *parts[:depth])] = None
+    return sorted(result, key=lambda folder: (folder.count("/"), folder))
 
 
 OWN_FOLDERS = (".claude", ".codex", ".gemini")

@@ -102,12 +102,12 @@ class Reader:
         plain = without_comments(body)
         lines = plain.split("\n")
         behind: list[str] = []
-        for one in list(includes(plain)):
-            text = self._include(one.name, chain)
+        for include in list(includes(plain)):
+            text = self._include(include.name, chain)
             if text is None:
                 continue
-            if one.alone:
-                lines[one.line] = text
+            if include.alone:
+                lines[include.line] = text
             else:
                 behind.append(text)
         return "\n".join([*lines, *behind])
@@ -133,12 +133,12 @@ class Reader:
 
     def _why_not(self, path: str, chain: Sequence[str]) -> str:
         if path in chain:
-            circle = " → ".join(self._short(one) for one in (*chain[chain.index(path) :], path))
+            circle = " → ".join(self._short(item) for item in (*chain[chain.index(path) :], path))
             return f"it includes itself: {circle}"
         if why := why_not(path, self.root, self.files):
             return why
         if len(chain) > self.limits.depth:
-            led = " → ".join(self._short(one) for one in (*chain, path))
+            led = " → ".join(self._short(item) for item in (*chain, path))
             return f"include chain of {len(chain)}, the limit is {self.limits.depth}: {led}"
         if len(self.included) >= self.limits.includes:
             return f"{self.limits.includes} files are included already"
@@ -212,7 +212,7 @@ class Loaded:
 
     def get(self, id_: str) -> Instruction | None:
         """Return an instruction by id."""
-        return next((one for one in self.instructions if one.id == id_), None)
+        return next((instruction for instruction in self.instructions if instruction.id == id_), None)
 
 
 def load(files: Files, roots: Roots, touched: Sequence[str] = (), limits: Limits | None = None) -> Loaded:
@@ -290,16 +290,18 @@ class _Loading:
         reader = Reader(self.files, root, self.roots.home, self.limits, self.limits.in_all - self.bytes_taken)
         raw = reader.raw(path)
         if raw is None:
-            self.refused += [Refused(*one) for one in reader.refused]
+            self.refused += [Refused(*refusal) for refusal in reader.refused]
             return
         patterns, body = split_front_matter(raw) if touched is not None else ((), raw)
-        if patterns and not any(matches(one, pattern) for one in touched or () for pattern in patterns):
+        if patterns and not any(
+            matches(refusal, pattern) for refusal in touched or () for pattern in patterns
+        ):
             return
         digest = reader.hashes[path]
         if digest in self.seen:
             return
         text = mask(reader.expanded(path, body).strip()).text
-        self.refused += [Refused(*one) for one in reader.refused]
+        self.refused += [Refused(*refusal) for refusal in reader.refused]
         self.seen.add(digest)
         self.bytes_taken += reader.taken
         if text:

@@ -41,7 +41,7 @@ def _patterns(front: str) -> Iterator[str]:
     if value:
         listed = value[1:-1] if value.startswith("[") and value.endswith("]") else value
         # A comma inside braces is part of a pattern.
-        yield from filter(None, (_plain(one) for one in re.split(r",(?![^{]*\})", listed)))
+        yield from filter(None, (_plain(item) for item in re.split(r",(?![^{]*\})", listed)))
         return
     for line in front[key.end() :].splitlines()[1:]:
         item = _ITEM.match(line)
@@ -78,8 +78,8 @@ def includes(text: str) -> Iterator[Include]:
         if code or "@" not in line:
             continue
         bare = _SPAN.sub(lambda span: "`" * len(span[0]), line)
-        for found in _INCLUDE.finditer(bare):
-            yield Include(found[1], number, bare.strip() == f"@{found[1]}")
+        for match in _INCLUDE.finditer(bare):
+            yield Include(match[1], number, bare.strip() == f"@{match[1]}")
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -107,7 +107,7 @@ def matches(path: str, pattern: str) -> bool:
     """Return True if a relative path matches a pattern; a pattern without a slash matches in any folder."""
     if not pattern or len(pattern) > LONGEST_PATTERN:
         return False
-    return any(_matches(path.split("/"), _segments(one)) for one in expand_braces(pattern))
+    return any(_matches(path.split("/"), _segments(brace)) for brace in expand_braces(pattern))
 
 
 def expand_braces(pattern: str) -> Iterator[str]:
@@ -116,14 +116,14 @@ def expand_braces(pattern: str) -> Iterator[str]:
     for _ in range(MOST_EXPANSIONS):
         if not waiting:
             return
-        one = waiting.pop()
-        close = one.find("}")
-        start = one.rfind("{", 0, close) if close >= 0 else -1
+        text = waiting.pop()
+        close = text.find("}")
+        start = text.rfind("{", 0, close) if close >= 0 else -1
         if start < 0:
-            yield one
+            yield text
             continue
-        choices = one[start + 1 : close].split(",")
-        waiting += [f"{one[:start]}{choice}{one[close + 1 :]}" for choice in reversed(choices)][
+        choices = text[start + 1 : close].split(",")
+        waiting += [f"{text[:start]}{choice}{text[close + 1 :]}" for choice in reversed(choices)][
             :MOST_EXPANSIONS
         ]
 

@@ -14,26 +14,26 @@ from clew.request.sections import INSTRUCTIONS, Piece
 
 def changes(before: Loaded, after: Loaded) -> Iterator[JsonObject]:
     """Yield the bodies of ``instruction`` events: files that were loaded, changed, removed or refused."""
-    for one in after.instructions:
-        known = before.get(one.id)
-        if known != one:
-            yield _body("load" if known is None else "change", one)
-    for one in before.instructions:
-        if after.get(one.id) is None:
-            yield _body("leave", one)
+    for instruction in after.instructions:
+        known = before.get(instruction.id)
+        if known != instruction:
+            yield _body("load" if known is None else "change", instruction)
+    for instruction in before.instructions:
+        if after.get(instruction.id) is None:
+            yield _body("leave", instruction)
     for refused in after.refused:
         if refused not in before.refused:
             yield {"does": "refuse", "path": refused.path, "why": refused.why}
 
 
-def _body(does: str, one: Instruction) -> JsonObject:
+def _body(does: str, instruction: Instruction) -> JsonObject:
     return {
         "does": does,
-        "id": one.id,
-        "path": one.path,
-        "scope": one.scope.value,
-        "sha256": one.sha256,
-        "includes": dict(one.includes),
+        "id": instruction.id,
+        "path": instruction.path,
+        "scope": instruction.scope.value,
+        "sha256": instruction.sha256,
+        "includes": dict(instruction.includes),
     }
 
 
@@ -79,6 +79,12 @@ def _note(name: str, does: str, inside: set[str], into: set[str]) -> None:
 def pieces_of(loaded: Loaded, settled_ids: Collection[str]) -> list[Piece]:
     """Return the instructions as pieces of a request, the widest scope first."""
     return [
-        Piece(INSTRUCTIONS, one.text, one.label, one.trust, late=one.id not in settled_ids)
-        for one in loaded.instructions
+        Piece(
+            INSTRUCTIONS,
+            instruction.text,
+            instruction.label,
+            instruction.trust,
+            late=instruction.id not in settled_ids,
+        )
+        for instruction in loaded.instructions
     ]

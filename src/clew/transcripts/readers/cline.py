@@ -43,8 +43,8 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session, and its compaction if there is one."""
-    found = _messages_in(source.path) if source.is_directory else None
-    inner = open_source(found) if found else source
+    path = _messages_in(source.path) if source.is_directory else None
+    inner = open_source(path) if path else source
     session_id = name_of(inner, _MESSAGES, ".json")
     compaction, problem = _find_compaction(inner)
     if problem:

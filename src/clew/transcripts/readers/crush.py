@@ -94,9 +94,9 @@ def _part(block: JsonObject, trust: Trust) -> Part | None:
             signature = string(content, "signature") or string(content, "thought_signature")
             return Thinking(string(content, "thinking") or "", signature, trust=trust)
         case "tool_call":
-            name, given = string(content, "name") or "unknown", string(content, "input") or ""
+            name, value = string(content, "name") or "unknown", string(content, "input") or ""
             ran_there = content.get("provider_executed") is True
-            return ToolCall(string(content, "id") or "", name, given, ran_there, trust=trust)
+            return ToolCall(string(content, "id") or "", name, value, ran_there, trust=trust)
         case "tool_result":
             return _result(content)
         case "image_url":

@@ -89,20 +89,22 @@ class _GeminiChat:
         if kind not in ("user", "gemini"):
             yield Problem(f"a record of the unknown type {kind!r}", line)
             return
-        said = _read(record, f"L{line}")
-        if said.id in self._live:
-            yield Dropped(self._live[said.id].entry_ids, line, "replaced")
-        yield from self._add(said, line)
+        parsed = _read(record, f"L{line}")
+        if parsed.id in self._live:
+            yield Dropped(self._live[parsed.id].entry_ids, line, "replaced")
+        yield from self._add(parsed, line)
 
-    def _add(self, said: _ParsedMessage, line: int) -> Iterator[Record]:
+    def _add(self, parsed: _ParsedMessage, line: int) -> Iterator[Record]:
         entry_ids = []
-        if said.message.parts:
-            entry_ids.append(self._ids.unique(said.id, said.id))
-            yield Entry(said.message, entry_ids[-1], line, said.time, said.model, said.usage)
-        if said.answer:
-            entry_ids.append(self._ids.unique(f"{said.id}:results", said.id))
-            yield Entry(said.answer, entry_ids[-1], line, said.time)
-        self._live[said.id] = _KnownMessage(tuple(entry_ids), fingerprint(said.message), _result_marks(said))
+        if parsed.message.parts:
+            entry_ids.append(self._ids.unique(parsed.id, parsed.id))
+            yield Entry(parsed.message, entry_ids[-1], line, parsed.time, parsed.model, parsed.usage)
+        if parsed.answer:
+            entry_ids.append(self._ids.unique(f"{parsed.id}:results", parsed.id))
+            yield Entry(parsed.answer, entry_ids[-1], line, parsed.time)
+        self._live[parsed.id] = _KnownMessage(
+            tuple(entry_ids), fingerprint(parsed.message), _result_marks(parsed)
+        )
 
     def _rewind(self, to: str | None, line: int) -> Iterator[Record]:
         """Drop a message and all after it; if it is unknown, everything, as the tool itself does."""
@@ -118,35 +120,35 @@ class _GeminiChat:
     def _checkpoint(self, records: list[JsonObject], line: int) -> Iterator[Record]:
         """Compare the conversation with a checkpoint of it: compressed, masked, or cut short."""
         listed = [_read(record, f"L{line}") for record in records if record.get("type") in ("user", "gemini")]
-        answered = {result.call_id for said in listed for result in _results(said)}
-        listed = [said for said in listed if not _repeats_results(said.message, answered)]
-        new = [said for said in listed if not self._knows(said)]
-        kept = [said for said in listed if self._knows(said)]
-        cleared = tuple(call_id for said in kept for call_id in self._changed_results(said))
-        gone = [known for known in self._live if known not in {said.id for said in kept}]
+        answered = {result.call_id for content in listed for result in _results(content)}
+        listed = [content for content in listed if not _repeats_results(content.message, answered)]
+        new = [content for content in listed if not self._knows(content)]
+        kept = [content for content in listed if self._knows(content)]
+        cleared = tuple(call_id for content in kept for call_id in self._changed_results(content))
+        gone = [known for known in self._live if known not in {content.id for content in kept}]
         if not new and gone == list(self._live)[len(kept) :]:
             yield from self._drop(gone, line)
         elif new or gone:
-            keeps = tuple(entry_id for said in kept for entry_id in self._live[said.id].entry_ids)
-            self._live = {said.id: self._live[said.id] for said in kept}
+            keeps = tuple(entry_id for content in kept for entry_id in self._live[content.id].entry_ids)
+            self._live = {content.id: self._live[content.id] for content in kept}
             yield Boundary(self._ids.unique(f"L{line}", "checkpoint"), line, keeps=keeps)
-            for said in new:
-                yield from self._add(said, line)
+            for parsed in new:
+                yield from self._add(parsed, line)
         if cleared:
             yield Cleared(cleared, line)
 
-    def _knows(self, said: _ParsedMessage) -> bool:
-        known = self._live.get(said.id)
-        return known is not None and known.fingerprint == fingerprint(said.message)
+    def _knows(self, parsed: _ParsedMessage) -> bool:
+        known = self._live.get(parsed.id)
+        return known is not None and known.fingerprint == fingerprint(parsed.message)
 
-    def _changed_results(self, said: _ParsedMessage) -> Iterator[str]:
-        known = self._live[said.id].results
-        marks = _result_marks(said)
+    def _changed_results(self, parsed: _ParsedMessage) -> Iterator[str]:
+        known = self._live[parsed.id].results
+        marks = _result_marks(parsed)
         yield from (call_id for call_id in known if marks.get(call_id, known[call_id]) != known[call_id])
 
 
-def _results(said: _ParsedMessage) -> Iterator[ToolResult]:
-    return said.answer.results if said.answer else iter(())
+def _results(parsed: _ParsedMessage) -> Iterator[ToolResult]:
+    return parsed.answer.results if parsed.answer else iter(())
 
 
 def _repeats_results(message: Message, answered: set[str]) -> bool:
@@ -155,8 +157,8 @@ def _repeats_results(message: Message, answered: set[str]) -> bool:
     return bool(parts) and all(isinstance(part, ToolResult) and part.call_id in answered for part in parts)
 
 
-def _result_marks(said: _ParsedMessage) -> dict[str, bytes]:
-    return {result.call_id: fingerprint(result) for result in _results(said)}
+def _result_marks(parsed: _ParsedMessage) -> dict[str, bytes]:
+    return {result.call_id: fingerprint(result) for result in _results(parsed)}
 
 
 # One message -----------------------------------------------------------------------------------------
@@ -199,17 +201,17 @@ def _model(record: JsonObject) -> tuple[Message, Message | None]:
     calls = [(call, string(call, "id") or f"{string(record, 'id')}:{i}") for i, call in listed]
     call_ids = {call_id for _, call_id in calls}
     thoughts = [_thinking(thought) for thought in objects(record.get("thoughts"))]
-    spoken = [
+    parts = [
         part
         for part in _parse_parts("model", record.get("content")).parts
         if not (isinstance(part, ToolCall) and part.call_id in call_ids) and part != _NOTHING
     ]
-    made = [
+    tool_calls = [
         ToolCall(call_id, string(call, "name") or "unknown", mapping(call, "args"), trust=Trust.ASSISTANT)
         for call, call_id in calls
     ]
     results = [part for call, call_id in calls for part in _answer(call, call_id)]
-    message = Message(Role.ASSISTANT, (*thoughts, *spoken, *made))
+    message = Message(Role.ASSISTANT, (*thoughts, *parts, *tool_calls))
     return message, Message(Role.TOOL, tuple(results)) if results else None
 
 

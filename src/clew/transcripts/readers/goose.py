@@ -71,11 +71,11 @@ def _part(block: JsonObject, trust: Trust) -> Part:
 
 def _call(block: JsonObject, trust: Trust) -> ToolCall:
     call = mapping(block, "toolCall")
-    made = mapping(call, "value")
-    given = made.get("arguments")
+    data = mapping(call, "value")
+    raw = data.get("arguments")
     # A call that goose could not parse has an error instead of a name.
-    name = string(made, "name") or "unknown"
-    arguments = given if isinstance(given, dict | str) else {}
+    name = string(data, "name") or "unknown"
+    arguments = raw if isinstance(raw, dict | str) else {}
     return ToolCall(string(block, "id") or "", name, arguments, trust=trust)
 
 

@@ -23,8 +23,8 @@ def sniff(source: Source) -> bool:
     if source.is_directory:
         return False
     seen = outline(source)
-    said = string(seen.fields, "trajectory_format") or ""
-    return "mini_version" in mapping(seen.fields, "info") or said.startswith(NAME)
+    text = string(seen.fields, "trajectory_format") or ""
+    return "mini_version" in mapping(seen.fields, "info") or text.startswith(NAME)
 
 
 def read(source: Source) -> Iterator[Record]:
@@ -34,8 +34,8 @@ def read(source: Source) -> Iterator[Record]:
     started = False
     for piece in walk(source):
         match piece:
-            case Field("info", dict() as found):
-                info = found
+            case Field("info", dict() as result):
+                info = result
             case Element("messages", index, value):
                 if not started:
                     model = string(mapping(info, "config", "model"), "model_name")

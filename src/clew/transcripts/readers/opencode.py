@@ -108,10 +108,10 @@ def _answer(talk: OpencodeSession, owner: str, event: JsonObject, time: str | No
 
 def _tool(talk: OpencodeSession, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
     state, name = mapping(tool, "state"), string(tool, "name") or "unknown"
-    given = state.get("input")
+    raw = state.get("input")
     call_id = talk.call_ids.unique(string(tool, "id"), name)
     server_side = mapping(tool, "provider").get("executed") is True
-    arguments = given if isinstance(given, dict | str) else {}
+    arguments = raw if isinstance(raw, dict | str) else {}
     call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT)
     if state.get("status") not in ("completed", "error"):
         return call, None
@@ -190,8 +190,8 @@ def _read_export(source: Source) -> Iterator[Record]:
     started = False
     for piece in walk(source):
         match piece:
-            case Field("info", dict() as found):
-                info = found
+            case Field("info", dict() as result):
+                info = result
             case Element("messages", index, dict() as message):
                 if not started:
                     yield _start(info, name_of(source, ".json"))

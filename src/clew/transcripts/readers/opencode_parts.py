@@ -89,11 +89,13 @@ def _user_records(
     for part in parts:
         if part.get("type") == "compaction":
             talk.compaction = {**part, "owner": owner}
-    said = tuple(read for part in parts if (read := _user_part(part)))
-    yield from _unknown(said, line)
-    if not said:
+    content = tuple(read for part in parts if (read := _user_part(part)))
+    yield from _unknown(content, line)
+    if not content:
         return
-    yield Entry(user_message(said), talk.entry_id(owner), line, time_of(mapping(info, "time").get("created")))
+    yield Entry(
+        user_message(content), talk.entry_id(owner), line, time_of(mapping(info, "time").get("created"))
+    )
 
 
 def _user_part(part: JsonObject) -> Part | None:
@@ -145,8 +147,8 @@ def _assistant_records(
     for i, step in enumerate(_steps(talk, parts, trust_of(Role.ASSISTANT, origin))):
         number = f":{i + 1}" if i else ""
         yield from _unknown(tuple(step.said), line)
-        said = Message(Role.ASSISTANT, tuple(step.said), origin)
-        yield Entry(said, talk.entry_id(owner, number), line, time, string(info, "modelID"), usage)
+        message = Message(Role.ASSISTANT, tuple(step.said), origin)
+        yield Entry(message, talk.entry_id(owner, number), line, time, string(info, "modelID"), usage)
         usage = None  # one report per call of the model
         if step.results:
             answer = Message(Role.TOOL, tuple(step.results))

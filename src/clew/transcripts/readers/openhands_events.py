@@ -110,7 +110,9 @@ class OpenHandsSession:
 
     def _condensation(self, event: JsonObject, event_id: str, line: int) -> Iterator[Record]:
         forgotten = event.get("forgotten_event_ids")
-        gone = {one for one in forgotten if isinstance(one, str)} if isinstance(forgotten, list) else set()
+        gone = (
+            {value for value in forgotten if isinstance(value, str)} if isinstance(forgotten, list) else set()
+        )
         self.visible = [(entry_id, events) for entry_id, events in self.visible if not events <= gone]
         keeps = tuple(entry_id for entry_id, _ in self.visible)
         time, summary = string(event, "timestamp"), string(event, "summary")
@@ -252,45 +254,43 @@ def _id(value: Json) -> str:
 
 
 def _action(event: JsonObject) -> JsonObject | None:
-    given, action = mapping(event, "args"), str(event["action"])
+    data, action = mapping(event, "args"), str(event["action"])
     if action in _V0_BOOKKEEPING:
         return None
     if action == "system":
-        return {"kind": "SystemPromptEvent", "system_prompt": {"text": given.get("content")}}
+        return {"kind": "SystemPromptEvent", "system_prompt": {"text": data.get("content")}}
     if action == "message":
         by_agent = event.get("source") == "agent"
-        return _message_event("assistant" if by_agent else "user", string(given, "content") or "", given)
+        return _message_event("assistant" if by_agent else "user", string(data, "content") or "", data)
     if action == "condensation":
         return {
             "kind": "Condensation",
-            "forgotten_event_ids": _forgotten(given),
-            "summary": string(given, "summary"),
+            "forgotten_event_ids": _forgotten(data),
+            "summary": string(data, "summary"),
         }
     if action == "finish" and not mapping(event, "tool_call_metadata"):
-        return _message_event(
-            "assistant", string(given, "final_thought") or string(given, "thought") or "", {}
-        )
-    return _call(event, action, given)
+        return _message_event("assistant", string(data, "final_thought") or string(data, "thought") or "", {})
+    return _call(event, action, data)
 
 
-def _message_event(role: str, text: str, given: JsonObject) -> JsonObject:
-    urls = given.get("image_urls")
+def _message_event(role: str, text: str, data: JsonObject) -> JsonObject:
+    urls = data.get("image_urls")
     content: list[Json] = [{"type": "text", "text": text}]
     content += [{"type": "image", "image_urls": urls}] if isinstance(urls, list) and urls else []
     return {"kind": "MessageEvent", "llm_message": {"role": role, "content": content}}
 
 
-def _call(event: JsonObject, action: str, given: JsonObject) -> JsonObject:
-    made = mapping(event, "tool_call_metadata")
-    arguments: JsonObject = {key: value for key, value in given.items() if key not in _NO_ARGUMENTS}
+def _call(event: JsonObject, action: str, data: JsonObject) -> JsonObject:
+    created = mapping(event, "tool_call_metadata")
+    arguments: JsonObject = {key: value for key, value in data.items() if key not in _NO_ARGUMENTS}
     if event.get("source") == "user":  # a command that the user ran
         action = f"user_{action}"
     return {
         "kind": "ActionEvent",
-        "tool_name": string(made, "function_name") or action,
-        "tool_call_id": string(made, "tool_call_id") or f"event-{_id(event.get('id'))}",
-        "llm_response_id": string(mapping(made, "model_response"), "id"),
-        "thought": string(given, "thought") or None,
+        "tool_name": string(created, "function_name") or action,
+        "tool_call_id": string(created, "tool_call_id") or f"event-{_id(event.get('id'))}",
+        "llm_response_id": string(mapping(created, "model_response"), "id"),
+        "thought": string(data, "thought") or None,
         "action": arguments,
     }
 
@@ -300,24 +300,24 @@ def _observation(event: JsonObject) -> JsonObject | None:
     if seen in _V0_BOOKKEEPING and seen != "recall":
         return None
     text = string(event, "content") or ""
-    made = mapping(event, "tool_call_metadata")
-    answers = bool(made) or (isinstance(cause, int) and not isinstance(cause, bool) and seen != "recall")
+    data = mapping(event, "tool_call_metadata")
+    answers = bool(data) or (isinstance(cause, int) and not isinstance(cause, bool) and seen != "recall")
     if not answers:
         return {**_message_event("user", text, {}), "source": "environment"} if text else None
     return {
         "kind": "ObservationEvent",
-        "tool_name": string(made, "function_name") or seen,
-        "tool_call_id": string(made, "tool_call_id") or f"event-{_id(cause)}",
+        "tool_name": string(data, "function_name") or seen,
+        "tool_call_id": string(data, "tool_call_id") or f"event-{_id(cause)}",
         "observation": {"content": text, "is_error": seen in ("error", "user_rejected")},
     }
 
 
-def _forgotten(given: JsonObject) -> list[Json]:
+def _forgotten(data: JsonObject) -> list[Json]:
     """Return the ids of the condensed events: a list, or a range."""
-    listed = given.get("forgotten_event_ids")
+    listed = data.get("forgotten_event_ids")
     if isinstance(listed, list):
-        return [_id(one) for one in listed]
-    start, end = given.get("forgotten_events_start_id"), given.get("forgotten_events_end_id")
+        return [_id(value) for value in listed]
+    start, end = data.get("forgotten_events_start_id"), data.get("forgotten_events_end_id")
     if isinstance(start, int) and isinstance(end, int) and 0 <= end - start < 1_000_000:
         return [str(number) for number in range(start, end + 1)]
     return []
@@ -325,8 +325,8 @@ def _forgotten(given: JsonObject) -> list[Json]:
 
 def events_of(line: JsonObject) -> list[JsonObject]:
     """Return the events of a line of an evaluation's output, flattening pairs of action and observation."""
-    found: list[JsonObject] = []
+    result: list[JsonObject] = []
     history = line.get("history")
-    for one in history if isinstance(history, list) else ():
-        found += objects(one) if isinstance(one, list) else objects([one])
-    return [one for one in found if is_event(one)]
+    for value in history if isinstance(history, list) else ():
+        result += objects(value) if isinstance(value, list) else objects([value])
+    return [data for data in result if is_event(data)]

@@ -157,10 +157,10 @@ class _PiTree:
         """Add one line."""
         if line.value.get("type") == "session":
             return
-        given, parent = string(line.value, "id"), line.value.get("parentId", self._last)
-        own = self._unique.unique(given, f"L{line.number}")
-        if given and own != given:
-            self.problems.append(Problem(f"the id {given!r} is used again", line.number))
+        text, parent = string(line.value, "id"), line.value.get("parentId", self._last)
+        own = self._unique.unique(text, f"L{line.number}")
+        if text and own != text:
+            self.problems.append(Problem(f"the id {text!r} is used again", line.number))
             parent = self._last
         if isinstance(parent, str) and parent != own and parent not in self._parents:
             self.problems.append(

@@ -189,10 +189,10 @@ class _MarkdownPage:
 
 def _moment(text: str) -> tuple[str | None, str | None]:
     """Split a heading's bracket into the model and the time; either may be missing."""
-    found = _MOMENT.search(text)
-    if not found:
+    match = _MOMENT.search(text)
+    if not match:
         return text.strip() or None, None
-    return text[: found.start()].strip() or None, f"{found[1]}T{found[2]}"
+    return text[: match.start()].strip() or None, f"{match[1]}T{match[2]}"
 
 
 def _split(body: list[str]) -> tuple[str, str]:

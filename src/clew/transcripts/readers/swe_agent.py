@@ -35,10 +35,10 @@ def with_action(message: Message, call_id: str) -> Message:
         return message
     ((start, command, end),) = blocks
     before, after = text[:start].strip(), text[end:].strip()
-    said = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
+    texts = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
     call = ToolCall(call_id, "bash", {"command": command}, trust=Trust.ASSISTANT)
     thinking = (part for part in message.parts if not isinstance(part, Text))
-    return Message(Role.ASSISTANT, (*thinking, *said, call))
+    return Message(Role.ASSISTANT, (*thinking, *texts, call))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str, int]]:
@@ -98,9 +98,9 @@ def _message(item: JsonObject, waiting: str | None, index: int) -> Message:
     action = string(item, "action")
     if role == "assistant" and action and not item.get("tool_calls"):
         thought = string(item, "thought")
-        said: tuple[Part, ...] = (Text(thought, trust=Trust.ASSISTANT),) if thought else ()
+        parts: tuple[Part, ...] = (Text(thought, trust=Trust.ASSISTANT),) if thought else ()
         call = ToolCall(f"action-{index}", "bash", {"command": action}, trust=Trust.ASSISTANT)
-        return Message(Role.ASSISTANT, (*said, call))
+        return Message(Role.ASSISTANT, (*parts, call))
     message = parse_item(_wire(item))
     if role == "user" and waiting:
         return result_of(message, waiting)
@@ -109,8 +109,8 @@ def _message(item: JsonObject, waiting: str | None, index: int) -> Message:
 
 def _label_harness(message: Message) -> Message:
     """Label a message in the user's role that is not the task: tool output, or harness text."""
-    made = relabel(message, Origin.INJECTED)
-    return replace(made, parts=tuple(replace(part, trust=Trust.UNTRUSTED) for part in made.parts))
+    created = relabel(message, Origin.INJECTED)
+    return replace(created, parts=tuple(replace(part, trust=Trust.UNTRUSTED) for part in created.parts))
 
 
 def _wire(item: JsonObject) -> JsonObject:

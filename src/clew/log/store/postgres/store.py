@@ -197,10 +197,10 @@ class PostgresStore(Store, Snapshots):
         def fetch(name: str) -> bytes:
             if name in blobs:
                 return blobs[name]
-            found = self._run(ctx, lambda connection: _blobs(connection, ctx, [name], limit=1 << 40))
-            if name not in found:
+            result = self._run(ctx, lambda connection: _blobs(connection, ctx, [name], limit=1 << 40))
+            if name not in result:
                 raise StoreDamaged(f"blob {name} is missing")
-            return found[name]
+            return result[name]
 
         return fetch
 
@@ -264,13 +264,13 @@ def _unknown_blobs(connection: Connection, ctx: Ctx, blobs: Mapping[str, bytes])
 
 def _columns(stored: Sequence[StoredEvent], bodies: Sequence[bytes]) -> dict[str, list[Any]]:
     return {
-        "seqs": [one.seq for one in stored],
-        "ids": [one.event.id for one in stored],
-        "kinds": [one.event.kind for one in stored],
-        "versions": [one.event.version for one in stored],
-        "times": [one.event.time for one in stored],
-        "digests": [one.digest for one in stored],
-        "hashes": [one.hash for one in stored],
+        "seqs": [event.seq for event in stored],
+        "ids": [event.event.id for event in stored],
+        "kinds": [event.event.kind for event in stored],
+        "versions": [event.event.version for event in stored],
+        "times": [event.event.time for event in stored],
+        "digests": [event.digest for event in stored],
+        "hashes": [event.hash for event in stored],
         "bodies": list(bodies),
     }
 
@@ -279,7 +279,7 @@ def _earlier_append(connection: Connection, ctx: Ctx, encoded: Sequence[EncodedE
     """Return the head after these events if an earlier try appended them, else None."""
     key, _ = _find_session(connection, ctx)
     ends = (encoded[0], encoded[-1])
-    queries = ({"key": key, "id": one.event.id} for one in ends)
+    queries = ({"key": key, "id": end.event.id} for end in ends)
     rows = [connection.execute(sql("event_by_id"), query).fetchone() for query in queries]
     first, last = rows
     if first is None or last is None or (first[5], last[5]) != (ends[0].digest, ends[1].digest):

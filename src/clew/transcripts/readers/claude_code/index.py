@@ -283,12 +283,12 @@ class _RecordTree:
         on = bytearray(len(self.kinds))
         stop = len(self.kinds)
         for session in reversed(self.sessions):
-            said = (
+            content = (
                 i
                 for i in range(stop - 1, session.first - 1, -1)
                 if self.kinds[i] in _SAID and not self.sides[i]
             )
-            i = next(said, _ROOT)
+            i = next(content, _ROOT)
             while i != _ROOT:
                 if on[i]:
                     self.problems[i] = "its parents form a cycle"
@@ -323,14 +323,14 @@ class _RecordTree:
 
     def _said_above(self) -> array[int]:
         """Return for each record the nearest one, from itself upwards, that is more than a link."""
-        found = array("i")
+        result = array("i")
         for i, kind in enumerate(self.kinds):
             if kind > RecordKind.ATTACHMENT:
-                found.append(i)
+                result.append(i)
             else:
                 parent = self.parents[i]
-                found.append(found[parent] if 0 <= parent < i else _ROOT)
-        return found
+                result.append(result[parent] if 0 <= parent < i else _ROOT)
+        return result
 
     def _fates(self, on: bytearray) -> bytearray:
         fates = bytearray(len(on))
@@ -342,8 +342,8 @@ class _RecordTree:
     def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
         listed = mapping(meta, "preservedMessages").get("uuids")
         if isinstance(listed, list):
-            found = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}
-            return tuple(sorted(i for i in found if i is not None))
+            result = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}
+            return tuple(sorted(i for i in result if i is not None))
         head = self.by_uuid.get(string(mapping(meta, "preservedSegment"), "headUuid") or "")
         if head is None:
             return ()

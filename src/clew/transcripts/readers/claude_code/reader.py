@@ -260,12 +260,12 @@ class _RecordReader:
         """Yield what a sub-agent said, if it was recorded only as progress of its call."""
         data = mapping(record, "data")
         agent_id = string(data, "agentId")
-        said = mapping(data, "message")
+        content = mapping(data, "message")
         if data.get("type") != "agent_progress" or agent_id is None or self._folder.has_agent(agent_id):
             return
-        if said.get("type") in ("user", "assistant") and isinstance(said.get("message"), dict):
-            entry_id = string(said, "uuid") or f"L{number}"
-            yield from self._emit(self._add(self._side(agent_id), said, entry_id, number))
+        if content.get("type") in ("user", "assistant") and isinstance(content.get("message"), dict):
+            entry_id = string(content, "uuid") or f"L{number}"
+            yield from self._emit(self._add(self._side(agent_id), content, entry_id, number))
 
 
 def _cleared_results(call_ids: Iterable[str | None], line: ObjectLine) -> Iterator[Cleared]:
@@ -282,11 +282,11 @@ def _in_tree_order(
     If too many wait at once, or parents form a cycle, they come in file order. Lines that a running session
     has added since the first pass are not read.
     """
-    held: dict[int, list[tuple[int, ObjectLine | Problem]]] = {}
+    stored: dict[int, list[tuple[int, ObjectLine | Problem]]] = {}
     waiting: set[int] = set()
     for (i, parent), line in zip(enumerate(index.parents), lines, strict=False):
         if (parent > i or parent in waiting) and len(waiting) < _MAX_HELD:
-            held.setdefault(parent, []).append((i, line))
+            stored.setdefault(parent, []).append((i, line))
             waiting.add(i)
             continue
         ready = deque([(i, line)])
@@ -294,6 +294,6 @@ def _in_tree_order(
             place, line_ready = ready.popleft()
             yield place, line_ready
             waiting.discard(place)
-            ready.extend(held.pop(place, ()))
-    for left in held.values():
+            ready.extend(stored.pop(place, ()))
+    for left in stored.values():
         yield from left

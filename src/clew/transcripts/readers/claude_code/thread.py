@@ -161,8 +161,12 @@ class Thread:
             self._reply = None
         yield from self._results
         yield from self._asides.values()
-        spoken = (entry.message for entry in self._asides.values())
-        self._taken |= {one.text for one in spoken if one.role is Role.USER and one.origin is Origin.SPOKEN}
+        messages = (entry.message for entry in self._asides.values())
+        self._taken |= {
+            message.text
+            for message in messages
+            if message.role is Role.USER and message.origin is Origin.SPOKEN
+        }
         self._results.clear()
         self._asides.clear()
         self._aside_places.clear()
