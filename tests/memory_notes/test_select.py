@@ -226,3 +226,23 @@ def test_no_notes_are_no_block():
 )
 def test_what_a_note_says_cannot_read_as_the_end_of_our_fence(tag):
     assert tag not in escape_entry(f"a {tag} b")
+
+
+def test_notes_that_have_nothing_to_do_with_the_request_are_not_sent():
+    services = (
+        draft(f"Service s{n} runs on port 80{n} and belongs to team {n}.", f"s{n}", category=category)
+        for n, category in enumerate([Category.PROJECT_CONVENTION, Category.USER_PREFERENCE] * 20)
+    )
+    book = book_of(
+        draft("Answer in German.", "language"),
+        draft("Rebase, never merge.", "git", category=Category.PROJECT_CONVENTION),
+        draft("Never touch legacy/.", "legacy", category=Category.PROJECT_CONVENTION),
+        draft("Deploys of s17 need two approvals.", "deploys", category=Category.PROJECT_CONVENTION),
+        draft("My dog is called Rex.", "dog"),
+        *services,
+    )
+    asked = select(book.notes(), Situation(at=NOW, text="On which port does service s17 run?"))
+    assert sorted(note.key for note in asked.notes) == ["deploys", "git", "language", "legacy", "s17"]
+    other = select(book.notes(), Situation(at=NOW, text="Write a poem about the sea."))
+    assert sorted(note.key for note in other.notes) == ["git", "language", "legacy"]
+    assert {why for note, why in other.left_out if note.key == "dog"} == {"not relevant now"}

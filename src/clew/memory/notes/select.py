@@ -6,6 +6,7 @@ category the narrower scope wins. If neither decides, all stay active and the co
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +15,18 @@ from math import log
 from clew.memory.notes.note import LIVE, Category, Note, Priority, Scope, Status, plain_key
 from clew.memory.notes.rules import AUTHORITY, note_values
 from clew.memory.terms import stem, stop_words, surface
-from clew.message import Item, Json, JsonObject, Text, ToolCall, Trust, words
+from clew.message import Item, Json, JsonObject, Role, Text, ToolCall, Trust, text_message, words
 from clew.message.text import escape_tags
+from clew.rules.find import find_candidates
+from clew.rules.rule import Kind
 from clew.tokens import TokenCounter, counter_for
 
 TAG_SCORE = 3.0
 VALUE_SCORE = 3.0
 """Score of a tag or an exact value (chosen by hand); a word scores the logarithm of its rarity among notes.
 """
+RARE = log(1 + 2)
+"""The score of a word that half of the notes have."""
 NAMED = 4
 """Words or values that a reason lists."""
 
@@ -34,6 +39,8 @@ class Match:
     worth: float
     reasons: tuple[str, ...]
     """Empty if it is not relevant."""
+    specific: bool = False
+    """Whether a tag, a value or a word that at most half of the notes have makes it relevant."""
 
 
 def matches(notes: Sequence[Note], text: str, tags: Iterable[str] = ()) -> list[Match]:
@@ -64,6 +71,7 @@ def _match(note: Note, shared: Sequence[tuple[float, str]], known: set[str], tex
         note,
         TAG_SCORE * len(tags) + VALUE_SCORE * len(values) + sum(rarity for rarity, _ in shared),
         tuple(f"{how} {', '.join(what[:NAMED])}" for how, what in named if what),
+        bool(tags or values or (shared and shared[0][0] >= RARE)),
     )
 
 
@@ -207,7 +215,13 @@ _STANDING = {
     Category.PROJECT_CONVENTION: 2.0,
     Category.USER_PREFERENCE: 1.0,
 }
-"""Score of categories that are shown in every situation; the more binding, the higher."""
+"""Score of categories that can apply in every situation; the more binding, the higher."""
+_MANNER = re.compile(
+    r"\s*(?:please\s+)?(?:be|answer|reply|respond|write|explain|keep|use|prefer|avoid|call me|address me"
+    r"|format|always|never|do not|don't|no|only)\b",
+    re.IGNORECASE,
+)
+"""Openings of a note that says how to answer or to work, whatever the subject."""
 _URGENCY = {Priority.LOW: -1.0, Priority.NORMAL: 0.0, Priority.HIGH: 3.0}
 _NEARNESS = {Scope.SESSION: 0.5, Scope.WORKSPACE: 0.25, Scope.GLOBAL: 0.0}
 
@@ -279,8 +293,10 @@ def select(
     reasons: dict[str, str] = {}
     left = list(hold.out)
     tokens = 0
+    specific = any(match.specific for match in result)  # then words that most notes have are no reason
     for match in result:
-        why = [*_constant_reasons(match.note), *match.reasons]
+        relevant = match.reasons if match.specific or not specific else ()
+        why = [*_constant_reasons(match.note), *relevant]
         if not why:
             left.append((match.note, "not relevant now"))
             continue
@@ -295,9 +311,24 @@ def select(
 
 
 def _constant_reasons(note: Note) -> list[str]:
-    """Return the reasons to show a note in any situation."""
-    reasons = [f"{note.category.label} always applies"] if note.category in _STANDING else []
+    """Return the reasons to show a note in any situation.
+
+    A policy always applies. A convention or preference does if it directs work or answers of any kind; one
+    that states a fact, or directs the work on something that it names, applies only if that is the subject.
+    """
+    always = note.category is Category.ORGANIZATION_POLICY or (note.category in _STANDING and _directs(note))
+    reasons = [f"{note.category.label} always applies"] if always else []
     return [*reasons, "high priority"] if note.priority is Priority.HIGH else reasons
+
+
+def _directs(note: Note) -> bool:
+    """Return whether a note forbids something, was made for this session, or says how to answer or work."""
+    kinds = {rule.kind for rule in find_candidates(text_message(Role.USER, note.text))}
+    if Kind.PROHIBITION in kinds:
+        return True
+    return not note_values(note.text) and bool(
+        kinds or note.scope is Scope.SESSION or _MANNER.match(note.text)
+    )
 
 
 def _worth(match: Match) -> float:
