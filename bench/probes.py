@@ -31,8 +31,8 @@ from clew_evals.policies import POLICIES
 from clew_evals.reading import view_text
 from clew_evals.redo import presents_deleted, presents_finished, presents_overruled
 from clew_evals.score import scored
-from clew_evals.study import Row, Study, sessions_of
-from clew_evals.summary import Line, summarised
+from clew_evals.study import Study, StudyRow, sessions_of
+from clew_evals.summary import ResultLine, summarised
 from clew_evals.survive import Survival
 from clew_evals.turns import plain
 
@@ -83,7 +83,7 @@ def cached(path: Path | None, folder: Path, cuts: int) -> list[Cut]:
     return found
 
 
-def rows_of(cuts: list[Cut], policies: list[str], shares: list[float]) -> Iterator[Row]:
+def rows_of(cuts: list[Cut], policies: list[str], shares: list[float]) -> Iterator[StudyRow]:
     """Yield a row for every policy, budget and cut."""
     for cut in cuts:
         for share in shares:
@@ -91,10 +91,10 @@ def rows_of(cuts: list[Cut], policies: list[str], shares: list[float]) -> Iterat
             for name in policies:
                 policy = replace(POLICIES[name], recall=None, recall_by_words=None)  # searching takes long
                 score = scored(given, policy)
-                yield Row(cut.set, cut.session, cut.format, cut.at, cut.tokens, 0, share, name, score)
+                yield StudyRow(cut.set, cut.session, cut.format, cut.at, cut.tokens, 0, share, name, score)
 
 
-def table(lines: list[Line], names: tuple[str, ...]) -> Iterator[str]:
+def table(lines: list[ResultLine], names: tuple[str, ...]) -> Iterator[str]:
     """Yield a plain table; each figure with half of its interval."""
     width = max(len(line.policy) for line in lines)
     yield " ".join([" " * width, *(f"{name:>12}" for name in names)])
@@ -102,7 +102,7 @@ def table(lines: list[Line], names: tuple[str, ...]) -> Iterator[str]:
         yield " ".join([f"{line.policy:{width}}", *(f"{_cell(line, name):>12}" for name in names)])
 
 
-def _cell(line: Line, name: str) -> str:
+def _cell(line: ResultLine, name: str) -> str:
     mean = line.means.get(name)
     if mean is None:
         return "–"

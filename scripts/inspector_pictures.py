@@ -20,10 +20,10 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from clew.inspector.server import Server
-from clew.inspector.session_pool import Options, SessionPool
+from clew.inspector.session_pool import PoolOptions, SessionPool
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.notes import Author, Category, Draft, Notebook, Source
+from clew.memory.notes import Author, Category, Draft, Notebook, NoteSource
 from clew.message import Trust
 from clew.session import Session
 from clew.transcripts import Start, open_source, read
@@ -48,7 +48,7 @@ def compacted(store: SqliteStore) -> None:
         session.fit(auto=True)
     notebook = Notebook(store, "local", NAME)
     notebook.add(Draft(key="tests", text="Run the tests of sphinx with tox -e py39.", tags=("tests",)))
-    agent = Source(Author.AGENT, NAME, ("m40",))
+    agent = NoteSource(Author.AGENT, NAME, ("m40",))
     convention = Category.PROJECT_CONVENTION
     notebook.add(
         Draft(
@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> None:
         with SqliteStore(path) as store, SqliteIndex(path) as index:
             compacted(store)
             seq = Session.open(NAME, store).trace()[-1].seq
-            server = Server.bind(SessionPool(store, "local", index, Options(MODEL, WINDOW)))
+            server = Server.bind(SessionPool(store, "local", index, PoolOptions(MODEL, WINDOW)))
             with server.running(), sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
                 take(browser, server, folder, seq)

@@ -11,7 +11,7 @@ from typing import Any
 from peers.catalogue import OWN
 from peers.tables import HEADS, Measured, place_of, rank_of, write_both
 
-from clew_evals import Row, summarised
+from clew_evals import StudyRow, summarised
 from clew_evals.chain import Link
 from clew_evals.paired import difference
 from clew_evals.summary import HEADLINE
@@ -62,12 +62,12 @@ def to_json(
     }
 
 
-def _row(link: Link) -> Row:
+def _row(link: Link) -> StudyRow:
     """Return a link as a row whose budget is the number of compactions: what the lines are told apart by."""
-    return Row(link.set, link.session, "", 1.0, 0, 0, float(link.times), link.policy, link.score)
+    return StudyRow(link.set, link.session, "", 1.0, 0, 0, float(link.times), link.policy, link.score)
 
 
-def _ahead(rows: Sequence[Row], share: float) -> Iterator[dict[str, Any]]:
+def _ahead(rows: Sequence[StudyRow], share: float) -> Iterator[dict[str, Any]]:
     """Yield where somebody that keeps the room is ahead of clew after so many compactions."""
     for line in summarised(rows):
         if line.policy.startswith(OWN) or place_of(_placed(line.policy, line.means["share"].value), share):

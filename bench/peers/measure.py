@@ -31,7 +31,7 @@ from peers.sample import Case, sample
 from peers.tables import Measured, page, to_json, write
 
 from clew.providers import OPENAI, CheckScope
-from clew_evals import POLICIES, Row, Score, score_of, scored
+from clew_evals import POLICIES, Score, StudyRow, score_of, scored
 from clew_evals.score import refusal
 
 SHARES = (0.05, 0.10, 0.20, 0.40)
@@ -98,7 +98,7 @@ def run_peer(
 # Scoring ---------------------------------------------------------------------------------------------
 
 
-def rows_of(measured: Sequence[Measured], shares: Sequence[float], case: Case) -> list[Row]:
+def rows_of(measured: Sequence[Measured], shares: Sequence[float], case: Case) -> list[StudyRow]:
     """Score what every peer, and the plain policies, left of a case; errors have no row."""
     rows = []
     kept = [(one.peer.name, Kept(one.folder).read(case.name)) for one in measured]
@@ -109,9 +109,9 @@ def rows_of(measured: Sequence[Measured], shares: Sequence[float], case: Case) -
         for name, results in kept:
             score = score_of_result(replace(case, cut=cut), results[f"{share:g}"])
             if score:
-                rows.append(Row(*place, asked, share, name, score))
+                rows.append(StudyRow(*place, asked, share, name, score))
         for name in BESIDE:
-            rows.append(Row(*place, asked, share, name, scored(cut, POLICIES[name])))
+            rows.append(StudyRow(*place, asked, share, name, scored(cut, POLICIES[name])))
     return rows
 
 
@@ -126,7 +126,9 @@ def score_of_result(case: Case, result: Result) -> Score | None:
     return replace(score, invalid=float(bool(set(refused) - set(before))), calls=float(result.calls))
 
 
-def scored_all(measured: Sequence[Measured], cases: Sequence[Case], shares: Sequence[float]) -> Iterator[Row]:
+def scored_all(
+    measured: Sequence[Measured], cases: Sequence[Case], shares: Sequence[float]
+) -> Iterator[StudyRow]:
     work = partial(rows_of, measured, shares)
     with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
         for done, rows in enumerate(pool.map(work, cases), start=1):

@@ -13,7 +13,7 @@ from typing import Any
 
 from peers.catalogue import OWN, REPOSITORY, Peer
 
-from clew_evals import POLICIES, Row, agreement, summarised
+from clew_evals import POLICIES, StudyRow, agreement, summarised
 from clew_evals.paired import difference
 from clew_evals.report.figures import SLACK
 from clew_evals.study import probes_by_cut, usual_budget
@@ -57,7 +57,7 @@ class Measured:
 
 
 def to_json(
-    rows: Sequence[Row], measured: Sequence[Measured], missing: Mapping[str, str], command: str
+    rows: Sequence[StudyRow], measured: Sequence[Measured], missing: Mapping[str, str], command: str
 ) -> dict[str, Any]:
     """Return everything that the page tells."""
     cuts = probes_by_cut(rows)
@@ -81,14 +81,14 @@ def to_json(
     }
 
 
-def _tau(rows: Sequence[Row], metric: str) -> dict[str, float]:
+def _tau(rows: Sequence[StudyRow], metric: str) -> dict[str, float]:
     """Return how far halves of the sessions rank all policies alike, at the budget nearest to a tenth."""
     budget = usual_budget(row.share for row in rows)
     found = agreement([row for row in rows if row.share == budget], metric)
     return {"mean_tau": round(found.mean, 3), "worst_tau": round(found.worst, 3)}
 
 
-def ahead(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def ahead(rows: Sequence[StudyRow]) -> Iterator[dict[str, Any]]:
     """Yield where somebody is ahead of clew: in what, by how much, and whether it is more than chance."""
     lines = {(line.policy, line.share): line for line in summarised(rows)}
     for (policy, share), line in lines.items():

@@ -53,7 +53,7 @@ class Threshold(NamedTuple):
         return ", ".join(str(item) for item in self if item is not None)
 
 
-class Holder(StrEnum):
+class SettableBy(StrEnum):
     """Who may set a setting. A project may come from a stranger, so it may not set everything."""
 
     ANYBODY = "anybody"
@@ -224,7 +224,7 @@ class SettingKey:
     name: str
     parse: Parser
     means: str
-    holder: Holder = Holder.ANYBODY
+    holder: SettableBy = SettableBy.ANYBODY
 
     @property
     def variable(self) -> str:
@@ -238,16 +238,16 @@ class SettingKey:
 
 
 _ALL = (
-    SettingKey("home", _path, "clew's own directory", Holder.ENVIRONMENT),
+    SettingKey("home", _path, "clew's own directory", SettableBy.ENVIRONMENT),
     SettingKey(
-        "store", _store, "the SQLite file or PostgreSQL address that holds the logs", Holder.ENVIRONMENT
+        "store", _store, "the SQLite file or PostgreSQL address that holds the logs", SettableBy.ENVIRONMENT
     ),
-    SettingKey("network_disk", _one_of(NetworkDisk), "what to do on a network disk", Holder.ENVIRONMENT),
-    SettingKey("model", _text, "the model to talk to", Holder.TRUSTED),
-    SettingKey("base_url", _text, "the server of the model", Holder.PERSON),
-    SettingKey("offline", _boolean, "never use the network", Holder.PERSON),
+    SettingKey("network_disk", _one_of(NetworkDisk), "what to do on a network disk", SettableBy.ENVIRONMENT),
+    SettingKey("model", _text, "the model to talk to", SettableBy.TRUSTED),
+    SettingKey("base_url", _text, "the server of the model", SettableBy.PERSON),
+    SettingKey("offline", _boolean, "never use the network", SettableBy.PERSON),
     SettingKey(
-        "summariser", _text, "the model that writes digests; if unset, no model is used", Holder.TRUSTED
+        "summariser", _text, "the model that writes digests; if unset, no model is used", SettableBy.TRUSTED
     ),
     SettingKey("window", _positive, "context window in tokens, if not the model's own"),
     SettingKey("preset", _one_of(Preset), "when to compact and how far: default or early"),
@@ -258,13 +258,15 @@ _ALL = (
     SettingKey("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
     SettingKey("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
     SettingKey("auto", _boolean, "compact without asking"),
-    SettingKey("off", _boolean, "switch everything off: requests are a plain client's", Holder.PERSON),
+    SettingKey("off", _boolean, "switch everything off: requests are a plain client's", SettableBy.PERSON),
     SettingKey("notes_tokens", _count, "the most tokens of a request that notes may take"),
-    SettingKey("recall_everywhere", _boolean, "recall from sessions of other projects too", Holder.PERSON),
     SettingKey(
-        "trust_roots", _paths, "folders whose instruction files and settings are trusted", Holder.PERSON
+        "recall_everywhere", _boolean, "recall from sessions of other projects too", SettableBy.PERSON
     ),
-    SettingKey("mask_secrets", _boolean, "mask secrets before they are stored", Holder.PERSON),
+    SettingKey(
+        "trust_roots", _paths, "folders whose instruction files and settings are trusted", SettableBy.PERSON
+    ),
+    SettingKey("mask_secrets", _boolean, "mask secrets before they are stored", SettableBy.PERSON),
 )
 KEYS: Mapping[str, SettingKey] = MappingProxyType({key.name: key for key in _ALL})
 """Every setting by its name, in display order."""
@@ -366,7 +368,7 @@ def load_settings(
     change that: its choice is ignored with a warning.
     """
     home = clew_home(env)
-    own = list(_from_file(home / FILE, None, Holder.PERSON))
+    own = list(_from_file(home / FILE, None, SettableBy.PERSON))
     explicit = [*_from_environment(env), *_from_flags(flags)]
     roots = [item.parse() for item in (*own, *explicit) if item.key.name == "trust_roots"]
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
@@ -437,10 +439,10 @@ def _from_project_file(
     folder = file.resolve().parent
     is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
     foreign = not is_trusted and is_foreign(file)
-    for setting in _from_file(file, table, Holder.ANYBODY):
+    for setting in _from_file(file, table, SettableBy.ANYBODY):
         if foreign:
             yield setting._replace(ignored="the file belongs to another user")
-        elif chose_model and not is_trusted and setting.key.holder is Holder.TRUSTED:
+        elif chose_model and not is_trusted and setting.key.holder is SettableBy.TRUSTED:
             yield setting._replace(
                 ignored="your own settings choose the model, and trust_roots does not hold this project"
             )
@@ -466,7 +468,7 @@ def _has_table(file: Path) -> bool:
     return file.is_file() and "[tool.clew]" in file.read_text("utf-8", "replace")
 
 
-def _from_file(file: Path, table: str | None, holder: Holder) -> Iterator[_Value]:
+def _from_file(file: Path, table: str | None, holder: SettableBy) -> Iterator[_Value]:
     if not file.is_file():
         return
     text = file.read_text("utf-8", "replace")
@@ -485,12 +487,12 @@ def _from_file(file: Path, table: str | None, holder: Holder) -> Iterator[_Value
         yield _Value(key, value, origin)
 
 
-def _check_holder(key: SettingKey, value: object, holder: Holder, origin: str) -> None:
+def _check_holder(key: SettingKey, value: object, holder: SettableBy, origin: str) -> None:
     """Raise an error for what this file may not set: a cloned project must not redirect a user's sessions."""
-    if key.holder is Holder.ENVIRONMENT:
+    if key.holder is SettableBy.ENVIRONMENT:
         raise InputError(f"{origin} sets {key.name}", f"only the variable {key.variable} can")
     address = key.name in ("model", "summariser") and "@" in str(value)
-    if holder is Holder.ANYBODY and (key.holder is Holder.PERSON or address):
+    if holder is SettableBy.ANYBODY and (key.holder is SettableBy.PERSON or address):
         what = f"the server of {key.name}" if address else key.name
         raise InputError(
             f"{origin} sets {what}, which a project may not",

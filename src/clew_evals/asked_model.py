@@ -11,7 +11,7 @@ from clew.errors import ModelError
 from clew.message import Role, text_message
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Model
-from clew_evals.questions import GAP, Question
+from clew_evals.questions import GAP, ReaderQuestion
 
 MOST_OUTPUT = 600
 INSTRUCTION = f"""\
@@ -28,14 +28,14 @@ class ModelReader:
 
     model: Model
 
-    def __call__(self, text: str, questions: Sequence[Question]) -> Sequence[str] | None:
+    def __call__(self, text: str, questions: Sequence[ReaderQuestion]) -> Sequence[str] | None:
         """Return the answers in the order of the questions; None where the model fails."""
         try:
             return self.read(text, questions)
         except ModelError:
             return None
 
-    def read(self, text: str, questions: Sequence[Question]) -> Sequence[str]:
+    def read(self, text: str, questions: Sequence[ReaderQuestion]) -> Sequence[str]:
         """Return the answers in the order of the questions."""
         listed = "\n".join(f"{n}. {question.text}" for n, question in enumerate(questions, start=1))
         ask = Ask(
@@ -48,7 +48,7 @@ class ModelReader:
         return [answers.get(str(n), "").strip("`\"' ") for n in range(1, len(questions) + 1)]
 
 
-TRIAL = Question("number", f"The answer is {GAP}.", "42", 0)
+TRIAL = ReaderQuestion("number", f"The answer is {GAP}.", "42", 0)
 
 
 def try_reader(name: str) -> None:

@@ -14,7 +14,7 @@ from clew_evals.cuts import COUNTER, Cut
 from clew_evals.needs import Label, Labels, Needs
 from clew_evals.next_action import next_calls
 from clew_evals.obligations import (
-    Exchange,
+    ToolExchange,
     changed_files,
     exchanges,
     failed_attempts,
@@ -23,14 +23,14 @@ from clew_evals.obligations import (
     superseded,
 )
 from clew_evals.questions import questions_of
-from clew_evals.reading import Speaker, passages
+from clew_evals.reading import PassageSpeaker, passages
 from clew_evals.redo import settled_at
 from clew_evals.reuse import reuse_probes
 from clew_evals.turns import is_request, later_words, reports_of, turns_of
 
 HORIZON = 14
 """Messages after the cut that say what the continuation works on."""
-_TALKING = (Speaker.USER, Speaker.AGENT)
+_TALKING = (PassageSpeaker.USER, PassageSpeaker.AGENT)
 
 
 def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label] = ()) -> Needs:
@@ -52,7 +52,7 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
     )
 
 
-def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
+def _continuing(cut: Cut, done: Sequence[ToolExchange]) -> dict[str, Any]:
     """Return what an agent that goes on must know: the next calls, reports, the goal, what is over."""
     turns = turns_of(cut.readable.passages)
     later = list(passages(cut.later, len(cut.items)))
@@ -70,7 +70,7 @@ def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
 def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
     if not labels:
         return []
-    texts = [_flat(passage.text) for passage in passages(cut.items) if passage.speaker is Speaker.USER]
+    texts = [_flat(passage.text) for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER]
     return [label for label in labels if any(_flat(label.text) in text for text in texts)]
 
 

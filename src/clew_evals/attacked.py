@@ -12,7 +12,7 @@ from clew.message import Item, Part, Text, ToolResult
 from clew_evals.asking import needs_of
 from clew_evals.chain import TIMES, last_view, planted
 from clew_evals.cuts import Cut, cuts_of
-from clew_evals.evictions import Eviction
+from clew_evals.evictions import EvictionAttack
 from clew_evals.files import SessionFile
 from clew_evals.reading import view_text
 from clew_evals.score import RULE_SHARE
@@ -46,7 +46,7 @@ def survival(some: Iterable[Assault]) -> float:
 def assaults(
     files: Sequence[SessionFile],
     plan: Study,
-    texts: Sequence[Eviction],
+    texts: Sequence[EvictionAttack],
     progress: Progress | None = None,
     times: Sequence[int] = TIMES,
 ) -> list[Assault]:
@@ -58,7 +58,7 @@ def assaults(
 
 
 def _assaults_of(
-    plan: Study, texts: Sequence[Eviction], times: Sequence[int], file: SessionFile
+    plan: Study, texts: Sequence[EvictionAttack], times: Sequence[int], file: SessionFile
 ) -> list[Assault]:
     result = []
     for session in sessions_of(file):
@@ -78,7 +78,7 @@ def _assaults_of(
     return result
 
 
-def survives(cut: Cut, view: Sequence[Item], text: Eviction) -> bool:
+def survives(cut: Cut, view: Sequence[Item], text: EvictionAttack) -> bool:
     """Tell whether the rule is left; a line of the attack that quotes it does not count."""
     assert cut.needs is not None
     own = text.own_words
@@ -87,7 +87,7 @@ def survives(cut: Cut, view: Sequence[Item], text: Eviction) -> bool:
     return all(share(rule) >= RULE_SHARE for rule in cut.needs.constraints)
 
 
-def attacked(cut: Cut, text: Eviction) -> Cut:
+def attacked(cut: Cut, text: EvictionAttack) -> Cut:
     """Return the cut with the text in its tool outputs, after the rule."""
     assert cut.needs is not None
     words = text.against(cut.needs.constraints[0])

@@ -20,7 +20,7 @@ from clew_evals.asking import needs_of
 from clew_evals.cuts import COUNTER, Cut, cuts_of
 from clew_evals.files import SessionFile
 from clew_evals.needs import Needs
-from clew_evals.policies import Policy
+from clew_evals.policies import EvalPolicy
 from clew_evals.score import Score, refusal, score_of
 from clew_evals.study import Common, Progress, Study, mapped, mark, sessions_of, usual_budget
 
@@ -84,7 +84,7 @@ def planted(cut: Cut, needs: Needs) -> Cut:
     return replace(cut, items=items, needs=replace(needs, constraints=(rule,), decisions=()))
 
 
-def after_times(cut: Cut, policy: Policy, times: int) -> Score:
+def after_times(cut: Cut, policy: EvalPolicy, times: int) -> Score:
     """Compact so many times on the way to the cut, and score the last view."""
     begun = time.perf_counter()
     view = last_view(cut, policy, times)
@@ -92,7 +92,7 @@ def after_times(cut: Cut, policy: Policy, times: int) -> Score:
     return refusal(cut, seconds, policy) if view is None else score_of(cut, view, seconds, policy)
 
 
-def last_view(cut: Cut, policy: Policy, times: int) -> Sequence[Item] | None:
+def last_view(cut: Cut, policy: EvalPolicy, times: int) -> Sequence[Item] | None:
     """Return what so many compactions on the way leave at the cut; None where the last was refused."""
     compact = policy.started()
     view: Sequence[Item] = ()

@@ -10,7 +10,7 @@ from clew.message import Item, Origin, Part, Text, Thinking, ToolCall, ToolResul
 from clew_evals.cuts import COUNTER, Cut
 from clew_evals.exact import spot
 from clew_evals.layout import bare
-from clew_evals.reading import Readable, Speaker, speaker, text_of
+from clew_evals.reading import PassageSpeaker, Readable, speaker, text_of
 from clew_evals.words import plain_words
 
 KINDS = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
@@ -21,7 +21,11 @@ PREFIX = 48
 VALUES_SHARE = 0.6
 """Of a line's characters that belong to exact values, for it to be a list of values."""
 FEW_PLAIN_WORDS = 2
-_OF_SPEAKER = {Speaker.USER: "user_words", Speaker.AGENT: "agent_prose", Speaker.TOOL: "tool_lines"}
+_OF_SPEAKER = {
+    PassageSpeaker.USER: "user_words",
+    PassageSpeaker.AGENT: "agent_prose",
+    PassageSpeaker.TOOL: "tool_lines",
+}
 _CUT = re.compile(r" ?(?:…|\.\.\.|\[[^\]\n]{3,80}\]| → | -> | — |: |\"|`)\s?")
 _ALSO = re.compile(r"also: ")
 _OF_WHO = {"user": "user_words", "agent": "agent_prose"}

@@ -65,7 +65,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Compaction:
+class CutCompaction:
     """A compaction that the session's own tool made: what it saw, what it left, what came after."""
 
     cut: Cut
@@ -109,7 +109,7 @@ def _place(sizes: Sequence[int], legal: Sequence[int], wanted: float) -> int:
     return next(point for point in legal if point >= reached)
 
 
-def compactions_of(session: Transcript, set_name: str) -> Iterator[Compaction]:
+def compactions_of(session: Transcript, set_name: str) -> Iterator[CutCompaction]:
     """Yield the tool's own compactions, in order."""
     for before, after in pairwise(_stretches(session)):
         boundary = after.boundary
@@ -125,7 +125,7 @@ def compactions_of(session: Transcript, set_name: str) -> Iterator[Compaction]:
         left = (*_named(after.made, prefix="s"), *kept)
         opaque = not any(item.message.text for item in left if item.message.origin is Origin.SUMMARY)
         cut = Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later)
-        yield Compaction(cut, left, boundary.time, boundary.trigger, opaque, enough)
+        yield CutCompaction(cut, left, boundary.time, boundary.trigger, opaque, enough)
 
 
 @dataclass(slots=True)

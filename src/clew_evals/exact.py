@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
-class Spotted(NamedTuple):
+class SpottedValue(NamedTuple):
     """A value and its place."""
 
     kind: str
@@ -65,13 +65,13 @@ _ARGUMENT_NAMES = re.compile(
 """Names of tools' arguments: a model writes them because its tools have them, not because it remembers."""
 
 
-def spot(text: str) -> list[Spotted]:
+def spot(text: str) -> list[SpottedValue]:
     """Return the values of a text, in order; none overlaps another."""
     result = []
     for chunk in _CHUNK.finditer(text):
         base = chunk.start()
         for kind, value, at in _CHUNKS[chunk[0]]:
-            result.append(Spotted(kind, value, base + at, base + at + len(value)))
+            result.append(SpottedValue(kind, value, base + at, base + at + len(value)))
     return result
 
 

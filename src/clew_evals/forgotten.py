@@ -38,7 +38,7 @@ AROUND = 40
 """Characters on either side of a value that show what it was used for."""
 
 
-class Kind(StrEnum):
+class NeedKind(StrEnum):
     """What can be forgotten."""
 
     RULE = "rule"
@@ -51,10 +51,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class NeededItem:
     """Something that the session needed after a compaction, or is likely to need."""
 
-    kind: Kind
+    kind: NeedKind
     text: str
     by_tool: bool
     """It is in what the tool left, as far as that can be read."""
@@ -69,7 +69,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class CompactionLosses:
     """One compaction of a tool, and what became of each thing."""
 
     name: str
@@ -82,16 +82,16 @@ class Forgotten:
     """The summary can be read by its provider only: of what the tool left, the kept messages are known."""
     unjudged: str = ""
     """Why nothing can be said of it; empty if something can."""
-    things: tuple[Thing, ...] = ()
+    things: tuple[NeededItem, ...] = ()
 
-    def of_kind(self, kind: Kind) -> list[Thing]:
+    def of_kind(self, kind: NeedKind) -> list[NeededItem]:
         """Return the things of one kind."""
         return [thing for thing in self.things if thing.kind is kind]
 
 
 def forgotten(
     session: Transcript, *, last: int | None = None, names: Container[str] | None = None
-) -> list[Forgotten]:
+) -> list[CompactionLosses]:
     """Return the last or the named compactions of a session's tool, all by default, oldest first."""
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
     compactions = [
@@ -103,7 +103,7 @@ def forgotten(
     ]
 
 
-def _forgotten(session: Transcript, compaction: ToolCompaction, numbers: dict[str, int]) -> Forgotten:
+def _forgotten(session: Transcript, compaction: ToolCompaction, numbers: dict[str, int]) -> CompactionLosses:
     items = _items(compaction.before, numbers)
     system = next((n for n, item in enumerate(items) if item.message.role not in SYSTEM_ROLES), len(items))
     later = _items(compaction.after, numbers)
@@ -111,7 +111,7 @@ def _forgotten(session: Transcript, compaction: ToolCompaction, numbers: dict[st
     left = (*_items(compaction.summary, numbers), *_items(compaction.kept, numbers))
     tokens = COUNTER.count_all(item.message for item in left)
     before = compaction.boundary.tokens_before or cut.tokens
-    report = Forgotten(
+    report = CompactionLosses(
         compaction.name,
         compaction.boundary.time,
         compaction.boundary.trigger,
@@ -138,43 +138,43 @@ def _by_clew(cut: Cut) -> str | None:
         return None
 
 
-def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
+def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
     """Yield everything that is needed, with whether each text holds it."""
     tool = Survival(theirs).share
     clew = Survival(ours).share if ours is not None else None
 
-    def said(kind: Kind, text: str, share: float, source: str = "") -> Thing:
+    def said(kind: NeedKind, text: str, share: float, source: str = "") -> NeededItem:
         by_clew = None if clew is None else clew(text) >= share
-        return Thing(kind, text, tool(text) >= share, by_clew, int(source[1:]) if source else None)
+        return NeededItem(kind, text, tool(text) >= share, by_clew, int(source[1:]) if source else None)
 
     ledger = Ledger()
     ledger.extend(cut.items)
     for pin in ledger.pins.active:
         if pin.trust is Trust.USER:
-            yield said(Kind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else "")
+            yield said(NeedKind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else "")
     done = exchanges(cut.items)
-    yield from (said(Kind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
+    yield from (said(NeedKind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
     runs = [exchange for exchange in done if exchange.call.input and _COMMANDS & exchange.call.input.keys()]
     failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
-    yield from (said(Kind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
+    yield from (said(NeedKind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
     if tests := last_test_status(done):
         kept = [None if text is None else all(test in text for test in tests) for text in (theirs, ours)]
-        yield Thing(Kind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
+        yield NeededItem(NeedKind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
     for name in changed_files(done):
         key = key_of("path", name)
-        yield Thing(Kind.FILE, _short_path(name), *_holds("path", key, theirs, ours))
+        yield NeededItem(NeedKind.FILE, _short_path(name), *_holds("path", key, theirs, ours))
     yield from _values(cut, theirs, ours)
 
 
-def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
+def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
     items = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
     seen: set[str] = set()
     for probe in reuse_probes(cut, lambda _key: False):
         if probe.key in seen or probe.value.startswith("/dev/"):
             continue
         seen.add(probe.key)
-        yield Thing(
-            Kind.REREAD if probe.refetched else Kind.VALUE,
+        yield NeededItem(
+            NeedKind.REREAD if probe.refetched else NeedKind.VALUE,
             probe.value,
             *_holds(probe.kind, probe.key, theirs, ours),
             source=int(cut.items[probe.last_turn].id[1:]),

@@ -20,7 +20,7 @@ from clew_evals.asking import needs_of
 from clew_evals.chain import planted
 from clew_evals.cuts import COUNTER, Cut, cuts_of
 from clew_evals.files import SessionFile
-from clew_evals.policies import Compact, Policy
+from clew_evals.policies import Compact, EvalPolicy
 from clew_evals.score import Score, refusal, score_of, scored
 from clew_evals.study import Common, Progress, Study, mapped, mark, sessions_of
 from clew_evals.summary import Mean, resampled
@@ -47,7 +47,7 @@ class Growth:
     at_once: Score
 
 
-class Grown(NamedTuple):
+class GrownView(NamedTuple):
     """The last view of a session that was compacted whenever it outgrew a window."""
 
     view: Sequence[Item]
@@ -56,7 +56,7 @@ class Grown(NamedTuple):
     """The last compaction was refused: the view is larger than it should be."""
 
 
-def grown(cut: Cut, policy: Policy, window: int) -> Grown:
+def grown(cut: Cut, policy: EvalPolicy, window: int) -> GrownView:
     """Feed a session to a policy; compact to the cut's budget whenever the window is full, and at the cut."""
     compact = policy.started()
     known_cut = cut if policy.sees_future else cut.blind()
@@ -73,7 +73,7 @@ def grown(cut: Cut, policy: Policy, window: int) -> Grown:
         view = (*view, *piece)
         held += size
     view, refused = _compacted(compact, known_cut, view)
-    return Grown(view, count + 1, refused)
+    return GrownView(view, count + 1, refused)
 
 
 def _compacted(compact: Compact, known_cut: Cut, view: Sequence[Item]) -> tuple[Sequence[Item], bool]:
@@ -112,7 +112,7 @@ def _growths_of(plan: Study, common: Common, window: int, target: int, file: Ses
     return result
 
 
-def growth_of(cut: Cut, policy: Policy, window: int, name: str) -> Growth:
+def growth_of(cut: Cut, policy: EvalPolicy, window: int, name: str) -> Growth:
     """Compare a chain with one compaction at a cut; its budget is the target of the chain."""
     begun = time.perf_counter()
     last = grown(cut, policy, window)

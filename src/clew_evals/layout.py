@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from clew.message import Item, Origin, Text
 from clew_evals.reading import passages, text_of, view_text
-from clew_evals.turns import Turn, goals_of, turns_of
+from clew_evals.turns import EvalTurn, goals_of, turns_of
 
 GOAL = re.compile(
     r"(?:now|goals?|(?:current|last|latest) (?:goal|task|request|state|work)|tasks?|primary request"
@@ -51,7 +51,7 @@ _INLINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SummarySection:
     """A titled part of a written text; the title is empty for what comes before the first."""
 
     title: str
@@ -64,22 +64,22 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SummaryLayout:
     """One view, in the pieces that probes ask about."""
 
     text: str
     """All that it says."""
-    sections: tuple[Section, ...]
+    sections: tuple[SummarySection, ...]
     """Of what the policy wrote."""
     requested: tuple[str, ...]
     """What the user is shown to ask last, go-aheads resolved: texts of which each states it."""
 
-    def under(self, titles: re.Pattern[str]) -> list[Section]:
+    def under(self, titles: re.Pattern[str]) -> list[SummarySection]:
         """Return the sections with such a title."""
         return [section for section in self.sections if titles.match(section.title)]
 
 
-def layout_of(view: Sequence[Item]) -> Layout:
+def layout_of(view: Sequence[Item]) -> SummaryLayout:
     """Take a view apart."""
     written = [
         text_of(part)
@@ -93,26 +93,26 @@ def layout_of(view: Sequence[Item]) -> Layout:
         passage for passage in passages(view) if view[passage.turn].message.origin is not Origin.SUMMARY
     ]
     quoted = [turn for text in written for turn in _quoted(text)]
-    return Layout(view_text(view), sections, goals_of([*quoted, *turns_of(content)]))
+    return SummaryLayout(view_text(view), sections, goals_of([*quoted, *turns_of(content)]))
 
 
-def _quoted(text: str) -> Iterator[Turn]:
+def _quoted(text: str) -> Iterator[EvalTurn]:
     """Yield what a written text quotes of the user, in order."""
     asked = ""
     for line in map(bare, text.split("\n")):
         match = ASKED.match(line)
         if asked and (match or ENDING.match(line)):
-            yield Turn(0, asked, "", ended=True)
+            yield EvalTurn(0, asked, "", ended=True)
             asked = ""
         if match:
             asked = line[match.end() :]
         elif asked and len(asked) < LONGEST_QUOTE:
             asked += f"\n{line}"  # the quote goes on
     if asked:
-        yield Turn(0, asked, "", ended=True)
+        yield EvalTurn(0, asked, "", ended=True)
 
 
-def sections_of(text: str) -> list[Section]:
+def sections_of(text: str) -> list[SummarySection]:
     """Return the sections of a text. The first title sets the form of all; others are quoted text."""
     title, form = "", ""
     reasons: list[str] = []
@@ -120,12 +120,12 @@ def sections_of(text: str) -> list[Section]:
     for line in text.split("\n"):
         heading, rest = _title_of(line)
         if heading and form in ("", _form_of(line)):
-            result.append(Section(title, tuple(reasons)))
+            result.append(SummarySection(title, tuple(reasons)))
             title, form = heading, _form_of(line)
             reasons = [rest] if rest else []
         elif line.strip():
             reasons.append(line)
-    result.append(Section(title, tuple(reasons)))
+    result.append(SummarySection(title, tuple(reasons)))
     return [section for section in result if section.lines]
 
 

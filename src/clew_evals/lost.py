@@ -11,7 +11,7 @@ from zlib import crc32
 
 from clew.message import Json, JsonObject
 from clew_evals.asking import needs_of, session_name
-from clew_evals.cuts import COUNTER, Compaction, compactions_of
+from clew_evals.cuts import COUNTER, CutCompaction, compactions_of
 from clew_evals.exact import first_place, key_of
 from clew_evals.files import SessionFile
 from clew_evals.needs import Needs
@@ -19,7 +19,7 @@ from clew_evals.policies import POLICIES
 from clew_evals.probe import Probe
 from clew_evals.reading import view_text
 from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, scored
-from clew_evals.study import Common, Progress, Row, Study, mapped, mark, sessions_of
+from clew_evals.study import Common, Progress, Study, StudyRow, mapped, mark, sessions_of
 from clew_evals.survive import Survival
 
 THEIRS = "its own tool"
@@ -28,7 +28,7 @@ SEALED = "its summary is sealed"
 TOO_SHORT = "too little was said before or after it"
 
 
-class Asked(NamedTuple):
+class NeededCounts(NamedTuple):
     """How much could have been lost at a compaction."""
 
     values: int
@@ -51,7 +51,7 @@ class Unjudged(NamedTuple):
 class OwnCompactions:
     """The compactions that the sessions' own tools made, each once."""
 
-    judged: tuple[Lost, ...] = ()
+    judged: tuple[ToolLoss, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
 
 
@@ -59,7 +59,7 @@ NONE = OwnCompactions()
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class ToolLoss:
     """One compaction that a tool made, and what the session needed afterwards and was not left with."""
 
     set: str
@@ -70,7 +70,7 @@ class Lost:
     trigger: str | None
     tokens_before: int
     tokens_after: int
-    asked: Asked
+    asked: NeededCounts
     score: Score
     """Of what the tool left."""
     ours: Score
@@ -83,12 +83,12 @@ class Lost:
     words_mark: int
     """Of what the tool left: a session that was resumed carries its compactions along in each copy."""
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StudyRow]:
         """Yield the two scores as rows of a study."""
         for name, score in ((THEIRS, self.score), (OURS, self.ours)):
             share = self.tokens_after / max(1, self.tokens_before)
             place = (self.set, self.session, self.format, 1.0, self.tokens_before)
-            yield Row(*place, self.asked.values, share, name, score)
+            yield StudyRow(*place, self.asked.values, share, name, score)
 
     def to_json(self) -> JsonObject:
         """Return what was lost, for other programs."""
@@ -116,20 +116,20 @@ def lost_by_tools(
 ) -> OwnCompactions:
     """Return every compaction on record, in the order of the files."""
     result = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
-    judged: dict[int, Lost] = {}
+    judged: dict[int, ToolLoss] = {}
     unjudged: dict[Unjudged, None] = {}
     for loss in (item for several in result for item in several):
-        if isinstance(loss, Lost):
+        if isinstance(loss, ToolLoss):
             judged[loss.words_mark] = loss
         else:
             unjudged[loss] = None
     return OwnCompactions(tuple(judged.values()), tuple(unjudged))
 
 
-def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[Lost | Unjudged]:
+def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[ToolLoss | Unjudged]:
     known = common.get(file.set, frozenset())
     labels = plan.labels.get(session_name(file.path), ())
-    losses: list[Lost | Unjudged] = []
+    losses: list[ToolLoss | Unjudged] = []
     for session in sessions_of(file):
         for compaction in compactions_of(session, file.set):
             if compaction.opaque:
@@ -143,7 +143,7 @@ def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[Lost | Unju
     return losses
 
 
-def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:
+def _lost(file: SessionFile, compaction: CutCompaction, needs: Needs) -> ToolLoss:
     left = compaction.left
     tokens = COUNTER.count_all(item.message for item in left)
     cut = replace(compaction.cut, needs=needs, budget_tokens=tokens)
@@ -153,7 +153,7 @@ def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:
     again = sum(probe.refetched for probe in needs.probes)
     # How long the tool took and how often it asked a model, its record does not say.
     theirs = replace(score_of(cut, left, 0.0), seconds=None, calls=None)
-    return Lost(
+    return ToolLoss(
         file.set,
         f"{file.path.name}#{cut.session}",
         cut.format,
@@ -162,7 +162,7 @@ def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:
         compaction.trigger,
         cut.tokens,
         tokens,
-        Asked(len(needs.probes) - again, again, len(rules), len(needs.open), len(needs.files)),
+        NeededCounts(len(needs.probes) - again, again, len(rules), len(needs.open), len(needs.files)),
         theirs,
         scored(cut, POLICIES[OURS]),
         tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 from clew_evals.next_action import NextCall
 from clew_evals.obligations import Superseded
 from clew_evals.probe import Probe
-from clew_evals.questions import Question
-from clew_evals.redo import NOTHING_SETTLED, Settled
+from clew_evals.questions import ReaderQuestion
+from clew_evals.redo import NOTHING_SETTLED, FinishedWork
 
 
 class Label(NamedTuple):
@@ -40,7 +40,7 @@ class Needs:
     failed: tuple[str, ...]
     tests: tuple[str, ...]
     superseded: tuple[Superseded, ...]
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ReaderQuestion, ...] = ()
     """About the history, needed later or not."""
     next_calls: tuple[NextCall, ...] = ()
     """The first calls after the cut."""
@@ -48,5 +48,5 @@ class Needs:
     """The agent's end-of-turn reports, each as its sentences..."""
     report_tokens: int = 0
     """...and what they take together."""
-    settled: Settled = NOTHING_SETTLED
+    settled: FinishedWork = NOTHING_SETTLED
     """The goal, and what is over."""

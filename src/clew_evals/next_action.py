@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clew.message import Json, Text, ToolCall
 from clew_evals.exact import first_place, key_of, spot
-from clew_evals.reading import Passage, Readable, Speaker, forward
+from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage, forward
 from clew_evals.survive import Survival
 from clew_evals.turns import is_request, sentences
 from clew_evals.words import content_words
@@ -49,7 +49,7 @@ _PROCESS = frozenset(
 """Words that agents say of any step."""
 
 
-class Target(NamedTuple):
+class ActionTarget(NamedTuple):
     """A file, test, symbol, number or command that a call is about."""
 
     kind: str
@@ -60,14 +60,14 @@ class Target(NamedTuple):
 class NextCall:
     """One call after the cut: what it is about, and the sentence that the agent said with it."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[ActionTarget, ...]
     reason: str
     """Its telling words; empty if it says none, or none that the history bears out."""
     reason_share: float
     """The largest share of its words that is within 40 words of the history."""
 
 
-def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:
+def next_calls(before: Readable, later: Sequence[ReadablePassage]) -> list[NextCall]:
     """Return the first calls after the cut that ask for something the history holds."""
     commands = frozenset(_commands_before(before))
     history = Survival(before.text)
@@ -84,9 +84,9 @@ def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:
                 reason = reason if share >= HISTORY_SHARE else ""
                 result.append(NextCall(targets[:MOST_TARGETS], reason, share))
             text = ""
-        elif call.speaker is Speaker.AGENT and isinstance(call.part, Text):
+        elif call.speaker is PassageSpeaker.AGENT and isinstance(call.part, Text):
             text = (sentences(call.text) or [""])[-1]
-        elif call.speaker is not Speaker.AGENT:
+        elif call.speaker is not PassageSpeaker.AGENT:
             shown += f"\n{call.text}"
     return result
 
@@ -103,13 +103,13 @@ def _habitual_words(before: Readable) -> frozenset[str]:
     passages = [
         passage
         for passage in before.passages
-        if passage.speaker is Speaker.AGENT and isinstance(passage.part, Text)
+        if passage.speaker is PassageSpeaker.AGENT and isinstance(passage.part, Text)
     ]
     counts = Counter(word for passage in passages for word in set(content_words(passage.text)))
     return frozenset(word for word, count in counts.items() if count > max(4, HABITUAL_SHARE * len(passages)))
 
 
-def _until_three_calls(later: Sequence[Passage]) -> Iterator[Passage]:
+def _until_three_calls(later: Sequence[ReadablePassage]) -> Iterator[ReadablePassage]:
     """Yield what comes up to the third call; none after the user has asked for something else."""
     left = CALLS
     for passage in later:
@@ -122,15 +122,15 @@ def _until_three_calls(later: Sequence[Passage]) -> Iterator[Passage]:
         yield passage
 
 
-def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) -> tuple[Target, ...]:
-    result: dict[Target, None] = {}
+def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) -> tuple[ActionTarget, ...]:
+    result: dict[ActionTarget, None] = {}
     for name, text in _arguments(call.input if call.input is not None else call.input_text, ""):
         if name in _COMMANDS:
             ran = (text for text in _simple(text) if text in commands and text not in shown)
-            result.update(dict.fromkeys(Target("command", text) for text in ran))
+            result.update(dict.fromkeys(ActionTarget("command", text) for text in ran))
         if len(text) <= LONGEST_ARGUMENT:
             for value in spot(forward(text)):
-                target = Target(value.kind, key_of(value.kind, value.value))
+                target = ActionTarget(value.kind, key_of(value.kind, value.value))
                 if first_place(before, *target) >= 0 and first_place(shown, *target) < 0:
                     result[target] = None
     return tuple(result)

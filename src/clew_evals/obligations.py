@@ -23,7 +23,7 @@ MOST_LINES = 400
 SHORTEST_VALUE = 3
 
 
-class Exchange(NamedTuple):
+class ToolExchange(NamedTuple):
     """A call, and its result where there is one."""
 
     call: ToolCall
@@ -35,7 +35,7 @@ class Exchange(NamedTuple):
         return self.result is not None and self.result.is_error
 
 
-def exchanges(items: Sequence[Item]) -> list[Exchange]:
+def exchanges(items: Sequence[Item]) -> list[ToolExchange]:
     """Return the calls of a history with their results, in order."""
     messages = [item.message for item in items]
     answers = {call: result for result, call in pair(messages).answers.items()}
@@ -45,7 +45,7 @@ def exchanges(items: Sequence[Item]) -> list[Exchange]:
             if isinstance(part, ToolCall):
                 at = answers.get(Place(i, j))
                 result = messages[at.message].parts[at.part] if at else None
-                results.append(Exchange(part, result if isinstance(result, ToolResult) else None))
+                results.append(ToolExchange(part, result if isinstance(result, ToolResult) else None))
     return results
 
 
@@ -56,17 +56,17 @@ _ENDED = frozenset({"completed", "complete", "done", "cancelled", "canceled", "d
 _TASK_NUMBER = re.compile(r"#(\w+)")
 
 
-def open_tasks(done: Sequence[Exchange]) -> list[str]:
+def open_tasks(done: Sequence[ToolExchange]) -> list[str]:
     """Return the tasks that the agent's own plan has not ended by now."""
     return [text for text, is_ended in _tasks(done) if not is_ended]
 
 
-def ended_tasks(done: Sequence[Exchange]) -> list[str]:
+def ended_tasks(done: Sequence[ToolExchange]) -> list[str]:
     """Return the tasks that the agent's own plan marks as ended."""
     return [text for text, is_ended in _tasks(done) if is_ended]
 
 
-def _tasks(done: Sequence[Exchange]) -> list[tuple[str, bool]]:
+def _tasks(done: Sequence[ToolExchange]) -> list[tuple[str, bool]]:
     """Return the tasks of the agent's plan as it is now, and whether each is ended."""
     listed: list[tuple[str, bool]] = []
     single: dict[str, tuple[str, bool]] = {}
@@ -107,7 +107,7 @@ _PATH_NAMES = ("file_path", "filePath", "path", "notebook_path", "filename")
 _PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\s\"\\]+)")
 
 
-def changed_files(done: Sequence[Exchange]) -> list[str]:
+def changed_files(done: Sequence[ToolExchange]) -> list[str]:
     """Return the files that calls changed, each once, in the order of their first change."""
     result: dict[str, None] = {}
     for exchange in done:
@@ -131,7 +131,7 @@ def _targets(call: ToolCall) -> Iterator[str]:
 # Failed attempts ---------------------------------------------------------------------------------------
 
 
-def failed_attempts(done: Sequence[Exchange]) -> list[str]:
+def failed_attempts(done: Sequence[ToolExchange]) -> list[str]:
     """Return what the last failed calls returned, a line each, each once."""
     result: dict[str, None] = {}
     for exchange in done:
@@ -162,7 +162,7 @@ _GO = re.compile(r"^--- (FAIL): (\S+)|^(ok) +\t?(\S+)", re.MULTILINE)
 _BAD = ("fail", "error", "FAIL")
 
 
-def last_test_status(done: Sequence[Exchange]) -> tuple[str, ...]:
+def last_test_status(done: Sequence[ToolExchange]) -> tuple[str, ...]:
     """Return what must be said of the last test run: what failed, else how many passed."""
     for exchange in reversed(done):
         text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
@@ -200,7 +200,7 @@ class Superseded(NamedTuple):
     new: str
 
 
-def superseded(done: Sequence[Exchange]) -> list[Superseded]:
+def superseded(done: Sequence[ToolExchange]) -> list[Superseded]:
     """Return the replaced values, the last state of each line only."""
     result: dict[tuple[str, ...], Superseded] = {}
     for exchange in done:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from clew_evals.study import Row
+from clew_evals.study import StudyRow
 from clew_evals.summary import Mean, resampled
 
 
-def difference(rows: Sequence[Row], names: tuple[str, str], share: float, metric: str) -> Mean | None:
+def difference(rows: Sequence[StudyRow], names: tuple[str, str], share: float, metric: str) -> Mean | None:
     """Return the first policy's mean less the second's, over cuts where both have one; None without any."""
     values: dict[str, dict[tuple[str, float], float]] = {name: {} for name in names}
     for row in rows:

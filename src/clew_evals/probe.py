@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clew_evals.reading import Speaker
+from clew_evals.reading import PassageSpeaker
 
 RARE_MENTIONS = 3
 FAR_SHARE = 0.25
@@ -19,7 +19,7 @@ class Probe:
     value: str
     key: str
     """What must be found in a view: of a path its last two components."""
-    origin: Speaker
+    origin: PassageSpeaker
     """Who named it first."""
     first_turn: int
     last_turn: int

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from clew.message import ToolCall
 from clew_evals.exact import key_of, spot
-from clew_evals.reading import Passage, Readable, Speaker
+from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage
 from clew_evals.words import content_words
 
 MOST_QUESTIONS = 12
@@ -27,7 +27,7 @@ GAP = "____"
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|(?=\n)|$)")
 
 
-class Question(NamedTuple):
+class ReaderQuestion(NamedTuple):
     """A sentence with a gap."""
 
     kind: str
@@ -37,16 +37,18 @@ class Question(NamedTuple):
     """Of the message that said it."""
 
 
-Answerer: TypeAlias = Callable[[str, Sequence[Question]], Sequence[str] | None]
+Answerer: TypeAlias = Callable[[str, Sequence[ReaderQuestion]], Sequence[str] | None]
 """Answer questions from a text alone, in their order; an empty answer where it does not say. None if
 the reader could not be asked, which is not a wrong answer."""
 
 
-def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Question]:
+def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[ReaderQuestion]:
     """Return questions about a history, drawn from all of it; the same each time."""
-    result: dict[str, Question] = {}
+    result: dict[str, ReaderQuestion] = {}
     for passage in before.passages:
-        if passage.speaker in (Speaker.USER, Speaker.AGENT) and not isinstance(passage.part, ToolCall):
+        if passage.speaker in (PassageSpeaker.USER, PassageSpeaker.AGENT) and not isinstance(
+            passage.part, ToolCall
+        ):
             for question in _asked(passage):
                 if not is_common(question.answer):
                     result[question.answer] = question  # what was said last holds
@@ -55,7 +57,7 @@ def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Que
     return sorted(drawn[:MOST_QUESTIONS], key=lambda question: question.turn)
 
 
-def _asked(passage: Passage) -> Iterator[Question]:
+def _asked(passage: ReadablePassage) -> Iterator[ReaderQuestion]:
     for sentence in _SENTENCE.finditer(passage.text):
         text = sentence[0].strip()
         values = spot(text) if len(text) <= LONGEST else []
@@ -64,4 +66,4 @@ def _asked(passage: Passage) -> Iterator[Question]:
         (value,) = values
         masked = f"{text[: value.start]}{GAP}{text[value.end :]}"
         if len(content_words(masked.replace(GAP, " "))) >= FEWEST_WORDS:
-            yield Question(value.kind, masked, key_of(value.kind, value.value), passage.turn)
+            yield ReaderQuestion(value.kind, masked, key_of(value.kind, value.value), passage.turn)

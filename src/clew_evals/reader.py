@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from clew_evals.exact import key_of, spot
 from clew_evals.probe import Probe
-from clew_evals.questions import GAP, Question
+from clew_evals.questions import GAP, ReaderQuestion
 from clew_evals.words import content_words
 
 NEAR = 60
@@ -24,7 +24,7 @@ FEWEST_WORDS = 3
 """A question with fewer words asks for nothing."""
 
 
-class Reader:
+class ProbeReader:
     """Has read one view."""
 
     def __init__(self, text: str) -> None:
@@ -55,12 +55,12 @@ class Reader:
 
 
 @lru_cache(maxsize=1)
-def reader_of(text: str) -> Reader:
+def reader_of(text: str) -> ProbeReader:
     """Return a reader of a text; one view is read once."""
-    return Reader(text)
+    return ProbeReader(text)
 
 
-def read_plainly(text: str, questions: Sequence[Question]) -> list[str]:
+def read_plainly(text: str, questions: Sequence[ReaderQuestion]) -> list[str]:
     """Answer questions from a text with no model."""
     reader = reader_of(text)
     return [reader.answer(question.kind, question.text) for question in questions]

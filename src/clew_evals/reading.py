@@ -29,7 +29,7 @@ _WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\{1,2}[^\s\"'<>|*?`]+")
 SYSTEM_ROLES = (Role.SYSTEM, Role.DEVELOPER)
 
 
-class Speaker(StrEnum):
+class PassageSpeaker(StrEnum):
     """Who says it."""
 
     USER = "user"
@@ -40,38 +40,38 @@ class Speaker(StrEnum):
     SYSTEM = "system"
 
 
-class Passage(NamedTuple):
+class ReadablePassage(NamedTuple):
     """What one part says."""
 
     turn: int
     """The index of its message."""
-    speaker: Speaker
+    speaker: PassageSpeaker
     text: str
     part: Part
 
 
-def passages(items: Sequence[Item], first_turn: int = 0) -> Iterator[Passage]:
+def passages(items: Sequence[Item], first_turn: int = 0) -> Iterator[ReadablePassage]:
     """Yield what the parts of messages say, in order; empty ones are left out."""
     for turn, item in enumerate(items, start=first_turn):
         for part in item.message.parts:
             text = text_of(part)
             if text:
-                yield Passage(turn, speaker(item.message, part), text, part)
+                yield ReadablePassage(turn, speaker(item.message, part), text, part)
 
 
-def speaker(message: Message, part: Part) -> Speaker:
+def speaker(message: Message, part: Part) -> PassageSpeaker:
     """Return who really says a part."""
     if isinstance(part, ToolResult):
-        return Speaker.TOOL
+        return PassageSpeaker.TOOL
     if message.role in SYSTEM_ROLES:
-        return Speaker.SYSTEM
+        return PassageSpeaker.SYSTEM
     if message.origin is not Origin.SPOKEN:
-        return Speaker.MACHINE
+        return PassageSpeaker.MACHINE
     if message.role is Role.ASSISTANT:
-        return Speaker.AGENT
+        return PassageSpeaker.AGENT
     if message.role is Role.TOOL:
-        return Speaker.TOOL
-    return Speaker.USER if part.trust >= Trust.USER else Speaker.MACHINE
+        return PassageSpeaker.TOOL
+    return PassageSpeaker.USER if part.trust >= Trust.USER else PassageSpeaker.MACHINE
 
 
 def text_of(part: Part) -> str:
@@ -119,9 +119,9 @@ class Readable:
 
     text: str
     _starts: list[int] = field(repr=False)
-    passages: list[Passage] = field(repr=False)
+    passages: list[ReadablePassage] = field(repr=False)
 
-    def at(self, place: int) -> Passage:
+    def at(self, place: int) -> ReadablePassage:
         """Return the passage that holds this position."""
         return self.passages[bisect.bisect_right(self._starts, place) - 1]
 
@@ -134,7 +134,7 @@ class Readable:
 
 def readable(items: Sequence[Item]) -> Readable:
     """Put what is said together, without the system's words: those no compaction touches."""
-    kept = [passage for passage in passages(items) if passage.speaker is not Speaker.SYSTEM]
+    kept = [passage for passage in passages(items) if passage.speaker is not PassageSpeaker.SYSTEM]
     starts, place = [], 0
     for passage in kept:
         starts.append(place)

@@ -26,7 +26,7 @@ WHEN = "2026-01-01T00:00:00Z"
 """All is taken to be said at once: a recall is not to be helped by the clock."""
 
 
-class Memory:
+class RecallMemory:
     """The messages of one cut, to be searched."""
 
     def __init__(self, items: Sequence[Item]) -> None:
@@ -69,14 +69,14 @@ def _entry(item: Item) -> Entry:
     )
 
 
-_last: list[tuple[tuple[Item, ...], Memory]] = []
+_last: list[tuple[tuple[Item, ...], RecallMemory]] = []
 
 
-def _memory_of(cut: Cut) -> Memory:
+def _memory_of(cut: Cut) -> RecallMemory:
     """Return the memory of a cut; the last one is kept, as every budget asks for the same."""
     if _last and _last[0][0] is cut.items:
         return _last[0][1]
     while _last:
         _last.pop()[1].close()
-    _last.append((cut.items, Memory(cut.items)))
+    _last.append((cut.items, RecallMemory(cut.items)))
     return _last[0][1]

@@ -12,11 +12,11 @@ from pathlib import PurePosixPath
 
 from clew.message import ToolCall
 from clew_evals.exact import key_of, places
-from clew_evals.layout import DONE, GOAL, OPEN, VALID, Layout, bare
-from clew_evals.obligations import Exchange, ended_tasks, open_tasks
+from clew_evals.layout import DONE, GOAL, OPEN, VALID, SummaryLayout, bare
+from clew_evals.obligations import ToolExchange, ended_tasks, open_tasks
 from clew_evals.reading import forward
 from clew_evals.survive import Survival
-from clew_evals.turns import Turn, finished, gists, goals_of, is_distinct, plain, sentences
+from clew_evals.turns import EvalTurn, finished, gists, goals_of, is_distinct, plain, sentences
 from clew_evals.words import content_words
 
 SAME_SHARE = 0.8
@@ -52,12 +52,12 @@ _WRITES = re.compile(r"write|create|edit|multiedit|str_replace|patch|notebookedi
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FinishedWork:
     """What is over at a cut."""
 
     goals: tuple[str, ...] = ()
     """Texts of which each states what the agent works on; empty if that cannot be said."""
-    finished: tuple[Turn, ...] = ()
+    finished: tuple[EvalTurn, ...] = ()
     ended: tuple[str, ...] = ()
     """Tasks that the agent's plan marks as completed."""
     overruled: tuple[str, ...] = ()
@@ -69,14 +69,16 @@ class Settled:
         return bool(self.finished or self.ended or self.overruled or self.deleted)
 
 
-NOTHING_SETTLED = Settled()
+NOTHING_SETTLED = FinishedWork()
 
 
-def settled_at(turns: Sequence[Turn], done: Sequence[Exchange], later: str, *, new_request: bool) -> Settled:
+def settled_at(
+    turns: Sequence[EvalTurn], done: Sequence[ToolExchange], later: str, *, new_request: bool
+) -> FinishedWork:
     """Return what is over; ``later`` is what the agent does next, unless the user asks for something new."""
     still = Survival("\n".join(open_tasks(done)))
     ended = (task for task in ended_tasks(done) if is_distinct(task) and still.share(task) < GOAL_SHARE)
-    return Settled(
+    return FinishedWork(
         () if new_request else goals_of(turns),
         tuple(finished(turns, later)),
         tuple(ended),
@@ -85,7 +87,7 @@ def settled_at(turns: Sequence[Turn], done: Sequence[Exchange], later: str, *, n
     )
 
 
-def overruled(turns: Sequence[Turn]) -> Iterator[str]:
+def overruled(turns: Sequence[EvalTurn]) -> Iterator[str]:
     """Yield sentences of the user's that decide or rule something and that a later one takes back.
 
     The later sentence says so (instead, never mind, no longer, …) and shares the rarer of its words.
@@ -104,7 +106,7 @@ def overruled(turns: Sequence[Turn]) -> Iterator[str]:
                 break
 
 
-def deleted_files(done: Sequence[Exchange]) -> list[str]:
+def deleted_files(done: Sequence[ToolExchange]) -> list[str]:
     """Return the files that calls deleted and no later call wrote again."""
     gone: dict[str, str] = {}
     for exchange in done:
@@ -151,7 +153,7 @@ def _strings(call: ToolCall) -> Iterator[str]:
 # What a view says -------------------------------------------------------------------------------------
 
 
-def states_goal(settled: Settled, view: Layout) -> bool:
+def states_goal(settled: FinishedWork, view: SummaryLayout) -> bool:
     """Whether the view states the goal: under a title of its own, or as the last that the user asks."""
     stated = [Survival(text) for text in (*(section.text for section in view.under(GOAL)), *view.requested)]
     return any(_holds(survival, goal) for survival in stated for goal in settled.goals)
@@ -161,7 +163,7 @@ def _holds(text: Survival, goal: str) -> bool:
     return any(text.share(gist) >= GOAL_SHARE for gist in gists(goal))
 
 
-def presents_finished(settled: Settled, view: Layout) -> list[str]:
+def presents_finished(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     """Return the finished requests and tasks that the view lists as open, or as the goal."""
     asked = [(turn.asked, turn) for turn in settled.finished]
     lines = _listed(view, OPEN)
@@ -176,7 +178,7 @@ def presents_finished(settled: Settled, view: Layout) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _listed(view: Layout, titles: re.Pattern[str]) -> list[Survival]:
+def _listed(view: SummaryLayout, titles: re.Pattern[str]) -> list[Survival]:
     """Return the lines of such sections that do not say themselves that something is over."""
     lines = (line for section in view.under(titles) for line in section.lines)
     return [Survival(plain(bare(line))) for line in lines if not DONE.search(line)]
@@ -186,18 +188,18 @@ def _states(line: Survival, request: str) -> bool:
     return any(line.share(gist) >= SAME_SHARE for gist in gists(request))
 
 
-def _is_reported(turn: Turn, flat: str) -> bool:
+def _is_reported(turn: EvalTurn, flat: str) -> bool:
     """Whether the view also says what came of it: a sentence of its report."""
     return any(sentence in flat for sentence in sentences(turn.report) if is_distinct(sentence))
 
 
-def presents_overruled(settled: Settled, view: Layout) -> list[str]:
+def presents_overruled(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     """Return the overruled sentences that the view lists among what holds."""
     lines = _listed(view, VALID)
     return [text for text in settled.overruled if any(line.share(text) >= SAME_SHARE for line in lines)]
 
 
-def presents_deleted(settled: Settled, view: Layout) -> list[str]:
+def presents_deleted(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     """Return the deleted files that the view names without a word, on any line, of their deletion."""
     return [path for path in settled.deleted if _is_presented(view.text, path)]
 

@@ -14,9 +14,9 @@ from itertools import islice
 
 from clew.message import Json, Origin, Thinking, ToolCall, ToolResult
 from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import Spotted, first_place, key_of, places, spot
+from clew_evals.exact import SpottedValue, first_place, key_of, places, spot
 from clew_evals.probe import Probe
-from clew_evals.reading import Passage, Readable, Speaker, forward, passages
+from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage, forward, passages
 
 SHORT_ARGUMENT = 300
 """Characters up to which an argument is something the agent typed; longer ones are bodies of files."""
@@ -59,24 +59,24 @@ class _Use:
 def _uses(cut: Cut) -> Iterator[_Use]:
     by_tools = by_users = 0
     for passage in _later(cut):
-        if passage.speaker is Speaker.AGENT:
+        if passage.speaker is PassageSpeaker.AGENT:
             for name, text in _written(passage):
                 yield _Use(passage.turn, name, text[:MOST_READ], by_tools, by_users)
-        elif passage.speaker is Speaker.TOOL:
+        elif passage.speaker is PassageSpeaker.TOOL:
             by_tools += len(passage.text) + 1
         else:
             by_users += len(passage.text) + 1
 
 
-def _later(cut: Cut) -> Iterator[Passage]:
+def _later(cut: Cut) -> Iterator[ReadablePassage]:
     """Yield what was said after the cut; a summary is what is tested, not new evidence."""
     items = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
     for passage in passages(items, len(cut.items)):
-        if passage.speaker is not Speaker.SYSTEM:
+        if passage.speaker is not PassageSpeaker.SYSTEM:
             yield passage
 
 
-def _written(passage: Passage) -> Iterator[tuple[str, str]]:
+def _written(passage: ReadablePassage) -> Iterator[tuple[str, str]]:
     part = passage.part
     if not isinstance(part, ToolCall):
         yield "thinking" if isinstance(part, Thinking) else "text", passage.text
@@ -112,13 +112,13 @@ class _Finder:
         self._before: Readable = cut.readable
         self._tokens = cut.tokens
         content = list(_later(cut))
-        self._tools = "\n".join(passage.text for passage in content if passage.speaker is Speaker.TOOL)
-        others = (Speaker.USER, Speaker.MACHINE)
+        self._tools = "\n".join(passage.text for passage in content if passage.speaker is PassageSpeaker.TOOL)
+        others = (PassageSpeaker.USER, PassageSpeaker.MACHINE)
         self._users = "\n".join(passage.text for passage in content if passage.speaker in others)
         self._system = _system_words(cut)
         self._judged: set[str] = set()
 
-    def probe(self, use: _Use, spotted: Spotted) -> Probe | None:
+    def probe(self, use: _Use, spotted: SpottedValue) -> Probe | None:
         """Return the probe for a value at its first use after the cut; None where it is none."""
         kind, value = spotted.kind, spotted.value
         key = key_of(kind, value)
@@ -173,4 +173,4 @@ class _Finder:
 def _system_words(cut: Cut) -> str:
     """Return what the system says, at the start and in between: no compaction can lose it."""
     content = passages([*cut.system, *cut.items])
-    return "\n".join(passage.text for passage in content if passage.speaker is Speaker.SYSTEM)
+    return "\n".join(passage.text for passage in content if passage.speaker is PassageSpeaker.SYSTEM)

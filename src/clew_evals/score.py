@@ -20,11 +20,11 @@ from clew_evals.layout import layout_of
 from clew_evals.needs import Needs
 from clew_evals.next_action import reasons_in_view, targets_in_view
 from clew_evals.obligations import Superseded
-from clew_evals.policies.policy import Policy, Recall
+from clew_evals.policies.policy import EvalPolicy, Recall
 from clew_evals.probe import Probe
-from clew_evals.questions import Answerer, Question
+from clew_evals.questions import Answerer, ReaderQuestion
 from clew_evals.reader import read_plainly, reader_of
-from clew_evals.reading import Speaker, view_text
+from clew_evals.reading import PassageSpeaker, view_text
 from clew_evals.redo import presents_deleted, presents_finished, presents_overruled, states_goal
 from clew_evals.survive import Survival
 from clew_evals.turns import plain
@@ -122,7 +122,7 @@ class Score:
 METRICS = tuple(field.name for field in fields(Score))
 
 
-def scored(cut: Cut, policy: Policy, answerer: Answerer = read_plainly) -> Score:
+def scored(cut: Cut, policy: EvalPolicy, answerer: Answerer = read_plainly) -> Score:
     """Let a policy compact a cut, and score what it returns; questions go to the answerer."""
     known_cut = cut if policy.sees_future else cut.blind()
     begun = time.perf_counter()
@@ -133,7 +133,7 @@ def scored(cut: Cut, policy: Policy, answerer: Answerer = read_plainly) -> Score
     return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
 
 
-def refusal(cut: Cut, seconds: float, policy: Policy) -> Score:
+def refusal(cut: Cut, seconds: float, policy: EvalPolicy) -> Score:
     """Score a policy that gave up: nothing was sent, so nothing was kept."""
     return replace(score_of(cut, (), seconds, policy), refused=1.0, invalid=0.0)
 
@@ -142,7 +142,7 @@ def score_of(
     cut: Cut,
     view: Sequence[Item],
     seconds: float,
-    policy: Policy | None = None,
+    policy: EvalPolicy | None = None,
     answerer: Answerer = read_plainly,
 ) -> Score:
     """Score a view of a cut."""
@@ -150,7 +150,7 @@ def score_of(
     assert needs is not None, "a cut is scored after its needs were found"
     text = view_text(view)
     tokens = COUNTER.count_all(item.message for item in view)
-    asked = _Asked(cut, needs, text, policy)
+    asked = _ProbeResults(cut, needs, text, policy)
     survives = Survival(text).share
     going_on = continuing(cut, needs, view, text)
     roundtrip = _mean(_answers(text, needs.questions, answerer))
@@ -215,10 +215,10 @@ def _reports_kept(needs: Needs, text: str) -> float | None:
     return sum(shares) / len(shares) if shares else None
 
 
-class _Asked:
+class _ProbeResults:
     """The reuse probes of one cut, each looked for once."""
 
-    def __init__(self, cut: Cut, needs: Needs, text: str, policy: Policy | None) -> None:
+    def __init__(self, cut: Cut, needs: Needs, text: str, policy: EvalPolicy | None) -> None:
         self._cut = cut
         self._text = text
         self._by_value = policy.recall if policy else None
@@ -241,7 +241,7 @@ class _Asked:
             "far": _mean(probe.key in kept for probe in far),
             "rare": _mean(probe.key in kept for probe in probes if probe.rare),
             "hard": _mean(probe.key in kept for probe in probes if probe.hard),
-            "user": _mean(probe.key in kept for probe in probes if probe.origin is Speaker.USER),
+            "user": _mean(probe.key in kept for probe in probes if probe.origin is PassageSpeaker.USER),
             "need": _mean(probe.key in kept for probe in self._all),
             "in_context": _known(near[probe.key] for probe in probes),
             "in_context_far": _known(near[probe.key] for probe in far),
@@ -271,7 +271,7 @@ class _Asked:
         return float(sum(tokens for _, tokens in {fetch for fetch in lost if fetch}))
 
 
-def _answers(text: str, questions: Sequence[Question], answerer: Answerer) -> Iterator[bool]:
+def _answers(text: str, questions: Sequence[ReaderQuestion], answerer: Answerer) -> Iterator[bool]:
     """Yield for each question whether it is answered right; nothing if the reader could not be asked."""
     answers = answerer(text, questions) if questions else None
     if answers is not None:

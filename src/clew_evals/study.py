@@ -22,9 +22,9 @@ from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, cuts_of
 from clew_evals.exact import keys_in
 from clew_evals.files import SessionFile
 from clew_evals.needs import Label, Labels
-from clew_evals.policies import POLICIES, USUAL, Policy
+from clew_evals.policies import POLICIES, USUAL, EvalPolicy
 from clew_evals.reader import read_plainly
-from clew_evals.reading import Speaker, passages
+from clew_evals.reading import PassageSpeaker, passages
 from clew_evals.score import Score, scored
 
 READ_PER_PART = 40_000
@@ -45,7 +45,7 @@ _Result = TypeVar("_Result")
 class Study:
     """What is compared, and how."""
 
-    policies: tuple[Policy, ...] = tuple(POLICIES[name] for name in USUAL)
+    policies: tuple[EvalPolicy, ...] = tuple(POLICIES[name] for name in USUAL)
     shares: tuple[float, ...] = (0.10,)
     """Of the tokens, what a view may take."""
     cut_shares: tuple[float, ...] = CUT_SHARES
@@ -58,7 +58,7 @@ class Study:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StudyRow:
     """How one policy did at one cut with one budget."""
 
     set: str
@@ -75,7 +75,7 @@ class Row:
 
 def study(
     files: Sequence[SessionFile], plan: Study, common: Common | None = None, progress: Progress | None = None
-) -> list[Row]:
+) -> list[StudyRow]:
     """Return a row for every policy, budget and cut; the same each time, but for the seconds."""
     known = common_keys(files, plan, progress) if common is None else common
     measure = partial(_rows_of, plan, known)
@@ -98,7 +98,7 @@ def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | 
     }
 
 
-def probes_by_cut(rows: Iterable[Row]) -> dict[tuple[str, float], int]:
+def probes_by_cut(rows: Iterable[StudyRow]) -> dict[tuple[str, float], int]:
     """Return how many values were asked for at each cut."""
     return {(row.session, row.at): row.probes for row in rows}
 
@@ -126,12 +126,12 @@ def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
 def _keys(items: Sequence[Item]) -> set[str]:
     names: set[str] = set()
     for passage in passages(items):
-        if passage.speaker is not Speaker.SYSTEM:
+        if passage.speaker is not PassageSpeaker.SYSTEM:
             names |= keys_in(passage.text[:READ_PER_PART])
     return names
 
 
-def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
+def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[StudyRow]:
     known = common.get(file.set, frozenset())
     labels: Sequence[Label] = plan.labels.get(session_name(file.path), ())
     reader = reader_named(plan.reader) or read_plainly
@@ -146,7 +146,7 @@ def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
                 for policy in plan.policies:
                     score = scored(known_cut, policy, reader)
                     place = (file.set, f"{file.path.name}#{cut.session}", cut.format, cut.at, cut.tokens)
-                    rows.append(Row(*place, asked, share, policy.name, score))
+                    rows.append(StudyRow(*place, asked, share, policy.name, score))
     return rows
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from clew.message import JsonObject
 from clew_evals.score import METRICS
-from clew_evals.study import Row
+from clew_evals.study import StudyRow
 
 SEED = 20_260
 RESAMPLES = 500
@@ -44,7 +44,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResultLine:
     """One policy at one budget."""
 
     policy: str
@@ -72,15 +72,15 @@ class Line:
         }
 
 
-def summarised(rows: Iterable[Row]) -> list[Line]:
+def summarised(rows: Iterable[StudyRow]) -> list[ResultLine]:
     """Return a line for each policy and budget, in the order of the rows."""
-    groups: defaultdict[tuple[str, float], list[Row]] = defaultdict(list)
+    groups: defaultdict[tuple[str, float], list[StudyRow]] = defaultdict(list)
     for row in rows:
         groups[row.policy, row.share].append(row)
     return [_line(policy, share, rows) for (policy, share), rows in groups.items()]
 
 
-def reached(line: Line, ceiling: Line) -> dict[str, float]:
+def reached(line: ResultLine, ceiling: ResultLine) -> dict[str, float]:
     """Return how much of what a ceiling reaches a policy does, by metric."""
     both = (name for name in CEILED if name in line.means and name in ceiling.means)
     return {
@@ -88,7 +88,7 @@ def reached(line: Line, ceiling: Line) -> dict[str, float]:
     }
 
 
-def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
+def _line(policy: str, share: float, rows: Sequence[StudyRow]) -> ResultLine:
     sessions = list(dict.fromkeys(row.session for row in rows))
     draws = _draws(len(sessions))
     place = {session: i for i, session in enumerate(sessions)}
@@ -102,7 +102,7 @@ def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
                 counts[place[row.session]] += 1
         if any(counts):
             means[metric] = _mean(sums, counts, draws)
-    return Line(policy, share, len(rows), len(sessions), means)
+    return ResultLine(policy, share, len(rows), len(sessions), means)
 
 
 def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence[int]]) -> Mean:
@@ -138,9 +138,9 @@ class Agreement:
     policies: int
 
 
-def agreement(rows: Sequence[Row], metric: str = HEADLINE) -> Agreement:
+def agreement(rows: Sequence[StudyRow], metric: str = HEADLINE) -> Agreement:
     """Halve the sessions at random, many times, and compare the rankings of the two halves."""
-    by_session: defaultdict[str, list[Row]] = defaultdict(list)
+    by_session: defaultdict[str, list[StudyRow]] = defaultdict(list)
     for row in rows:
         by_session[row.session].append(row)
     sessions = sorted(by_session)
@@ -165,7 +165,7 @@ def agreement(rows: Sequence[Row], metric: str = HEADLINE) -> Agreement:
     return Agreement(metric, sum(result) / len(result), min(result), len(policies))
 
 
-def _plain_means(rows: Iterable[Row], metric: str) -> dict[str, float]:
+def _plain_means(rows: Iterable[StudyRow], metric: str) -> dict[str, float]:
     stored: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
         value = getattr(row.score, metric)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from clew.message import Text
-from clew_evals.reading import Passage, Speaker
+from clew_evals.reading import PassageSpeaker, ReadablePassage
 from clew_evals.words import content_words
 
 GO_AHEAD_WORDS = 6
@@ -65,7 +65,7 @@ _COMPLAINT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class EvalTurn:
     """What the user asked, and the last that the agent said before the user spoke again."""
 
     at: int
@@ -85,11 +85,11 @@ class Turn:
         return len(text.split()) <= GO_AHEAD_WORDS and _GO_AHEAD.fullmatch(text) is not None
 
 
-def turns_of(passages: Sequence[Passage]) -> list[Turn]:
+def turns_of(passages: Sequence[ReadablePassage]) -> list[EvalTurn]:
     """Return the turns of a history, in order; several messages of the user in a row are one."""
-    turns: list[Turn] = []
-    asked: list[Passage] = []
-    passage: Passage | None = None
+    turns: list[EvalTurn] = []
+    asked: list[ReadablePassage] = []
+    passage: ReadablePassage | None = None
     acted = False
     for item in passages:
         if is_request(item):
@@ -98,7 +98,7 @@ def turns_of(passages: Sequence[Passage]) -> list[Turn]:
                 asked = []
             asked.append(item)
             passage, acted = None, False
-        elif item.speaker is Speaker.AGENT:
+        elif item.speaker is PassageSpeaker.AGENT:
             acted = True
             if isinstance(item.part, Text) and item.text.strip():
                 passage = item
@@ -107,21 +107,21 @@ def turns_of(passages: Sequence[Passage]) -> list[Turn]:
     return turns
 
 
-def is_request(passage: Passage) -> bool:
+def is_request(passage: ReadablePassage) -> bool:
     """Whether this is the user's word: spoken, or a plan that a harness put in their place."""
     if not isinstance(passage.part, Text) or not passage.text.strip():
         return False
-    return passage.speaker is Speaker.USER or (
-        passage.speaker is Speaker.MACHINE and _PLAN.match(passage.text) is not None
+    return passage.speaker is PassageSpeaker.USER or (
+        passage.speaker is PassageSpeaker.MACHINE and _PLAN.match(passage.text) is not None
     )
 
 
-def _turn(asked: Sequence[Passage], passage: Passage | None, *, ended: bool) -> Turn:
+def _turn(asked: Sequence[ReadablePassage], passage: ReadablePassage | None, *, ended: bool) -> EvalTurn:
     words = "\n".join(item.text.strip() for item in asked)
-    return Turn(asked[-1].turn, words, passage.text.strip() if passage else "", ended)
+    return EvalTurn(asked[-1].turn, words, passage.text.strip() if passage else "", ended)
 
 
-def goals_of(turns: Sequence[Turn]) -> tuple[str, ...]:
+def goals_of(turns: Sequence[EvalTurn]) -> tuple[str, ...]:
     """Return what the agent works on at the end, as texts of which each states it: the last request first.
 
     A go-ahead means the request that it continues, or for what the agent had just proposed. A request of
@@ -141,7 +141,7 @@ def goals_of(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*asked, *proposed))) if asked else ()
 
 
-def finished(turns: Sequence[Turn], later: str) -> list[Turn]:
+def finished(turns: Sequence[EvalTurn], later: str) -> list[EvalTurn]:
     """Return the turns whose request was done: reported so, not objected to, not worked on afterwards.
 
     ``later`` is what the agent says and does next. The last request is never among them.
@@ -204,7 +204,7 @@ def is_distinct(text: str) -> bool:
     return len(set(content_words(text))) >= FEWEST_WORDS
 
 
-def reports_of(turns: Sequence[Turn]) -> list[list[str]]:
+def reports_of(turns: Sequence[EvalTurn]) -> list[list[str]]:
     """Return the agent's end-of-turn reports, each as its sentences of enough words."""
     ended = (turn.report for turn in turns if turn.ended and turn.report)
     split = ([sentence for sentence in sentences(report) if _is_asked(sentence)] for report in ended)
@@ -215,11 +215,11 @@ def _is_asked(sentence: str) -> bool:
     return len(sentence) <= LONGEST_SENTENCE and is_distinct(sentence)
 
 
-def later_words(passages: Sequence[Passage], most: int) -> Iterator[str]:
+def later_words(passages: Sequence[ReadablePassage], most: int) -> Iterator[str]:
     """Yield what the agent says and does next: up to so many messages, or until the user speaks."""
     first = passages[0].turn if passages else 0
     for passage in passages:
         if passage.turn - first >= most or is_request(passage):
             return
-        if passage.speaker is Speaker.AGENT:
+        if passage.speaker is PassageSpeaker.AGENT:
             yield passage.text

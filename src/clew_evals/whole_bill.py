@@ -33,7 +33,7 @@ LEAST_TARGET = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class SessionBill:
     """What a session cost, in US dollars; in millions of input tokens if a price is not known."""
 
     input: float = 0.0
@@ -65,9 +65,9 @@ class Bills:
     """Requests whose tokens the provider reported; the others are estimated."""
     priced: bool
     """False if the price of a model is not known: everything is in millions of input tokens."""
-    as_it_was: Bill
-    uncompacted: Bill
-    with_clew: Bill
+    as_it_was: SessionBill
+    uncompacted: SessionBill
+    with_clew: SessionBill
 
     @property
     def saving(self) -> float:
@@ -294,7 +294,7 @@ class _Replay:
         return 1.0 if request.warm else 0.0
 
 
-def _uncompacted(requests: Sequence[_Request], real: Sequence[_Prompt]) -> Bill:
+def _uncompacted(requests: Sequence[_Request], real: Sequence[_Prompt]) -> SessionBill:
     replay = _Replay(*_scale(requests))
     for number, request in enumerate(requests):
         replay.send(request, real[number], real[number - 1] if number else None)
@@ -307,7 +307,7 @@ def _with_clew(
     messages: Sequence[Message],
     window: int | None,
     policy: Policy,
-) -> Bill:
+) -> SessionBill:
     scale, besides = _scale(requests)
     replay = _Replay(scale, besides)
     fitted = None
@@ -366,7 +366,7 @@ def _tool_window(requests: Sequence[_Request], real: Sequence[_Prompt], policy: 
 # Prices ----------------------------------------------------------------------------------------------
 
 
-def _billed(requests: Sequence[_Request], prompts: Sequence[_Prompt], *, compactions: int = 0) -> Bill:
+def _billed(requests: Sequence[_Request], prompts: Sequence[_Prompt], *, compactions: int = 0) -> SessionBill:
     """Add up what the prompts, the replies and the tool's summaries cost."""
     plain = reads = writes = output = summaries = 0.0
     largest = over = 0
@@ -386,7 +386,7 @@ def _billed(requests: Sequence[_Request], prompts: Sequence[_Prompt], *, compact
             read = model.cache_read if request.warm else 1.0
             summaries += sent * price * long_input(model, round(sent)) * read
             summaries += request.summary_tokens * _output(model, price, sent)
-    return Bill(plain, reads, writes, output, summaries, compactions, largest, over)
+    return SessionBill(plain, reads, writes, output, summaries, compactions, largest, over)
 
 
 def _output(model: ModelInfo, price: float, request_tokens: float) -> float:

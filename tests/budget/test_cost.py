@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from clew.budget import (
     HOUR,
     Cache,
-    Choice,
     Compact,
     Cost,
+    CostChoice,
+    CostMove,
     Estimate,
-    Move,
     Option,
     Outlook,
     Trigger,
@@ -30,8 +30,8 @@ from clew.tokens import UNKNOWN, model_named
 
 OPUS = model_named("claude-opus-4-5")  # $5 in, $25 out; reads 0.1, writes 1.25, for an hour 2
 WARM, COLD = Cache(OPUS, age_seconds=10), Cache(OPUS, age_seconds=301)
-SUMMARY = Option(Move.SUMMARISE, 30_000, summary_tokens=3_000)
-PRUNING = Option(Move.PRUNE, 112_000, stable_tokens=100_000)
+SUMMARY = Option(CostMove.SUMMARISE, 30_000, summary_tokens=3_000)
+PRUNING = Option(CostMove.PRUNE, 112_000, stable_tokens=100_000)
 
 
 def outlook(cache: Cache = WARM, requests: float = 30) -> Outlook:
@@ -65,7 +65,7 @@ def test_pruning_near_the_end_keeps_the_cache_before_it():
 
 def test_shrinking_a_result_that_was_never_sent_pays_at_once():
     arrived = Outlook(150_000, WARM, 30, fresh_tokens=40_000)
-    shrunk = estimate(arrived, Option(Move.PRUNE, 112_000, stable_tokens=110_000))
+    shrunk = estimate(arrived, Option(CostMove.PRUNE, 112_000, stable_tokens=110_000))
     assert shrunk.once.tokens == pytest.approx(2_000 * 1.25 - 40_000 * 1.25)
     assert str(shrunk) == "prune saves $0.24 at once and $0.019 a request"
 
@@ -79,14 +79,14 @@ def test_another_model_reads_everything_uncached_at_its_own_price():
 
 def test_a_view_that_is_priced_as_long_saves_more_by_getting_short():
     model = model_named("claude-haiku-5-5")  # five times the price from 100,000 on
-    found = estimate(outlook(Cache(model, 10)), Option(Move.SUMMARISE, 30_000, summary_tokens=3_000))
+    found = estimate(outlook(Cache(model, 10)), Option(CostMove.SUMMARISE, 30_000, summary_tokens=3_000))
     assert found.once.tokens == pytest.approx(3_000 * 5 * 5 + 30_000 * 1.25)
     assert found.saved.tokens == pytest.approx((150_000 * 5 - 30_000) * 0.1)
 
 
 def test_a_view_that_stays_long_stays_dear():
     cache = Cache(model_named("claude-haiku-5-5"), 10)
-    found = estimate(outlook(cache), Option(Move.PRUNE, 120_000))
+    found = estimate(outlook(cache), Option(CostMove.PRUNE, 120_000))
     assert found.once.tokens == pytest.approx((120_000 * 1.25 - 150_000 * 0.1) * 5)
     assert found.saved.tokens == pytest.approx(30_000 * 0.1 * 5)
 
@@ -126,8 +126,8 @@ def test_a_larger_result_never_pays_better(
     cache: Cache, after: int, more: int, summary: int, longer: int, requests: float
 ):
     view = Outlook(250_000, cache, requests)
-    good = estimate(view, Option(Move.SUMMARISE, after, summary_tokens=summary + 1))
-    bad = estimate(view, Option(Move.SUMMARISE, after + more, summary_tokens=summary + 1 + longer))
+    good = estimate(view, Option(CostMove.SUMMARISE, after, summary_tokens=summary + 1))
+    bad = estimate(view, Option(CostMove.SUMMARISE, after + more, summary_tokens=summary + 1 + longer))
     assert good.once.tokens <= bad.once.tokens
     assert good.saved.tokens >= bad.saved.tokens
     assert good.pays_off_after <= bad.pays_off_after
@@ -136,7 +136,7 @@ def test_a_larger_result_never_pays_better(
 
 @given(caches, sizes, extra)
 def test_a_larger_view_to_start_from_never_pays_worse(cache: Cache, after: int, more: int):
-    option = Option(Move.SUMMARISE, after, summary_tokens=3_000)
+    option = Option(CostMove.SUMMARISE, after, summary_tokens=3_000)
     small = estimate(Outlook(after, cache, 30), option)
     large = estimate(Outlook(after + more, cache, 30), option)
     assert large.pays_off_after <= small.pays_off_after * (1 + 1e-9)
@@ -147,27 +147,28 @@ def test_a_larger_view_to_start_from_never_pays_worse(cache: Cache, after: int, 
 def test_a_longer_stable_prefix_never_costs_more(cache: Cache, stable: int, more: int):
     view = Outlook(250_000, cache, 30)
     short, long = (
-        estimate(view, Option(Move.PRUNE, 150_000, stable_tokens=kept)) for kept in (stable, stable + more)
+        estimate(view, Option(CostMove.PRUNE, 150_000, stable_tokens=kept))
+        for kept in (stable, stable + more)
     )
     assert long.once.tokens <= short.once.tokens
 
 
 @given(caches, sizes, st.floats(0, 100), st.floats(0, 100))
 def test_more_requests_to_come_never_make_it_pay_less(cache: Cache, after: int, requests: float, more: float):
-    few = estimate(Outlook(250_000, cache, requests), Option(Move.PRUNE, after))
-    many = estimate(Outlook(250_000, cache, requests + more), Option(Move.PRUNE, after))
+    few = estimate(Outlook(250_000, cache, requests), Option(CostMove.PRUNE, after))
+    many = estimate(Outlook(250_000, cache, requests + more), Option(CostMove.PRUNE, after))
     assert many.net.tokens >= few.net.tokens
 
 
 @given(st.sampled_from(["claude-opus-4-5", "gpt-5", "gpt-6-sol"]), sizes)
 def test_when_the_cache_is_cold_the_sessions_own_summary_is_never_dearer(name: str, after: int):
-    model, option = model_named(name), Option(Move.SUMMARISE, after, summary_tokens=3_000)
+    model, option = model_named(name), Option(CostMove.SUMMARISE, after, summary_tokens=3_000)
     warm, cold = (estimate(Outlook(250_000, Cache(model, age), 30), option) for age in (1, 9_999))
     assert cold.once.tokens <= warm.once.tokens + 1e-6
 
 
 def test_what_does_not_shrink_never_pays_off():
-    found = estimate(outlook(), Option(Move.SUMMARISE, 150_000, summary_tokens=3_000))
+    found = estimate(outlook(), Option(CostMove.SUMMARISE, 150_000, summary_tokens=3_000))
     assert math.isinf(found.pays_off_after)
     assert str(found) == ("summarise costs $1.01 once and saves $0.00 a request: never pays off, 30 expected")
 
@@ -181,64 +182,64 @@ PRESSED = Compact(Trigger.PRESSURE, "the window is nearly full", 60_000)
         (
             30,
             None,
-            Move.SUMMARISE,
+            CostMove.SUMMARISE,
             "summarise costs $0.26 once and saves $0.06 a request: "
             "pays off after 4.4 requests, 30 expected; $1.54 saved in total",
         ),
         (
             5,
             None,
-            Move.PRUNE,
+            CostMove.PRUNE,
             "prune costs $0.05 once and saves $0.019 a request: "
             "pays off after 2.7 requests, 5 expected; $0.045 saved in total",
         ),
         (
             1,
             None,
-            Move.WAIT,
+            CostMove.WAIT,
             "wait: prune costs $0.05 once and saves $0.019 a request: "
             "pays off after 2.7 requests, 1 expected",
         ),
         (
             1,
             PRESSED,
-            Move.SUMMARISE,
+            CostMove.SUMMARISE,
             "summarise costs $0.26 once and saves $0.06 a request: pays off after 4.4 requests, 1 expected; "
             "runs although it does not pay: the window is nearly full",
         ),
         (
             30,
             PRESSED,
-            Move.SUMMARISE,
+            CostMove.SUMMARISE,
             "summarise costs $0.26 once and saves $0.06 a request: "
             "pays off after 4.4 requests, 30 expected; $1.54 saved in total",
         ),
         (
             1,
             replace(PRESSED, trigger=Trigger.MILESTONE),
-            Move.WAIT,
+            CostMove.WAIT,
             "wait: prune costs $0.05 once and saves $0.019 a request: "
             "pays off after 2.7 requests, 1 expected",
         ),
     ],
     ids=["many to come", "some to come", "few to come", "pressed", "pressed, pays", "only a good moment"],
 )
-def test_the_choice_and_its_reason(requests: float, verdict: Compact | None, move: Move, why: str):
+def test_the_choice_and_its_reason(requests: float, verdict: Compact | None, move: CostMove, why: str):
     choice = choose(outlook(requests=requests), [PRUNING, SUMMARY], verdict)
     assert (choice.move, choice.why) == (move, why)
 
 
 def test_pressed_but_out_of_reach_the_smallest_is_taken():
     far = replace(PRESSED, target_tokens=1_000)
-    assert choose(outlook(), [SUMMARY, PRUNING], far).move is Move.SUMMARISE
+    assert choose(outlook(), [SUMMARY, PRUNING], far).move is CostMove.SUMMARISE
 
 
 def test_with_no_option_there_is_nothing_to_do():
-    assert choose(outlook(), [], PRESSED) == Choice(Move.WAIT, "wait: there is nothing to do", ())
+    assert choose(outlook(), [], PRESSED) == CostChoice(CostMove.WAIT, "wait: there is nothing to do", ())
 
 
 def test_a_choice_can_be_kept_in_an_event():
-    never = Option(Move.SUMMARISE, 150_000, summary_tokens=3_000)
+    never = Option(CostMove.SUMMARISE, 150_000, summary_tokens=3_000)
     assert choose(outlook(), [SUMMARY, never]).to_json() == {
         "move": "summarise",
         "why": "summarise costs $0.26 once and saves $0.06 a request: "
@@ -288,7 +289,7 @@ def test_as_many_requests_again_within_bounds_and_before_pressure(
 @pytest.mark.parametrize(("after", "stable", "summary"), [(10, 11, 0), (10, -1, 0), (10, 0, -1)])
 def test_an_option_that_makes_no_sense_is_refused(after: int, stable: int, summary: int):
     with pytest.raises(InputError):
-        Option(Move.PRUNE, after, stable, summary)
+        Option(CostMove.PRUNE, after, stable, summary)
 
 
 def test_a_summary_that_costs_nothing_more_pays_at_once():

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from clew.budget import (
     EARLY,
     FRESH,
-    Asked,
     Asker,
     Breaker,
     Calm,
     Compact,
+    CompactionRequested,
     Fill,
     Limit,
     Milestone,
@@ -122,8 +122,8 @@ MOMENTS: list[tuple[Signal, Trigger, str]] = [
     (Paused(Pause.APPROVAL), Trigger.PAUSE, "the work pauses for an approval"),
     (Paused(Pause.HAND_OFF), Trigger.PAUSE, "the work pauses for a hand-off"),
     (Resumed(7_500), Trigger.RESUMED, "the work resumes after 2 h 05 min"),
-    (Asked(Asker.AGENT), Trigger.AGENT, "the agent asked for it"),
-    (Asked(Asker.USER), Trigger.MANUAL, "the user asked for it"),
+    (CompactionRequested(Asker.AGENT), Trigger.AGENT, "the agent asked for it"),
+    (CompactionRequested(Asker.USER), Trigger.MANUAL, "the user asked for it"),
 ]
 UNASKED = [moment for moment in MOMENTS if moment[1] is not Trigger.MANUAL]
 
@@ -148,13 +148,13 @@ def test_a_good_moment_right_after_a_compaction_is_let_pass(signal: Signal, _tri
 
 @pytest.mark.parametrize(("used", "target"), [(1_000, 500), (100_000, 50_000), (180_000, 57_600)])
 def test_a_user_who_asks_is_obeyed_at_any_time(used: int, target: int):
-    verdict = judge(full(used), signals=[Asked(Asker.USER)], state=State(after_tokens=used))
+    verdict = judge(full(used), signals=[CompactionRequested(Asker.USER)], state=State(after_tokens=used))
     assert verdict == Compact(Trigger.MANUAL, "the user asked for it", target)
 
 
 def test_the_view_is_halved_or_brought_to_where_pressure_would_bring_it():
     policy = Policy(down_to=Limit(share=0.2))
-    assert judge(full(100_000), policy, [Asked(Asker.USER)]) == Compact(
+    assert judge(full(100_000), policy, [CompactionRequested(Asker.USER)]) == Compact(
         Trigger.MANUAL, "the user asked for it", 38_400
     )
 
@@ -197,7 +197,7 @@ def test_what_is_no_reason_says_so(signal: Signal, why: str):
 @pytest.mark.parametrize(
     ("used", "signals", "trigger"),
     [
-        (170_000, [Milestone("m"), ResultArrived(50_000), Asked(Asker.USER)], Trigger.MANUAL),
+        (170_000, [Milestone("m"), ResultArrived(50_000), CompactionRequested(Asker.USER)], Trigger.MANUAL),
         (170_000, [Milestone("m"), ResultArrived(50_000)], Trigger.PRESSURE),
         (100_000, [Milestone("m"), ResultArrived(50_000)], Trigger.OVERSIZED),
         (100_000, [ResultArrived(50), Milestone("m")], Trigger.MILESTONE),
@@ -219,7 +219,7 @@ def test_pressure_and_a_user_who_asks_must_be_obeyed_the_rest_must_pay():
 def test_no_compaction_begins_inside_another():
     inside = FRESH.begin("compactor", at_unix_s=1_000)
     crowded = replace(full(190_000), at_unix_s=1_599)
-    assert judge(crowded, signals=[Asked(Asker.USER)], state=inside) == Calm(
+    assert judge(crowded, signals=[CompactionRequested(Asker.USER)], state=inside) == Calm(
         "a compaction is already running"
     )
     after_a_crash = judge(replace(crowded, at_unix_s=1_600), state=inside)
@@ -244,7 +244,9 @@ def test_what_does_not_fit_and_cannot_be_compacted_is_not_to_be_sent(used: int, 
 
 
 @pytest.mark.parametrize(
-    ("used", "signals"), [(182_000, []), (166_000, [Asked(Asker.USER)])], ids=["growth", "asked"]
+    ("used", "signals"),
+    [(182_000, []), (166_000, [CompactionRequested(Asker.USER)])],
+    ids=["growth", "asked"],
 )
 def test_growth_or_a_wish_gives_one_more_try(used: int, signals: list[Signal]):
     verdict = judge(full(used), signals=signals, state=OPEN)

@@ -21,7 +21,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.message import Role
 from clew.session import Session
-from clew.testing import Broken, ScriptedServer
+from clew.testing import BrokenStream, ScriptedServer
 
 PROMPT = "› "
 FACT = (
@@ -209,7 +209,7 @@ def test_the_prompt_tells_how_full_the_window_is_and_tab_completes_commands(tmp_
 def test_a_reply_that_is_interrupted_is_kept_and_the_chat_goes_on(tmp_path: Path):
     words = "one two three four five six seven eight nine ten. " * 3
     with (
-        ScriptedServer(Broken(f"First.\n\n{words}", events=8, silent=True), "Here I am.") as server,
+        ScriptedServer(BrokenStream(f"First.\n\n{words}", events=8, silent=True), "Here I am.") as server,
         terminal(tmp_path, "work", "--model", "m", "--base-url", f"{server.url}/v1") as child,
     ):
         child.sendline("count")

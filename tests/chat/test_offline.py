@@ -8,7 +8,7 @@ import pytest
 
 from clew.chat import Answer, ToolStarted
 from clew.chat.offline.lookup import best, passages
-from clew.chat.offline.model import Deed, parse_tool_request
+from clew.chat.offline.model import RequestedCall, parse_tool_request
 from clew.message import Item, Role, text_message
 from tests.chat.talk import disk_chat, new_chat, reply_to, tell
 
@@ -120,22 +120,31 @@ def test_a_line_of_a_digest_is_cited_by_the_turn_it_comes_from(tmp_path: Path):
 @pytest.mark.parametrize(
     ("request_", "deed"),
     [
-        ("read src/a.py", Deed("read_file", {"path": "src/a.py", "start_line": None, "lines": None})),
+        (
+            "read src/a.py",
+            RequestedCall("read_file", {"path": "src/a.py", "start_line": None, "lines": None}),
+        ),
         (
             "Please show me README.md.",
-            Deed("read_file", {"path": "README.md", "start_line": None, "lines": None}),
+            RequestedCall("read_file", {"path": "README.md", "start_line": None, "lines": None}),
         ),
-        ("list files in src", Deed("list_files", {"path": "src"})),
-        ("list the files", Deed("list_files", {"path": None})),
-        ("ls", Deed("list_files", {"path": None})),
-        ("search the files for 'port' in src", Deed("search_files", {"text": "port", "path": "src"})),
-        ("create a.txt with hello", Deed("write_file", {"path": "a.txt", "text": "hello\n"})),
-        ('put "hello there" into a.txt', Deed("write_file", {"path": "a.txt", "text": "hello there\n"})),
+        ("list files in src", RequestedCall("list_files", {"path": "src"})),
+        ("list the files", RequestedCall("list_files", {"path": None})),
+        ("ls", RequestedCall("list_files", {"path": None})),
+        (
+            "search the files for 'port' in src",
+            RequestedCall("search_files", {"text": "port", "path": "src"}),
+        ),
+        ("create a.txt with hello", RequestedCall("write_file", {"path": "a.txt", "text": "hello\n"})),
+        (
+            'put "hello there" into a.txt',
+            RequestedCall("write_file", {"path": "a.txt", "text": "hello there\n"}),
+        ),
         ("I read the news", None),
         ("open the window", None),
     ],
 )
-def test_a_few_plain_ways_of_asking_are_tool_calls(request_: str, deed: Deed | None):
+def test_a_few_plain_ways_of_asking_are_tool_calls(request_: str, deed: RequestedCall | None):
     assert parse_tool_request(request_, FILES) == deed
 
 

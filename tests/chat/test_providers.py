@@ -25,7 +25,7 @@ from clew.providers.clients import open_model
 from clew.providers.model import Ask, Reply, Stop
 from clew.providers.remote import RemoteModel
 from clew.session import Session
-from clew.testing import Broken, ScriptedServer, ServerLine, extractive
+from clew.testing import BrokenStream, ScriptedServer, ServerLine, extractive
 from tests.chat.talk import kinds, tell
 from tests.providers_clients.lines import ANTHROPIC, CHAT, KEY, ONCE, RESPONSES, Line, each_line
 
@@ -139,7 +139,7 @@ def test_between_compactions_a_request_begins_with_the_one_before(line: Line):
 @each_line
 def test_a_line_that_falls_silent_is_interrupted_and_the_part_is_kept(line: Line):
     long = "one two three four five six seven eight nine ten eleven twelve"
-    with chat_with(line, Broken(long, events=6, silent=True), "again") as (chat, _):
+    with chat_with(line, BrokenStream(long, events=6, silent=True), "again") as (chat, _):
         turn = chat.turn("count")
         next(turn)
         first = next(turn)

@@ -12,7 +12,7 @@ import pytest
 from clew.chat import Answer, Chat, CompactionNotice, ViewCompacted, open_chat
 from clew.chat.approvals import covers, describe_call
 from clew.chat.opening import FIRST
-from clew.chat.reports import Stats, bar, meter
+from clew.chat.reports import ChatStats, bar, meter
 from clew.chat.sessions import fork, import_messages, latest, new_name
 from clew.errors import NotFound
 from clew.log import INSTRUCTION, PROGRESS
@@ -164,7 +164,7 @@ def test_a_notice_is_told_in_lines_and_in_json():
 
 
 def test_counters_are_plain_json():
-    stats = Stats(turns=3, compactions=Counter(pressure=2, manual=1))
+    stats = ChatStats(turns=3, compactions=Counter(pressure=2, manual=1))
     told = json.loads(json.dumps(stats.to_json()))
     assert (told["compactions"], told["automatic"], told["turns"]) == ({"pressure": 2, "manual": 1}, 2, 3)
 

@@ -19,7 +19,7 @@ from clew.chat import (
     TurnStopped,
     ViewCompacted,
 )
-from clew.cli.chat_terminal import Lines, Screen, _block_end, completed
+from clew.cli.chat_terminal import InputLines, Screen, _block_end, completed
 from clew.cli.terminal import Terminal
 from clew.errors import ModelFailed
 from clew.message import Trust
@@ -99,7 +99,7 @@ def test_the_prompt_says_when_everything_is_off():
 
 
 def test_lines_come_one_by_one_and_can_be_put_back():
-    lines = Lines.of(io.StringIO("one\ntwo"), io.StringIO())
+    lines = InputLines.of(io.StringIO("one\ntwo"), io.StringIO())
     first = lines.read("")
     lines.put_back("again")
     assert [first, lines.read(""), lines.read(""), lines.read("")] == ["one", "again", "two", None]

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.expand import Span, marked_lines
+from clew.cli.expand import TextSpan, marked_lines
 from clew.cli.text import printable
 
 
 def plain(text: str, *marks: tuple[int, int], full: bool = False) -> list[str]:
-    return [row.plain for row in marked_lines(text, [Span(*mark) for mark in marks], full=full)]
+    return [row.plain for row in marked_lines(text, [TextSpan(*mark) for mark in marks], full=full)]
 
 
 def test_the_line_that_holds_marked_words_has_a_sign_before_it():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.transcripts import load
-from clew_evals.forgotten import Kind, forgotten
+from clew_evals.forgotten import NeedKind, forgotten
 from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
@@ -78,5 +78,5 @@ def test_real_compactions_are_judged_item_by_item():
     (session,) = load(path)
     found = forgotten(session, last=1)
     assert [one.name for one in found] == ["c2"]
-    assert {thing.kind for thing in found[0].things} >= {Kind.FILE, Kind.VALUE}
+    assert {thing.kind for thing in found[0].things} >= {NeedKind.FILE, NeedKind.VALUE}
     assert all(thing.used is None or thing.used > thing.source for thing in found[0].things if thing.source)

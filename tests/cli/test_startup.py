@@ -13,7 +13,7 @@ from clew.cli.commands import COMMANDS
 from clew.hosts.install import HOSTS
 from clew.memory.documents.split import REFERENCE, topics
 from clew.memory.index.protocol import EntryKind
-from clew.memory.notes.note import Category, Priority, Scope
+from clew.memory.notes.note import Category, NoteScope, Priority
 from clew.message import Trust
 from clew.providers import WIRES, Unverified
 
@@ -49,5 +49,5 @@ def test_names_that_are_repeated_for_help_are_those_of_their_packages():
     assert [trust.label for trust in Trust] == [*memory.TRUST_LABELS]
     assert [*(topic.name for topic in topics()), REFERENCE] == [*memory.TOPICS]
     assert [category.value for category in Category] == [*memory.CATEGORIES]
-    assert [scope.value for scope in Scope] == [*memory.SCOPES]
+    assert [scope.value for scope in NoteScope] == [*memory.SCOPES]
     assert [one.name.lower() for one in Priority] == [*memory.PRIORITIES]

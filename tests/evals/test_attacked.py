@@ -11,7 +11,7 @@ from clew_evals import POLICIES, Study, session_files
 from clew_evals.attacked import Assault, assaults, attacked, survival, survives
 from clew_evals.chain import planted
 from clew_evals.cuts import Cut
-from clew_evals.evictions import GOAL, Eviction, evictions
+from clew_evals.evictions import GOAL, EvictionAttack, evictions
 from clew_evals.policies.fit import as_summary
 from clew_evals.reading import view_text
 from tests.conftest import real_data
@@ -34,7 +34,7 @@ def rule_of(given: Cut) -> str:
 
 
 @pytest.mark.parametrize("text", evictions(), ids=lambda one: f"{one.family}-{one.name}")
-def test_only_tool_outputs_behind_the_rule_carry_the_text(text: Eviction, with_rule: Cut):
+def test_only_tool_outputs_behind_the_rule_carry_the_text(text: EvictionAttack, with_rule: Cut):
     changed = attacked(with_rule, text)
     differing = [new for old, new in zip(with_rule.items, changed.items, strict=True) if old != new]
     assert differing

@@ -11,7 +11,7 @@ from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
 from clew_evals.redo import overruled
 from clew_evals.score import Score, score_of
-from clew_evals.turns import Turn, goals_of, turns_of
+from clew_evals.turns import EvalTurn, goals_of, turns_of
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 FIRST = "Add a retry to the upload worker and cover it with a test."
@@ -116,7 +116,7 @@ def test_an_overruled_decision_listed_as_valid_is_redo(given: Cut):
 
 @pytest.mark.parametrize("later", ["Don't forget the start command.", HIDE, "Actually, fix the tests."])
 def test_a_reminder_a_repetition_and_another_subject_overrule_nothing(later: str):
-    turns = [Turn(0, HIDE, "done", ended=True), Turn(2, later, "", ended=False)]
+    turns = [EvalTurn(0, HIDE, "done", ended=True), EvalTurn(2, later, "", ended=False)]
     assert list(overruled(turns)) == []
 
 

@@ -11,7 +11,7 @@ from clew_evals.paired import difference
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
 from clew_evals.score import METRICS, Score, score_of, scored
-from clew_evals.study import Row
+from clew_evals.study import StudyRow
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 CHEATS = ("bare-values", "stuffed")
@@ -111,9 +111,9 @@ def test_a_cache_reads_anew_from_the_first_message_that_changed(given: Cut):
     assert digest.rewritten == digest.tokens == shorter.rewritten
 
 
-def row(session: str, policy: str, told: float | None) -> Row:
+def row(session: str, policy: str, told: float | None) -> StudyRow:
     empty = Score(**dict.fromkeys(METRICS))
-    return Row("set", session, "made", 0.5, 100, 1, 0.1, policy, replace(empty, explained=told))
+    return StudyRow("set", session, "made", 0.5, 100, 1, 0.1, policy, replace(empty, explained=told))
 
 
 def test_a_difference_is_taken_over_cuts_that_both_were_asked_at():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew_evals.exact import Spotted, first_place, key_of, keys_in, spot
+from clew_evals.exact import SpottedValue, first_place, key_of, keys_in, spot
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from clew_evals.exact import Spotted, first_place, key_of, keys_in, spot
 )
 def test_each_kind_of_value_is_spotted(text: str, kind: str, value: str):
     start = text.index(value)
-    assert spot(text) == [Spotted(kind, value, start, start + len(value))]
+    assert spot(text) == [SpottedValue(kind, value, start, start + len(value))]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from clew.errors import BudgetExceeded
 from clew_evals.chain import planted
 from clew_evals.cuts import COUNTER, Cut
 from clew_evals.growth import drift, grown, growth_of
-from clew_evals.policies import POLICIES, Policy
+from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.policies.fit import as_summary, newest_that_fit
 from tests.cli.conftest import Run, clew
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
@@ -43,7 +43,7 @@ def test_a_view_is_compacted_only_when_the_window_is_full(long_cut: Cut):
         sizes.append(given.tokens)
         return newest_that_fit(given.items, given.budget_tokens)
 
-    last = grown(budgeted(long_cut), Policy("newest", keep_newest), WINDOW)  # type: ignore[arg-type]
+    last = grown(budgeted(long_cut), EvalPolicy("newest", keep_newest), WINDOW)  # type: ignore[arg-type]
     assert last.compactions == len(sizes) > 2
     assert max(sizes) <= WINDOW
     assert min(sizes[:-1]) > WINDOW - 600  # but for the last, at the cut
@@ -55,7 +55,7 @@ def test_what_is_lost_on_the_way_is_the_difference_to_one_compaction(long_cut: C
     def first_words(given: Cut) -> object:
         return as_summary("limit_of_part_3" if "limit_of_part_3 " in given.readable.text else "nothing")
 
-    growth = growth_of(budgeted(long_cut), Policy("first", first_words), WINDOW, "s")  # type: ignore[arg-type]
+    growth = growth_of(budgeted(long_cut), EvalPolicy("first", first_words), WINDOW, "s")  # type: ignore[arg-type]
     assert (growth.chained.retained, growth.at_once.retained) == (0, 0.5)
     found = drift([growth], "retained")
     assert found is not None
@@ -73,7 +73,7 @@ def test_a_policy_that_refuses_has_kept_nothing(long_cut: Cut):
     def refuse(given: Cut) -> object:
         raise BudgetExceeded("too much", "give more room")
 
-    growth = growth_of(budgeted(long_cut), Policy("no", refuse), WINDOW, "s")  # type: ignore[arg-type]
+    growth = growth_of(budgeted(long_cut), EvalPolicy("no", refuse), WINDOW, "s")  # type: ignore[arg-type]
     assert (growth.chained.refused, growth.at_once.refused) == (1, 1)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew_evals import POLICIES, Study, session_files
-from clew_evals.lost import SEALED, TOO_SHORT, Asked, Lost, OwnCompactions, Unjudged, lost_by_tools
+from clew_evals.lost import SEALED, TOO_SHORT, NeededCounts, OwnCompactions, ToolLoss, Unjudged, lost_by_tools
 from clew_evals.report.losses import in_words, sides, use_of
 from tests.conftest import real_data
 from tests.evals.sessions import FILLER
@@ -65,15 +65,15 @@ def own(tmp_path: Path) -> OwnCompactions:
 
 
 @pytest.fixture
-def lost(own: OwnCompactions) -> Lost:
+def lost(own: OwnCompactions) -> ToolLoss:
     (one,) = own.judged
     return one
 
 
-def test_values_and_rules_that_the_summary_does_not_hold_are_lost(lost: Lost):
+def test_values_and_rules_that_the_summary_does_not_hold_are_lost(lost: ToolLoss):
     assert [probe.value for probe in lost.values] == ["upload_retry_cap"]
     assert lost.rules == ("Never touch files under legacy/ at all.",)
-    assert lost.asked == Asked(values=1, again=0, rules=1, open=0, files=0)
+    assert lost.asked == NeededCounts(values=1, again=0, rules=1, open=0, files=0)
     assert (lost.trigger, lost.time) == ("auto", "2026-01-01T00:24:00Z")
     assert lost.tokens_after < lost.tokens_before
     assert (lost.score.retained, lost.score.seconds, lost.score.calls) == (0, None, None)
@@ -85,7 +85,7 @@ def test_a_summary_that_holds_them_has_lost_nothing(tmp_path: Path):
     assert (one.values, one.rules, one.score.retained) == ((), (), 1)
 
 
-def test_the_loss_is_explained_in_words(own: OwnCompactions, lost: Lost):
+def test_the_loss_is_explained_in_words(own: OwnCompactions, lost: ToolLoss):
     words = list(in_words(own))
     assert words[0].endswith("each time (claude-code; 1 judged).")
     assert words[1].startswith(
@@ -103,13 +103,13 @@ def test_what_cannot_be_judged_is_counted_and_not_passed_over(tmp_path: Path):
     assert list(in_words(sealed)) == ["Not judged: 1, because its summary is sealed."]
 
 
-def test_a_session_that_was_resumed_counts_its_compactions_once(tmp_path: Path, lost: Lost):
+def test_a_session_that_was_resumed_counts_its_compactions_once(tmp_path: Path, lost: ToolLoss):
     compacted_session(tmp_path / "copy.jsonl")
     both = found(tmp_path)
     assert [one.words_mark for one in both.judged] == [lost.words_mark]
 
 
-def test_both_sides_are_lines_of_one_table(lost: Lost):
+def test_both_sides_are_lines_of_one_table(lost: ToolLoss):
     assert [line.policy for line in sides([lost])] == ["its own tool", "clew"]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clew_evals.obligations import (
-    Exchange,
     Superseded,
+    ToolExchange,
     changed_files,
     exchanges,
     failed_attempts,
@@ -50,7 +50,7 @@ def test_failures_are_told_by_their_first_line_once():
     assert failed_attempts(done) == ["cannot open the database file for writing"]
 
 
-def ran(*outputs: str) -> list[Exchange]:
+def ran(*outputs: str) -> list[ToolExchange]:
     """Make the runs of a command with these outputs."""
     told = ((call(n, "bash", command="make test"), result(n, text)) for n, text in enumerate(outputs))
     return exchanges(items(*(message for pair in told for message in pair)))

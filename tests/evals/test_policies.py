@@ -6,7 +6,7 @@ import pytest
 
 from clew.errors import PinsDoNotFit
 from clew_evals.cuts import Cut
-from clew_evals.policies import POLICIES, Policy
+from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.score import Score, scored
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
@@ -28,7 +28,7 @@ def long_cut() -> Cut:
 
 @pytest.mark.parametrize("share", [0.05, 0.10, 0.40])
 @pytest.mark.parametrize("policy", BUDGETED, ids=lambda one: one.name)
-def test_a_view_is_within_its_budget_and_providers_take_it(policy: Policy, share: float, long_cut: Cut):
+def test_a_view_is_within_its_budget_and_providers_take_it(policy: EvalPolicy, share: float, long_cut: Cut):
     score = scored(long_cut.budgeted(share), policy)
     assert (score.over, score.invalid) == (0, 0)
     assert score.share is not None
@@ -41,7 +41,7 @@ def test_a_policy_is_not_shown_the_future(long_cut: Cut):
         assert given.needs is None
         return ()
 
-    assert scored(long_cut.budgeted(0.1), Policy("peek", peek)).retained == 0
+    assert scored(long_cut.budgeted(0.1), EvalPolicy("peek", peek)).retained == 0
 
 
 def at_ten_percent(name: str, given: Cut) -> Score:
@@ -63,13 +63,13 @@ def test_a_tail_knows_nothing_of_what_is_far(long_cut: Cut):
 
 
 def test_what_everything_holds_is_scored_in_full(long_cut: Cut):
-    whole = Policy("whole", lambda given: given.items)
+    whole = EvalPolicy("whole", lambda given: given.items)
     score = scored(long_cut.budgeted(1.0), whole)
     assert (score.share, score.retained, score.explained, score.refetch_tokens) == (1, 1, 1, 0)
 
 
 def test_what_a_search_brings_back_is_recoverable(long_cut: Cut):
-    found = Policy("memory", lambda _: (), recall=lambda given, probe: given.readable.text)
+    found = EvalPolicy("memory", lambda _: (), recall=lambda given, probe: given.readable.text)
     score = scored(long_cut.budgeted(0.1), found)
     assert (score.retained, score.recoverable) == (0, 1)
 
@@ -78,12 +78,12 @@ def test_a_policy_that_gives_up_has_kept_nothing(long_cut: Cut):
     def give_up(_: Cut) -> tuple[()]:
         raise PinsDoNotFit
 
-    score = scored(long_cut.budgeted(0.1), Policy("gives up", give_up))
+    score = scored(long_cut.budgeted(0.1), EvalPolicy("gives up", give_up))
     assert (score.refused, score.retained, score.share, score.invalid) == (1, 0, 0, 0)
 
 
 def test_losing_more_costs_more(long_cut: Cut):
-    nothing = scored(long_cut.budgeted(0.1), Policy("nothing", lambda _: ()))
+    nothing = scored(long_cut.budgeted(0.1), EvalPolicy("nothing", lambda _: ()))
     tail = at_ten_percent("tail", long_cut)
     assert nothing.refetch_tokens is not None
     assert tail.refetch_tokens is not None

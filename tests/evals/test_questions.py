@@ -5,16 +5,16 @@ from __future__ import annotations
 from clew.errors import ModelTimeout
 from clew.providers.scripted import ScriptedModel
 from clew_evals.asked_model import ModelReader, reader_named
-from clew_evals.policies import Policy
+from clew_evals.policies import EvalPolicy
 from clew_evals.policies.fit import as_summary
-from clew_evals.questions import MOST_QUESTIONS, Question, questions_of
+from clew_evals.questions import MOST_QUESTIONS, ReaderQuestion, questions_of
 from clew_evals.reader import read_plainly
 from clew_evals.score import score_of, scored
 from tests.evals.sessions import agent, cut, needs, result, user
 
 SAID = "We found that the retry limit of the upload worker is called upload_retry_cap there."
 GIVEN = cut([user("Mend the upload."), agent(SAID), result(1, "noise in noise_value_one")], [agent("Done.")])
-ASKED = Question(
+ASKED = ReaderQuestion(
     "identifier",
     "We found that the retry limit of the upload worker is called ____ there.",
     "upload_retry_cap",
@@ -71,7 +71,7 @@ def test_the_reader_decides_the_round_trip():
     assert score_of(GIVEN, view, 0.0).roundtrip == 0
     model = ModelReader(ScriptedModel("1: upload_retry_cap"))
     assert score_of(GIVEN, view, 0.0, None, model).roundtrip == 1
-    assert scored(GIVEN, Policy("whole", lambda given: given.items)).roundtrip == 1
+    assert scored(GIVEN, EvalPolicy("whole", lambda given: given.items)).roundtrip == 1
 
 
 def test_no_name_is_no_model():

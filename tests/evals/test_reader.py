@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew_evals.probe import Probe
-from clew_evals.reader import Reader
+from clew_evals.reader import ProbeReader
 from tests.evals.sessions import FILLER, agent, cut, needs, user
 
 TOLD = "uploads stop after upload_retry_cap attempts; downloads wait for download_pause_ms between chunks"
@@ -15,14 +15,14 @@ def probe(use: str) -> Probe:
 
 def test_the_value_among_the_words_of_the_question_is_the_answer():
     asked = probe("The uploads stop after too many attempts: upload_retry_cap it is.")
-    assert Reader(TOLD).answers(asked) is True
-    assert Reader(TOLD.replace("upload_retry_cap", "other_retry_cap")).answers(asked) is False
+    assert ProbeReader(TOLD).answers(asked) is True
+    assert ProbeReader(TOLD.replace("upload_retry_cap", "other_retry_cap")).answers(asked) is False
 
 
 def test_a_bare_list_answers_nothing():
     asked = probe("The uploads stop after too many attempts: upload_retry_cap it is.")
-    assert Reader("upload_retry_cap download_pause_ms").answers(asked) is False
+    assert ProbeReader("upload_retry_cap download_pause_ms").answers(asked) is False
 
 
 def test_a_question_without_words_asks_for_nothing():
-    assert Reader(TOLD).answers(probe("upload_retry_cap")) is None
+    assert ProbeReader(TOLD).answers(probe("upload_retry_cap")) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew_evals.cuts import Cut
-from clew_evals.policies import POLICIES, Policy
+from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.recalling import by_value, by_words
 from clew_evals.score import scored
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
@@ -32,7 +32,7 @@ def test_a_search_for_the_words_around_its_use_finds_it_too(given: Cut):
 
 
 def test_who_drops_all_and_can_search_has_lost_nothing(given: Cut):
-    searching = Policy("searching", lambda _: (), recall=by_value)
+    searching = EvalPolicy("searching", lambda _: (), recall=by_value)
     score = scored(given.budgeted(0.1), searching)
     assert (score.retained, score.recoverable, score.recalled) == (0, 1, 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew_evals.cuts import Cut
-from clew_evals.reading import Speaker
+from clew_evals.reading import PassageSpeaker
 from clew_evals.reuse import reuse_probes
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
@@ -22,7 +22,7 @@ def keys(of: Cut) -> list[tuple[str, bool]]:
 def test_a_value_that_the_agent_writes_again_is_a_probe():
     found = needs(cut(BEFORE, [agent("I raise MAX_RETRY_LIMIT now.")])).probes
     assert [(one.key, one.kind, one.origin, one.first_turn, one.use) for one in found] == [
-        ("MAX_RETRY_LIMIT", "env", Speaker.TOOL, 2, "text")
+        ("MAX_RETRY_LIMIT", "env", PassageSpeaker.TOOL, 2, "text")
     ]
     assert found[0].question == "I raise ____ now."
     assert found[0].lines[0] == "src/app/limits.py: the retry limit is MAX_RETRY_LIMIT"

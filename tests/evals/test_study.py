@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from clew_evals import (
     POLICIES,
-    Row,
     SessionFile,
     Study,
+    StudyRow,
     agreement,
     labels_near,
     session_files,
@@ -32,7 +32,7 @@ PLAN = Study(
 )
 
 
-def without_seconds(rows: list[Row]) -> list[Row]:
+def without_seconds(rows: list[StudyRow]) -> list[StudyRow]:
     return [replace(row, score=replace(row.score, seconds=0.0)) for row in rows]
 
 
@@ -42,7 +42,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[SessionFile]:
 
 
 @pytest.fixture(scope="module")
-def rows(files: list[SessionFile]) -> list[Row]:
+def rows(files: list[SessionFile]) -> list[StudyRow]:
     return study(files, PLAN)
 
 
@@ -54,33 +54,33 @@ def test_every_session_is_found_and_belongs_to_its_folder(files: list[SessionFil
     ]
 
 
-def test_there_is_a_row_for_every_policy_budget_and_cut(rows: list[Row]):
+def test_there_is_a_row_for_every_policy_budget_and_cut(rows: list[StudyRow]):
     assert len(rows) == 3 * 2 * 2 * 3
     assert all(row.probes > 0 for row in rows)
 
 
-def test_a_rerun_gives_the_same(files: list[SessionFile], rows: list[Row]):
+def test_a_rerun_gives_the_same(files: list[SessionFile], rows: list[StudyRow]):
     assert without_seconds(study(files, PLAN)) == without_seconds(rows)
 
 
 @pytest.mark.slow
-def test_several_processes_give_the_same(files: list[SessionFile], rows: list[Row]):
+def test_several_processes_give_the_same(files: list[SessionFile], rows: list[StudyRow]):
     assert without_seconds(study(files, replace(PLAN, jobs=2))) == without_seconds(rows)
 
 
-def test_means_lie_within_their_intervals(rows: list[Row]):
+def test_means_lie_within_their_intervals(rows: list[StudyRow]):
     for line in summarised(rows):
         assert (line.cuts, line.sessions) == (6, 3)
         for mean in line.means.values():
             assert mean.low <= mean.value <= mean.high
 
 
-def test_the_ceiling_is_above_the_others(rows: list[Row]):
+def test_the_ceiling_is_above_the_others(rows: list[StudyRow]):
     lines = {line.policy: line.means["explained"].value for line in summarised(rows) if line.share == 0.10}
     assert max(lines, key=lambda name: lines[name]) == "oracle"
 
 
-def test_halves_agree_where_the_order_is_clear(rows: list[Row]):
+def test_halves_agree_where_the_order_is_clear(rows: list[StudyRow]):
     found = agreement([row for row in rows if row.share == 0.10], "retained")
     assert (found.metric, found.policies) == ("retained", 3)
     assert found.worst <= found.mean <= 1
@@ -103,7 +103,9 @@ def test_a_planted_rule_is_all_that_counts_in_a_chain(files: list[SessionFile]):
     assert kept["tail", 3] == 0
 
 
-def test_the_report_is_one_file_with_a_figure_for_each_question(files: list[SessionFile], rows: list[Row]):
+def test_the_report_is_one_file_with_a_figure_for_each_question(
+    files: list[SessionFile], rows: list[StudyRow]
+):
     links = chained(files[:1], PLAN, {}, times=(1, 3))
     written = page(Findings(rows, links, command="clew eval <x>"))
     assert written.count("<svg") == 9

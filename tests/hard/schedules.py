@@ -16,7 +16,7 @@ from clew.errors import ClewError
 from clew.log import COMPACTION
 from clew.log.protocol import Ctx, Event, Head, StoredEvent
 from clew.log.store import MemoryStore
-from clew.memory.notes import Draft, Notebook, Scope
+from clew.memory.notes import Draft, Notebook, NoteScope
 from clew.message import Message, Role, text_message
 from clew.session import Session
 from clew.session.replay import Replay
@@ -204,7 +204,7 @@ class Person:
         if live and self.chance.random() < 0.5:
             self.notes.forget(self.chance.choice(live))
         else:
-            self.notes.add(Draft(key="tone", text=f"tone {self.chance.random()}", scope=Scope.SESSION))
+            self.notes.add(Draft(key="tone", text=f"tone {self.chance.random()}", scope=NoteScope.SESSION))
 
     def switch(self) -> None:
         self.session.switch_off()

@@ -16,7 +16,7 @@ from clew.log import export_session, import_session
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.notes import Draft, Notebook, Scope
+from clew.memory.notes import Draft, Notebook, NoteScope
 from clew.memory.search import Query, search
 from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
@@ -111,7 +111,7 @@ def test_no_search_of_an_agent_leaves_its_workspace(store):
                 assert "marzipan" not in answer.text.replace(query, "")
 
 
-@pytest.mark.parametrize("scope", [Scope.WORKSPACE, Scope.SESSION])
+@pytest.mark.parametrize("scope", [NoteScope.WORKSPACE, NoteScope.SESSION])
 def test_notes_of_a_workspace_are_its_own(store, scope):
     north, south = Notebook(store, "north", "main"), Notebook(store, "south", "main")
     north.add(Draft(key="vault", text=SECRET, scope=scope))

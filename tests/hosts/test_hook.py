@@ -16,7 +16,7 @@ from clew.hosts import hook
 from clew.hosts.reminder import (
     CLOSING,
     MOST_TOKENS,
-    Line,
+    ReminderLine,
     WorkState,
     missing,
     reminder,
@@ -130,7 +130,7 @@ def test_it_can_be_switched_off(
     assert capsys.readouterr().out == ""
 
 
-lines = st.builds(Line, st.sampled_from(["m1", "m12", ""]), st.text(max_size=300))
+lines = st.builds(ReminderLine, st.sampled_from(["m1", "m12", ""]), st.text(max_size=300))
 states = st.builds(
     WorkState,
     st.lists(lines, max_size=30).map(tuple), st.none() | lines, st.lists(lines, max_size=6).map(tuple),

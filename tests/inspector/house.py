@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from clew.inspector.session_pool import Options, SessionPool
+from clew.inspector.session_pool import PoolOptions, SessionPool
 from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
@@ -111,7 +111,7 @@ class House:
             shutil.copyfile(template, path)
         self.store = SqliteStore(path)
         self.index = SqliteIndex(path)
-        self.pool = SessionPool(self.store, WORKSPACE, self.index, Options(MODEL, WINDOW))
+        self.pool = SessionPool(self.store, WORKSPACE, self.index, PoolOptions(MODEL, WINDOW))
 
     def close(self) -> None:
         self.index.close()

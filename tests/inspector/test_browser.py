@@ -8,7 +8,7 @@ import pytest
 
 from clew.inspector.context import MOST_BLOCKS
 from clew.inspector.server import Server
-from clew.inspector.session_pool import Options
+from clew.inspector.session_pool import PoolOptions
 from clew.message import Role, text_message
 from clew.session import Session
 from tests.inspector.conftest import visiting
@@ -374,7 +374,7 @@ def test_a_command_is_answered_in_the_chat_of_the_page(own_page):
 
 @pytest.mark.parametrize("auto", [False, True])
 def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(browser, house: House, auto: bool):
-    server = Server.bind(replace(house.pool, options=Options(MODEL, WINDOW, auto=auto)))
+    server = Server.bind(replace(house.pool, options=PoolOptions(MODEL, WINDOW, auto=auto)))
     with server.running(), visiting(browser, server) as page:
         go(page, "chat")
         page.locator("input[type=checkbox]:enabled").wait_for()  # what the settings say has come

@@ -21,7 +21,7 @@ from clew.inspector import (
     tool_compactions,
     transcript,
 )
-from clew.inspector.app import Answer
+from clew.inspector.app import RouteAnswer
 from clew.inspector.history import expansion
 from clew.inspector.message_json import marked_to_json
 from clew.inspector.session_pool import OpenSession
@@ -365,7 +365,7 @@ def test_sessions_are_listed_with_their_size_and_health(house: House):
 def test_half_of_a_surrogate_pair_is_told_as_it_is(house: House):
     Session.open("odd", house.store).add(text_message(Role.USER, "half \ud83e of a pair"))
     with house.pool.open("odd") as handle:
-        body = Answer(transcript.page(handle, 1, 1)).body
+        body = RouteAnswer(transcript.page(handle, 1, 1)).body
     assert json.loads(body)["rows"][0]["parts"][0]["text"] == "half \ud83e of a pair"
 
 

@@ -16,7 +16,7 @@ from clew.errors import InputError
 from clew.inspector.chat_stream import ROOM_HERE, PageChats
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
-from clew.inspector.session_pool import Options
+from clew.inspector.session_pool import PoolOptions
 from clew.message import JsonObject, Message, Role, Text, ToolCall, text_message
 from clew.providers.model import Piece, Reply, Stop, Streamed
 from clew.session import Session
@@ -176,7 +176,7 @@ def test_stopping_while_leave_is_asked_for_means_no(house: House):
 def test_a_page_that_says_nothing_of_compacting_has_it_as_in_the_settings(house: House, auto: bool):
     session = Session.open("full", house.store, model=MODEL, window=WINDOW)
     session.add(*(text_message(Role.USER, f"{n} {'word ' * 500}") for n in range(20)))
-    server = Server.bind(replace(house.pool, options=Options(MODEL, WINDOW, auto=auto)))
+    server = Server.bind(replace(house.pool, options=PoolOptions(MODEL, WINDOW, auto=auto)))
     headers = {TOKEN: server.token, **same_origin(server)}
     with server.running():
         body = json.dumps({"session": "full", "text": "And now?", "auto": None})

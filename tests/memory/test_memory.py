@@ -10,7 +10,7 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, StaticEmbedder, open_memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Draft, Situation
-from clew.memory.notes.note import BY_A_PERSON, Author, Source
+from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource
 from clew.memory.selection import EXCERPT, Passage, render_passages, select_injections
 from clew.memory.tiers import Tier
 from clew.message import Message, Role, Text, ToolResult, Trust, text_message
@@ -298,7 +298,7 @@ def test_what_a_forgotten_note_was_taken_from_does_not_come_up_and_is_marked(sto
     session.compact(target_tokens=1_000)
     question = "Where in Bergen does my sister Ingrid live?"
     assert "Strandgaten" in memory.inject(question).text
-    source = Source(Author.PERSON, session.name, ("m1",))
+    source = NoteSource(Author.PERSON, session.name, ("m1",))
     first = memory.notebook.add(Draft(key="sister", text="Ingrid lives in Bergen.", source=source))
     memory.notebook.add(Draft(key="sister", text="Ingrid lives in Oslo.", source=BY_A_PERSON))
     (hit,) = [hit for hit in memory.search(question) if hit.entry.ref == "m1"]

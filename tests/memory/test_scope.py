@@ -12,7 +12,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.scope import Where, project_at
+from clew.memory.scope import SearchScope, project_at
 from clew.message import Role, text_message
 from clew.session import Session
 from tests.cli.conftest import Run, clew
@@ -41,7 +41,7 @@ def store(tmp_path: Path):
         yield store
 
 
-def sessions(store: SqliteStore, where: Where | None = None, name: str = "first", **more) -> list[str]:
+def sessions(store: SqliteStore, where: SearchScope | None = None, name: str = "first", **more) -> list[str]:
     with SqliteIndex(store.path) as index:
         memory = Memory(store, Ctx(workspace="local", session=name), index, **more)
         hits = memory.search("what is the staging port of the kiln?", limit=8, where=where)
@@ -53,8 +53,8 @@ def test_a_search_looks_into_this_session_then_its_project_and_no_further(store:
     assert sessions(store, name="second") == ["second", "first"]
     assert sessions(store, name="other") == ["other"]
     assert sessions(store, name="unknown") == ["unknown"]
-    assert sessions(store, Where.SESSION) == ["first"]
-    assert set(sessions(store, Where.EVERYWHERE)) == {"first", "second", "other", "unknown"}
+    assert sessions(store, SearchScope.SESSION) == ["first"]
+    assert set(sessions(store, SearchScope.EVERYWHERE)) == {"first", "second", "other", "unknown"}
     assert set(sessions(store, where=None, project="/home/ann/bank", name="new")) == {"other"}
 
 
@@ -71,7 +71,7 @@ def test_nothing_of_another_project_gets_into_a_request_unless_it_may_and_then_i
         assert "8443" in text
         assert "9999" not in text
         assert "7777" not in text
-        chat.memory.where = Where.EVERYWHERE
+        chat.memory.where = SearchScope.EVERYWHERE
         lines = chat.memory.inject(asked).text.splitlines()
         (foreign,) = [line for line in lines if "9999" in line]
         assert "m1@other" in foreign

@@ -18,8 +18,8 @@ from clew.memory.tiers import (
     NOTHING_LEFT,
     Excerpt,
     Moment,
-    Move,
     Tier,
+    TierMove,
     TierPolicy,
     Tiers,
     after,
@@ -177,7 +177,7 @@ def test_whatever_happens_one_settling_is_enough_and_a_replay_agrees(story):
 
 
 def test_a_move_is_read_back_as_it_was_written():
-    move = Move(
+    move = TierMove(
         what=("m3",),
         origin=Tier.RECALL,
         to=Tier.WORKING,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.dates import Span, spans
+from clew.memory.dates import DateSpan, spans
 
 MONDAY = date(2023, 5, 8)
 
@@ -68,5 +68,5 @@ def test_any_text_is_read_and_every_span_runs_forward(text, at):
 @given(st.integers(1, 300), st.dates(date(1950, 1, 1), date(2100, 1, 1)))
 def test_n_days_ago_is_n_days_before(n, at):
     assert spans(f"{n} days ago", at) == (
-        Span(at - timedelta(days=n), at - timedelta(days=n), f"{n} days ago"),
+        DateSpan(at - timedelta(days=n), at - timedelta(days=n), f"{n} days ago"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from clew.log.store import MemoryStore
-from clew.memory.notes import Author, Category, Draft, Notebook, Priority, Scope, Source
+from clew.memory.notes import Author, Category, Draft, Notebook, NoteScope, NoteSource, Priority
 from clew.message import Item, Message, Role, Text, ToolResult, Trust, text_message
 
 AT_MS = 1_790_000_000_000
@@ -25,7 +25,7 @@ def draft(text="Use tabs.", key="style", **fields):
 
 def proposal(text="Use tabs.", key="style", messages=(), **fields):
     """Return an agent's draft."""
-    own = {"trust": Trust.ASSISTANT, "source": Source(Author.AGENT, "main", tuple(messages))}
+    own = {"trust": Trust.ASSISTANT, "source": NoteSource(Author.AGENT, "main", tuple(messages))}
     return Draft(key=key, text=text, **{**own, **fields})
 
 
@@ -44,10 +44,10 @@ drafts = st.builds(
     key=st.sampled_from(["style", "Style", "deploy", "a-key", "a key", "名前"]),
     text=st.sampled_from(["Use tabs.", "Deploy with scripts/deploy.sh", "never on Fridays", "x" * 1_000]),
     category=st.sampled_from(Category),
-    scope=st.sampled_from(Scope),
+    scope=st.sampled_from(NoteScope),
     tags=st.lists(st.sampled_from(["ci", "python"]), max_size=2).map(tuple),
     priority=st.sampled_from(Priority),
     trust=st.sampled_from(Trust),
-    source=st.sampled_from([Source(Author.PERSON), Source(Author.AGENT, "main", ("m1",))]),
+    source=st.sampled_from([NoteSource(Author.PERSON), NoteSource(Author.AGENT, "main", ("m1",))]),
     expires=st.sampled_from([None, "2026-01-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"]),
 )

@@ -10,7 +10,16 @@ from clew.errors import ClewError, StoreBusy, StoreDamaged
 from clew.log import KINDS, fold, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.memory.notes import NO_NOTES, NOTE, NOTES_SESSION, Scope, Situation, Status, fold_notes, select
+from clew.memory.notes import (
+    NO_NOTES,
+    NOTE,
+    NOTES_SESSION,
+    NoteScope,
+    NoteStatus,
+    Situation,
+    fold_notes,
+    select,
+)
 from clew.memory.notes.log import Journal, add_body
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import Ruling
@@ -59,12 +68,12 @@ def events(store, ctx):
 @given(steps, st.integers(0, 25))
 def test_replaying_in_pieces_is_replaying_at_once_is_keeping_up(steps, cut):
     store, book = played(steps)
-    for ctx, scopes in ((SHARED, {Scope.GLOBAL, Scope.WORKSPACE}), (OWN, {Scope.SESSION})):
+    for ctx, scopes in ((SHARED, {NoteScope.GLOBAL, NoteScope.WORKSPACE}), (OWN, {NoteScope.SESSION})):
         log = events(store, ctx)
         whole = fold_notes(log)
         assert fold_notes(log[cut:], fold_notes(log[:cut])) == whole
         assert [note for note in book.notes() if note.scope in scopes] == sorted(
-            whole, key=lambda note: (list(Scope).index(note.scope), note.history[0].seq)
+            whole, key=lambda note: (list(NoteScope).index(note.scope), note.history[0].seq)
         )
     assert notebook(store).notes() == book.notes()
 
@@ -84,7 +93,7 @@ def test_the_history_of_a_note_holds_every_event_that_changed_it(steps):
     for note in book.notes():
         assert note.history[0].does == "add"
         assert [change.seq for change in note.history] == sorted(change.seq for change in note.history)
-        assert (note.history[-1].does == "retire") == (note.status is Status.RETIRED)
+        assert (note.history[-1].does == "retire") == (note.status is NoteStatus.RETIRED)
 
 
 @given(steps)
@@ -102,7 +111,7 @@ def test_only_one_note_of_a_status_has_a_slot_and_the_links_lead_both_ways(steps
 def test_nothing_an_agent_wrote_holds_unless_somebody_approved_it(steps):
     _, book = played(steps)
     for note in book.notes():
-        if note.status is Status.APPROVED and note.source.author == "agent":
+        if note.status is NoteStatus.APPROVED and note.source.author == "agent":
             assert "approve" in [change.does for change in note.history]
 
 
@@ -152,7 +161,7 @@ def test_who_appends_second_decides_again_on_what_the_first_did():
         counts.append(len(notes))
         if len(counts) == 1:
             notebook(store).add(draft(key="somebody else's"))
-        return add_body(draft(), Ruling(Status.APPROVED, ""))
+        return add_body(draft(), Ruling(NoteStatus.APPROVED, ""))
 
     notes, seq = journal.append(decide)
     assert (counts, seq, list(notes.by_id)) == ([0, 1], 2, ["w1", "w2"])

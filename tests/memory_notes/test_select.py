@@ -12,8 +12,8 @@ from clew.memory.notes import (
     CAP_TOKENS,
     Category,
     Draft,
+    NoteScope,
     Priority,
-    Scope,
     Situation,
     render_notes,
     select,
@@ -131,7 +131,7 @@ def test_the_record_names_every_note_with_its_reason():
 
 
 def test_being_shown_is_counted_and_dated():
-    book = book_of(draft("Be brief."), draft("Go on.", "s", scope=Scope.SESSION))
+    book = book_of(draft("Be brief."), draft("Go on.", "s", scope=NoteScope.SESSION))
     for _ in range(2):
         book.shown(select(book.notes(), Situation(at=NOW)))
     assert [(note.uses, note.used, len(note.history)) for note in book.notes()] == [(2, NOW, 1)] * 2

@@ -12,7 +12,7 @@ from clew.errors import UnknownWire
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.notes import Category, Notebook, Status
+from clew.memory.notes import Category, Notebook, NoteStatus
 from clew.memory.tools import TOOLS, Consent, WriteRequest
 from clew.memory.tools.recall import fence_verbatim
 from clew.memory.tools.tool import MOST_CHARACTERS
@@ -258,7 +258,7 @@ def test_a_proposal_waits_where_nobody_answers():
     assert box.run("remember", FINE).text == "w1 is proposed and pending a person's approval."
     (note,) = book.notes()
     assert (note.status, note.key, note.trust, note.source.session) == (
-        Status.PROPOSED,
+        NoteStatus.PROPOSED,
         "Deploys go to staging first",
         Trust.ASSISTANT,
         "main",
@@ -273,7 +273,7 @@ def test_a_person_who_consents_approves_and_one_who_does_not_rejects():
     person.consent = Consent.DENIED
     denied = box.run("remember", {**FINE, "key": "other"})
     assert (denied.text, denied.is_error) == ("w3 was denied: it is not saved.", True)
-    assert [note.status for note in book.notes()] == [Status.APPROVED, Status.FORGOTTEN]
+    assert [note.status for note in book.notes()] == [NoteStatus.APPROVED, NoteStatus.FORGOTTEN]
 
 
 def test_what_was_kept_against_a_higher_note_says_so():
@@ -306,7 +306,7 @@ def test_what_a_page_talked_the_agent_into_goes_into_quarantine_and_nobody_is_as
     answer = box.run("remember", arguments)
     assert why in answer.text
     assert (answer.trust, person.asked) == (Trust.UNTRUSTED, [])
-    assert [note.status for note in book.notes()] == [Status.QUARANTINED]
+    assert [note.status for note in book.notes()] == [NoteStatus.QUARANTINED]
 
 
 def test_what_waits_or_is_in_quarantine_does_not_come_in_by_a_search():

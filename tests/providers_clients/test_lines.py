@@ -20,7 +20,7 @@ from clew.message import Json, Message, Role, Text, Thinking, ToolCall, Trust, U
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Reply, Stop
 from clew.providers.remote import PATIENCE
-from clew.testing import HangUp, ScriptedServer, Status, extractive
+from clew.testing import HangUp, HttpStatus, ScriptedServer, extractive
 from tests.providers_clients.lines import KEY, Asking, Line, ask_sync, both_ways, each_line
 
 HELLO = Ask(
@@ -77,7 +77,7 @@ def test_an_answer_without_words_is_an_answer(line: Line):
 def test_a_schema_is_asked_for_in_the_providers_way_and_spared_where_it_is_refused(line: Line):
     field = {"anthropic": "output_config", "openai-chat": "response_format", "openai": "text"}[line.api]
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    with ScriptedServer(Status(400, f"'{field}' is not supported with this model"), "ok") as server:
+    with ScriptedServer(HttpStatus(400, f"'{field}' is not supported with this model"), "ok") as server:
         assert ask_sync(line, server, replace(HELLO, schema=schema)).text == "ok"
     assert [field in request.body for request in server.requests] == [True, False]
     assert schema in _values(server.requests[0].body[field])
@@ -118,7 +118,7 @@ STATUSES = {
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_each_status_is_one_of_our_errors_and_keeps_its_cause(line: Line, status: int):
-    with ScriptedServer(Status(status, "so it is")) as server, pytest.raises(ModelError) as raised:
+    with ScriptedServer(HttpStatus(status, "so it is")) as server, pytest.raises(ModelError) as raised:
         ask_sync(line, server, HELLO)
     assert type(raised.value) is STATUSES[status]
     assert raised.value.detail.startswith(str(status))
@@ -138,9 +138,9 @@ def test_a_model_that_never_answers_is_a_timeout_and_is_asked_once(line: Line, a
 
 @both_ways
 @pytest.mark.parametrize(
-    "broken", [HangUp(), Status(200, text="<html>Please log in</html>"), Status(200, text="[]")]
+    "broken", [HangUp(), HttpStatus(200, text="<html>Please log in</html>"), HttpStatus(200, text="[]")]
 )
-def test_what_is_no_answer_is_a_failure(line: Line, asking: Asking, broken: HangUp | Status):
+def test_what_is_no_answer_is_a_failure(line: Line, asking: Asking, broken: HangUp | HttpStatus):
     with ScriptedServer(broken) as server, pytest.raises(ModelFailed):
         asking(line, server, HELLO)
 
@@ -154,7 +154,7 @@ def test_nobody_there_is_a_failure(line: Line, asking: Asking):
 
 
 def test_an_answer_that_is_nested_without_end_is_a_failure(line: Line):
-    with ScriptedServer(Status(200, text='{"a":' * 60_000)) as server, pytest.raises(ModelFailed):
+    with ScriptedServer(HttpStatus(200, text='{"a":' * 60_000)) as server, pytest.raises(ModelFailed):
         ask_sync(line, server, HELLO)
 
 
@@ -178,7 +178,7 @@ def test_a_request_that_is_nested_without_end_is_refused_before_it_is_sent(line:
 
 
 def test_an_answer_that_tells_of_an_error_is_that_error(line: Line):
-    told = Status(200, text='{"error": {"code": "rate_limit_exceeded", "message": "slow down"}}')
+    told = HttpStatus(200, text='{"error": {"code": "rate_limit_exceeded", "message": "slow down"}}')
     with ScriptedServer(told) as server, pytest.raises(ModelBusy, match="slow down"):
         ask_sync(line, server, HELLO)
 
@@ -193,7 +193,7 @@ def test_a_request_that_is_too_long_says_by_how_much(line: Line):
 
 
 def test_a_key_that_the_server_repeats_is_neither_in_the_error_nor_in_its_traceback(line: Line):
-    with ScriptedServer(Status(401, f"bad key {KEY}")) as server, pytest.raises(ModelRefused) as raised:
+    with ScriptedServer(HttpStatus(401, f"bad key {KEY}")) as server, pytest.raises(ModelRefused) as raised:
         ask_sync(line, server, HELLO)
     assert raised.value.detail.endswith("bad key [key]")
     assert KEY not in "".join(traceback.format_exception(raised.value))
@@ -205,7 +205,7 @@ def test_a_key_that_the_server_repeats_is_neither_in_the_error_nor_in_its_traceb
 @both_ways
 def test_a_busy_model_is_asked_again_when_it_says(line: Line, asking: Asking):
     slept: list[float] = []
-    with ScriptedServer(ModelBusy(retry_after=2.5), Status(529), "ok") as server:
+    with ScriptedServer(ModelBusy(retry_after=2.5), HttpStatus(529), "ok") as server:
         assert asking(line, server, HELLO, PATIENCE, slept).text == "ok"
     assert slept == [2.5, 2.0]
     assert len({request.raw for request in server.requests}) == 1
@@ -214,7 +214,7 @@ def test_a_busy_model_is_asked_again_when_it_says(line: Line, asking: Asking):
 @both_ways
 def test_patience_ends_after_three_tries(line: Line, asking: Asking):
     slept: list[float] = []
-    lines = (Status(500), Status(502), Status(500, "the last"))
+    lines = (HttpStatus(500), HttpStatus(502), HttpStatus(500, "the last"))
     with ScriptedServer(*lines) as server, pytest.raises(ModelFailed, match="the last"):
         asking(line, server, HELLO, PATIENCE, slept)
     assert slept == [1.0, 2.0]
@@ -228,6 +228,6 @@ def test_a_provider_that_wants_an_hour_is_not_waited_for(line: Line):
 
 
 def test_a_refused_request_is_not_sent_again(line: Line):
-    with ScriptedServer(Status(400, "no such thing")) as server, pytest.raises(ModelRefused):
+    with ScriptedServer(HttpStatus(400, "no such thing")) as server, pytest.raises(ModelRefused):
         ask_sync(line, server, HELLO, PATIENCE)
     assert len(server.requests) == 1

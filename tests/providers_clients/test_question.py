@@ -17,7 +17,7 @@ from clew.providers.clients import openai_model
 from clew.providers.model import Ask
 from clew.providers.openai_chat.client import OpenaiChat
 from clew.providers.openai_responses.client import OpenaiResponses
-from clew.testing import ScriptedServer, Status
+from clew.testing import HttpStatus, ScriptedServer
 from tests.providers.recorded import accepted
 from tests.providers_clients.lines import ANTHROPIC, CHAT, KEY, RESPONSES, Line, ask_sync, each_line
 from tests.strategies import ordinary_histories, wild_histories
@@ -275,13 +275,13 @@ def test_a_temperature_that_is_refused_is_spared(line: Line):
     if line is RESPONSES:
         line = line._replace(model="gpt-4.1")
     refusal = "Unsupported parameter: 'temperature' is not supported with this model."
-    with ScriptedServer(Status(400, refusal), "ok") as server:
+    with ScriptedServer(HttpStatus(400, refusal), "ok") as server:
         assert ask_sync(line, server, Ask(instruction="go")).text == "ok"
     assert ["temperature" in request.body for request in server.requests] == [True, False]
 
 
 def test_the_length_of_the_answer_is_called_by_its_other_name_where_the_first_is_refused():
     refusal = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
-    with ScriptedServer(Status(400, refusal), "ok") as server:
+    with ScriptedServer(HttpStatus(400, refusal), "ok") as server:
         ask_sync(CHAT, server, Ask(instruction="go", max_output_tokens=100))
     assert [request.body.get("max_completion_tokens") for request in server.requests] == [None, 100]

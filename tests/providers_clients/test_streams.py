@@ -12,7 +12,7 @@ from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Tr
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.remote import PATIENCE, Patience, RemoteModel
-from clew.testing import Broken, ScriptedServer, ServerLine, Status
+from clew.testing import BrokenStream, HttpStatus, ScriptedServer, ServerLine
 from tests.providers_clients.lines import KEY, ONCE, RESPONSES, Line, each_line
 
 WORDS = "A long enough answer that is streamed in several pieces, with é and 漢字."
@@ -67,24 +67,24 @@ def test_a_request_says_that_it_wants_a_stream(line: Line):
 
 
 def test_a_busy_server_is_asked_again_while_nothing_was_shown(line: Line):
-    reply, bodies = streamed(line, Status(529, code="overloaded_error"), SHORT, patience=PATIENCE)
+    reply, bodies = streamed(line, HttpStatus(529, code="overloaded_error"), SHORT, patience=PATIENCE)
     assert (reply.text, len(bodies)) == ("ok", 2)
 
 
 def test_a_line_that_breaks_is_a_failure_and_is_not_asked_again_once_words_were_shown(line: Line):
     pieces: list[Piece] = []
     with pytest.raises(ModelFailed):
-        streamed(line, Broken(FULL, events=8), patience=PATIENCE, pieces=pieces)
+        streamed(line, BrokenStream(FULL, events=8), patience=PATIENCE, pieces=pieces)
     assert pieces
 
 
 def test_a_line_that_breaks_before_the_first_word_is_asked_again(line: Line):
-    assert streamed(line, Broken(FULL, events=1), SHORT, patience=PATIENCE)[0].text == "ok"
+    assert streamed(line, BrokenStream(FULL, events=1), SHORT, patience=PATIENCE)[0].text == "ok"
 
 
 def test_a_line_that_falls_silent_is_a_timeout(line: Line):
     with pytest.raises(ModelTimeout):
-        streamed(line, Broken(FULL, events=8, silent=True), patience=replace(ONCE, timeout_seconds=0.2))
+        streamed(line, BrokenStream(FULL, events=8, silent=True), patience=replace(ONCE, timeout_seconds=0.2))
 
 
 @pytest.mark.parametrize("error", [ModelBusy("later", 90.0), ModelFailed("gone")])

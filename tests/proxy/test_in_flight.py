@@ -16,7 +16,7 @@ from clew.proxy.reactor import Compactions
 from clew.proxy.relay import Upstream
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
-from clew.testing import ScriptedServer, Status
+from clew.testing import HttpStatus, ScriptedServer
 from tests.proxy.test_answers import RULE, TASK, body, work
 from tests.proxy.test_pass_through import ask, home  # noqa: F401  # a fixture
 
@@ -76,7 +76,7 @@ def test_a_prompt_that_is_too_long_is_compacted_further_and_sent_once_more():
 
 
 @pytest.mark.parametrize(
-    "status", [Status(400, "prompt is too long: 9 tokens > 8 maximum"), Status(400, "other")]
+    "status", [HttpStatus(400, "prompt is too long: 9 tokens > 8 maximum"), HttpStatus(400, "other")]
 )
 def test_an_error_that_stays_is_handed_on_word_for_word(status):
     with ScriptedServer.always(status) as server, compacting(server.url).running() as proxy:

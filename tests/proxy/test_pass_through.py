@@ -18,8 +18,8 @@ from clew.proxy.reactor import Compactions
 from clew.proxy.relay import Exchange, Upstream
 from clew.proxy.server import Proxy, Reaction, Routes
 from clew.proxy.stats import Stats
-from clew.testing import ScriptedServer, Status
-from clew.testing.server import Broken
+from clew.testing import HttpStatus, ScriptedServer
+from clew.testing.server import BrokenStream
 
 
 def proxy_to(url: str, react: Callable[[Exchange], Reaction] | None = None, timeout: float = 20.0) -> Proxy:
@@ -181,7 +181,7 @@ def test_a_response_that_breaks_off_breaks_off_at_the_client(pieces):
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500, 529])
 def test_errors_of_the_upstream_arrive_unchanged(status):
-    script = Status(status, "word for word", headers={"retry-after": "7", "request-id": "r1"})
+    script = HttpStatus(status, "word for word", headers={"retry-after": "7", "request-id": "r1"})
     with ScriptedServer.always(script) as server, proxy_to(server.url).running() as proxy:
         direct = http.client.HTTPConnection(urlsplit(server.url).netloc)
         body = json.dumps({"model": "m", "max_tokens": 9, "messages": MESSAGES}).encode()
@@ -204,7 +204,7 @@ def test_an_upstream_that_is_not_there_is_an_error_and_not_a_hang():
 
 def test_a_silent_upstream_is_cut_off_after_the_timeout():
     with (
-        ScriptedServer(Broken("word " * 100, events=2, silent=True)) as server,
+        ScriptedServer(BrokenStream("word " * 100, events=2, silent=True)) as server,
         proxy_to(server.url, timeout=0.5).running() as proxy,
     ):
         body = {"model": "m", "max_tokens": 9, "stream": True, "messages": MESSAGES}

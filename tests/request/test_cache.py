@@ -9,7 +9,7 @@ from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, tex
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
 from clew.request.cache_marks import add_cache_marks
-from clew.request.prompt_cache import Call, Life, Miss, cause_of_miss, layout_of
+from clew.request.prompt_cache import CacheConditions, Call, Miss, cause_of_miss, layout_of
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, request_points, standing
 from tests.session.sessions import sessions
 from tests.session.talk import answer, call
@@ -138,15 +138,15 @@ def test_a_change_of_tools_or_prompt_is_told_from_one_of_the_history():
 
 def test_age_and_size_are_looked_at_when_nothing_changed():
     after = layout(LONGER, 1)
-    old = Life(seconds_since=301)
-    small = Life(prefix_tokens=800, minimum_tokens=1_024)
+    old = CacheConditions(seconds_since=301)
+    small = CacheConditions(prefix_tokens=800, minimum_tokens=1_024)
     assert cause_of_miss(BEFORE, after, old).miss is Miss.EXPIRED
     assert cause_of_miss(BEFORE, after, small).miss is Miss.BELOW_MINIMUM
     assert cause_of_miss(None, after).miss is Miss.FIRST
 
 
 def test_a_call_tells_what_its_cache_read_wrote_and_missed():
-    life = Life()
+    life = CacheConditions()
     first = Call.after(None, BEFORE, Usage(5_000, 10, 0, 4_900), life)
     hit = Call.after(first, layout(LONGER, 1), Usage(5_200, 10, 4_900, 200), life)
     lost = Call.after(hit, layout([digest("d2"), *LONGER[1:]], 2), Usage(3_000, 10, 900, 2_000), life)

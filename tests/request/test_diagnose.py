@@ -12,14 +12,14 @@ from clew.message import Usage
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Parts, Room, assemble
 from clew.request.diagnostics import (
-    Scene,
+    RequestState,
     context_budget,
     context_snapshot,
     diagnostic_tools,
     list_contributors,
     trace_summaries,
 )
-from clew.request.prompt_cache import Call, Life, layout_of
+from clew.request.prompt_cache import CacheConditions, Call, layout_of
 from clew.session import Session
 from tests.request.scene import COUNTER, FENCE, RESTS, TOOLS, WIRES, passing, standing
 from tests.session.talk import talk
@@ -28,7 +28,7 @@ from tests.session.talk import talk
 def small():
     asks = {Region.SYSTEM: 200, Region.HISTORY: 1_500, Region.MEMORY: 700, Region.REPLY: 200}
     reserves = {Region.SUMMARY_CALL: 0, Region.NEXT_RESULT: 0}
-    return Scene(allotment=allot(4_096, {**asks, **reserves}, Policy()), compact_at_tokens=3_300)
+    return RequestState(allotment=allot(4_096, {**asks, **reserves}, Policy()), compact_at_tokens=3_300)
 
 
 def session():
@@ -46,8 +46,8 @@ def scene():
     )
     assembled = assemble(parts, COUNTER)
     body = assembled.body("anthropic", RESTS["anthropic"])
-    call = Call.after(None, layout_of(body, "anthropic", 1), Usage(4_000, 20, 0, 3_900), Life())
-    return Scene(
+    call = Call.after(None, layout_of(body, "anthropic", 1), Usage(4_000, 20, 0, 3_900), CacheConditions())
+    return RequestState(
         allotment=allot(10_000, assembled.asks),
         contributions=assembled.contributions,
         compactions=opened.trace(),

@@ -3,7 +3,7 @@
 import pytest
 
 from clew.request.pieces import NAMES, clause, clauses_for
-from clew.request.sections import SECTIONS, Place
+from clew.request.sections import SECTIONS, PiecePosition
 from tests.request.golden.make import FILES, HERE
 
 
@@ -29,4 +29,4 @@ def test_a_session_without_memory_and_compactions_needs_no_clauses():
         "clause memory",
         "clause data",
     ]
-    assert {piece.place for piece in clauses_for(compacted=True, memory=True)} == {Place.SYSTEM}
+    assert {piece.place for piece in clauses_for(compacted=True, memory=True)} == {PiecePosition.SYSTEM}

@@ -7,9 +7,17 @@ import pytest
 from clew.log.fold import COMPACTION, INSTRUCTION, MESSAGE
 from clew.log.protocol import Event, StoredEvent
 from clew.message import Trust
-from clew.request.instructions import Limits, Loaded, Roots, changes, load, pieces_of, settled_ids
+from clew.request.instructions import (
+    LoadedInstructions,
+    LoadLimits,
+    Roots,
+    changes,
+    load,
+    pieces_of,
+    settled_ids,
+)
 from clew.request.instructions.parse import expand_braces, matches
-from clew.request.sections import Place
+from clew.request.sections import PiecePosition
 from tests.request.folders import Folders
 
 ROOTS = Roots(project="/p", everywhere=("/home/me/.clew",), organization=("/etc/clew",), home="/home/me")
@@ -24,7 +32,7 @@ FILES = {
 }
 
 
-def ids(loaded: Loaded) -> list[str]:
+def ids(loaded: LoadedInstructions) -> list[str]:
     return [one.id for one in loaded.instructions]
 
 
@@ -58,7 +66,7 @@ def test_files_of_a_folder_are_in_force_once_something_there_is_touched(path):
 
 def test_a_touched_path_outside_of_the_project_brings_nothing_in():
     loaded = load(Folders({"/q/sub/AGENTS.md": "Obey."}), ROOTS, ["/q/sub/a.py", "../q/sub/a.py"])
-    assert loaded == Loaded()
+    assert loaded == LoadedInstructions()
 
 
 def test_an_override_takes_the_place_of_its_file():
@@ -142,8 +150,8 @@ def test_what_comes_between_two_compactions_stands_last_until_the_next_one():
     }
     loaded = load(Folders(FILES), Roots(project="/p"), ["src/a.py"])
     places = {piece.source: piece.place for piece in pieces_of(loaded, settled_ids(events))}
-    assert places["AGENTS.md (project)"] is Place.SYSTEM
-    assert places["src/AGENTS.md (folder)"] is Place.END
+    assert places["AGENTS.md (project)"] is PiecePosition.SYSTEM
+    assert places["src/AGENTS.md (folder)"] is PiecePosition.END
 
 
 @pytest.mark.parametrize(
@@ -170,7 +178,7 @@ def test_patterns_with_endless_braces_end():
 
 def test_limits_hold_for_all_files_together_the_widest_scope_served_first():
     files = {"/home/me/.clew/AGENTS.md": "x" * 60, "/p/AGENTS.md": "y" * 60}
-    loaded = load(Folders(files), ROOTS, limits=Limits(one_file=100, in_all=100))
+    loaded = load(Folders(files), ROOTS, limits=LoadLimits(one_file=100, in_all=100))
     assert ids(loaded) == ["global:AGENTS.md"]
     assert "exceed 100 bytes" in loaded.refused[0].why
 

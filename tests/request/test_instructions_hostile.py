@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from clew.request.instructions import Disk, FileKind, Limits, Roots, load, usual_roots
+from clew.request.instructions import Disk, FileKind, LoadLimits, Roots, load, usual_roots
 from tests.request.folders import Folders
 
 ROOTS = Roots(project="/p", home="/home/me")
@@ -69,7 +69,7 @@ def test_a_tree_of_includes_cannot_explode():
     fan = "\n".join(f"@{n}.md" for n in range(60))
     files = {"/p/AGENTS.md": fan, **{f"/p/{n}.md": fan for n in range(60)}}
     loaded = load(Folders(files), ROOTS)
-    assert len(loaded.instructions[0].includes) == Limits().includes
+    assert len(loaded.instructions[0].includes) == LoadLimits().includes
     assert len(loaded.instructions[0].text) < 100_000
 
 

@@ -1,6 +1,6 @@
 """What memory brings back is fenced unless a person vouches for it."""
 
-from clew.memory.notes.note import Note, Status
+from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.notes.select import Situation
 from clew.memory.selection import Passage, select_injections
 from clew.message import Role, Trust, text_message
@@ -15,7 +15,7 @@ def note(number, text, trust):
         key=f"tea {number}",
         text=text,
         trust=trust,
-        status=Status.APPROVED,
+        status=NoteStatus.APPROVED,
         created="2026-01-01T00:00:00Z",
     )
 

@@ -13,7 +13,7 @@ import pytest
 
 from clew.message import Message, Role, Text, Thinking, ToolCall, Usage
 from clew.providers.model import Reply, Stop
-from clew.testing import HangUp, ScriptedServer, ScriptExhausted, Status
+from clew.testing import HangUp, HttpStatus, ScriptedServer, ScriptExhausted
 from tests.providers_clients.lines import KEY
 
 WORDS = "A long enough answer that is streamed in several pieces, with é and 漢字."
@@ -126,7 +126,7 @@ def test_one_request_too_many_fails_the_test_and_not_only_the_client():
 
 
 def test_an_error_has_the_providers_shape():
-    with ScriptedServer(Status(529), Status(429)) as server, anthropic_client(server) as client:
+    with ScriptedServer(HttpStatus(529), HttpStatus(429)) as server, anthropic_client(server) as client:
         with pytest.raises(anthropic.APIStatusError) as raised:
             client.messages.create(model="claude-sonnet-4-6", max_tokens=9, messages=HELLO)
         assert (raised.value.type, raised.value.api_message) == ("overloaded_error", "scripted")

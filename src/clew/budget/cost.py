@@ -123,7 +123,7 @@ after 2, 10, 40 or 160 requests, three in four had at least 13 to 29 more and ha
 mostly independent of their length so far."""
 
 
-class Move(StrEnum):
+class CostMove(StrEnum):
     """The possible moves, least invasive first."""
 
     WAIT = "wait"
@@ -135,7 +135,7 @@ class Move(StrEnum):
 class Option:
     """One way to make a view smaller."""
 
-    move: Move
+    move: CostMove
     after_tokens: int
     """The size of the view afterwards."""
     stable_tokens: int = 0
@@ -198,10 +198,10 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CostChoice:
     """The cheapest move, with the estimates behind it."""
 
-    move: Move
+    move: CostMove
     why: str
     estimates: tuple[Estimate, ...]
 
@@ -254,7 +254,7 @@ def requests_to_come(made: int, growth_tokens: float = 0.0, room_tokens: float =
     return min(likely, until_pressure)
 
 
-def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None = None) -> Choice:
+def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None = None) -> CostChoice:
     """Choose the option with the largest total saving, or to wait if none saves anything.
 
     A ``verdict`` that cannot wait (pressure, or a user's request) is carried out whether or not it pays, with
@@ -262,22 +262,22 @@ def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None 
     """
     estimates = tuple(estimate(outlook, option) for option in options)
     if not estimates:
-        return Choice(Move.WAIT, "wait: there is nothing to do", estimates)
+        return CostChoice(CostMove.WAIT, "wait: there is nothing to do", estimates)
     if verdict is not None and verdict.must:
         return _regardless(estimates, verdict)
     best = max(estimates, key=_net)
     if _net(best) > 0:
-        return Choice(best.option.move, f"{best}; {best.net} saved in total", estimates)
-    return Choice(Move.WAIT, f"wait: {best}", estimates)
+        return CostChoice(best.option.move, f"{best}; {best.net} saved in total", estimates)
+    return CostChoice(CostMove.WAIT, f"wait: {best}", estimates)
 
 
-def _regardless(estimates: tuple[Estimate, ...], verdict: Compact) -> Choice:
+def _regardless(estimates: tuple[Estimate, ...], verdict: Compact) -> CostChoice:
     enough = [each for each in estimates if each.option.after_tokens <= verdict.target_tokens]
     smallest = min(estimates, key=lambda each: each.option.after_tokens)
     best = max(enough, key=_net, default=smallest)
     if _net(best) > 0:
-        return Choice(best.option.move, f"{best}; {best.net} saved in total", estimates)
-    return Choice(best.option.move, f"{best}; runs although it does not pay: {verdict.why}", estimates)
+        return CostChoice(best.option.move, f"{best}; {best.net} saved in total", estimates)
+    return CostChoice(best.option.move, f"{best}; runs although it does not pay: {verdict.why}", estimates)
 
 
 def _net(estimate: Estimate) -> float:
@@ -371,7 +371,7 @@ def compaction_price(
     The first ``stable_tokens`` are the same in both. ``summary_tokens`` is what a model writes for it.
     """
     option = Option(
-        Move.SUMMARISE if summary_tokens else Move.PRUNE, after_tokens, stable_tokens, summary_tokens
+        CostMove.SUMMARISE if summary_tokens else CostMove.PRUNE, after_tokens, stable_tokens, summary_tokens
     )
     result = estimate(Outlook(tokens, cache, 0.0), option)
     missed = after_tokens - (stable_tokens if cache.warm else 0)

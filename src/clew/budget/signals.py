@@ -113,7 +113,7 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompactionRequested:
     """The user or the agent asked for a compaction."""
 
     by: Asker
@@ -129,6 +129,6 @@ class Asked:
         return f"the {self.by} asked for it"
 
 
-Boundary: TypeAlias = Milestone | PhaseChanged | Paused | Resumed | Asked
+Boundary: TypeAlias = Milestone | PhaseChanged | Paused | Resumed | CompactionRequested
 """A good moment to compact: something ended, so the steps that led there can be condensed."""
 Signal: TypeAlias = ResultArrived | Boundary

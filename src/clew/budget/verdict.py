@@ -8,7 +8,16 @@ from typing import Any, TypeAlias
 
 from clew.budget.policy import DEFAULT, Policy, Window
 from clew.budget.regions import FIXED, Allotment, Region, Slice
-from clew.budget.signals import Asked, Asker, Boundary, PhaseChanged, ResultArrived, Resumed, Signal, Trigger
+from clew.budget.signals import (
+    Asker,
+    Boundary,
+    CompactionRequested,
+    PhaseChanged,
+    ResultArrived,
+    Resumed,
+    Signal,
+    Trigger,
+)
 from clew.budget.state import FRESH, ResultSizes, Stance, State, count, reading, text
 from clew.message import JsonObject
 
@@ -178,7 +187,7 @@ def judge(
 
 def _wishes(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm]:
     """Yield the reasons to compact, most urgent first; ``Calm`` says why a signal is ignored."""
-    asked = Asked(Asker.USER)
+    asked = CompactionRequested(Asker.USER)
     if asked in signals:
         yield Compact(asked.trigger, asked.why, _half(case))
     yield from _pressure(case)

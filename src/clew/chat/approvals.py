@@ -172,7 +172,7 @@ INSTRUCTIONS = "instructions:"
 """Prefix of approvals without a tool: a file that the session wrote may be used as instructions."""
 
 
-class Approvals:
+class ApprovalStore:
     """The stored approvals of one session for one root."""
 
     def __init__(self, session: Session, root: Path | None = None) -> None:

@@ -38,7 +38,7 @@ from clew.memory import Memory
 from clew.message import JsonObject, Origin, Role, text_message
 from clew.providers.model import Reply, Stop, Streamed, StreamingModel
 from clew.providers.remote import RemoteModel
-from clew.request.diagnostics import Scene
+from clew.request.diagnostics import RequestState
 from clew.session import Session
 
 __all__ = ["MAKE_ROOM", "Chat", "Turn"]
@@ -212,7 +212,7 @@ class Chat:
         """Return the time since the last reply; None before the first one of this process."""
         return self._calls.age_seconds
 
-    def scene(self) -> Scene:
+    def scene(self) -> RequestState:
         """Return the next request and its session for the diagnostics."""
         return self.requests.scene(self._calls.last)
 

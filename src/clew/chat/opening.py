@@ -23,7 +23,7 @@ from clew.memory.tools.tool import ToolAnswer, ToolContext, object_schema
 from clew.memory.tools.toolbox import CONTEXT_BUDGET
 from clew.providers.clients import open_model
 from clew.providers.model import StreamingModel
-from clew.request.diagnostics import Scene, diagnostic_tools
+from clew.request.diagnostics import RequestState, diagnostic_tools
 from clew.session import Session
 
 OLLAMA = "http://127.0.0.1:11434"
@@ -130,7 +130,7 @@ def open_chat(
         project=recorded if isinstance(recorded, str) else session.project,
     )
 
-    def look() -> Scene:
+    def look() -> RequestState:
         return chat.scene()  # called later: the chat does not exist yet
 
     own = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]

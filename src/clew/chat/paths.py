@@ -127,7 +127,7 @@ def write_text(root: Path, path: str, text: str) -> bool:
     return before is not None
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """An entry of a folder."""
 
     name: str
@@ -135,7 +135,7 @@ class Entry(NamedTuple):
     size: int
 
 
-def list_folder(root: Path, path: str) -> list[Entry]:
+def list_folder(root: Path, path: str) -> list[FolderEntry]:
     """Return the entries of a folder by name; links are not followed."""
     place = resolve_inside(root, path)
     if not place.is_dir():
@@ -148,7 +148,7 @@ def list_folder(root: Path, path: str) -> list[Entry]:
         finally:
             if handle is not None:
                 os.close(handle)
-    return sorted(Entry(name, at.st_mode, at.st_size) for name, at in entries if name not in SKIPPED)
+    return sorted(FolderEntry(name, at.st_mode, at.st_size) for name, at in entries if name not in SKIPPED)
 
 
 def walk_files(root: Path, place: Path) -> Iterator[Path]:

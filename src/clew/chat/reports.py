@@ -9,11 +9,11 @@ from typing import Any
 
 from clew.budget import Fill, Region, TokenBudget, Trigger
 from clew.compaction.plan import Condense, Drop, Plan, Shrink
-from clew.compaction.verify import Kept, LossKind, Report
+from clew.compaction.verify import LossKind, Report, SurvivalCount
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
 from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Origin, Role
-from clew.request.assembled import Assembled
+from clew.request.assembled import AssembledRequest
 from clew.request.sections import Contribution
 from clew.session import Compaction, Outcome
 
@@ -125,7 +125,7 @@ def _loss_phrases(report: Report) -> Iterator[str]:
         yield f"among them {', '.join(lost)}"
 
 
-def _loss_phrase(survival: Kept) -> str:
+def _loss_phrase(survival: SurvivalCount) -> str:
     reach = f" ({survival.reachable:,} reachable from a line that was kept)" if survival.reachable else ""
     return f"{survival.before - survival.stand:,} {_PLURAL[survival.matter]}{reach}"
 
@@ -192,7 +192,7 @@ def budget_lines(budget: TokenBudget) -> Iterator[str]:
     yield f"{type(budget.verdict).__name__.lower()}: {budget.verdict.why}"
 
 
-def context_lines(assembled: Assembled, budget: TokenBudget) -> Iterator[str]:
+def context_lines(assembled: AssembledRequest, budget: TokenBudget) -> Iterator[str]:
     """Yield the contents of the next request by section and source, the largest first."""
     yield f"{bar(budget)} {Fill.of(budget.allotment)}"
     sections: defaultdict[str, list[Contribution]] = defaultdict(list)
@@ -212,7 +212,7 @@ RECALLING = frozenset({"recall_search", "recall_open", "artifact_open"})
 
 
 @dataclass(slots=True)
-class Stats:
+class ChatStats:
     """Counters of one session."""
 
     turns: int = 0
@@ -244,9 +244,9 @@ class Stats:
         return {**counted, **by, "automatic": self.automatic}
 
 
-def stats_of(events: Iterable[StoredEvent]) -> Stats:
+def stats_of(events: Iterable[StoredEvent]) -> ChatStats:
     """Return the counters of a session's events."""
-    stats = Stats()
+    stats = ChatStats()
     for stored in events:
         body: dict[str, Any] = stored.event.body
         match stored.event.kind:
@@ -270,7 +270,7 @@ def stats_of(events: Iterable[StoredEvent]) -> Stats:
     return stats
 
 
-def _message(stats: Stats, stored: StoredEvent) -> None:
+def _message(stats: ChatStats, stored: StoredEvent) -> None:
     (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
     stats.turns += message.role is Role.USER and message.origin is Origin.SPOKEN
     recalls = sum(call.name in RECALLING for call in message.calls)
@@ -280,7 +280,7 @@ def _message(stats: Stats, stored: StoredEvent) -> None:
         stats.recalls_before += recalls
 
 
-def stats_lines(stats: Stats) -> Iterator[str]:
+def stats_lines(stats: ChatStats) -> Iterator[str]:
     """Yield the counters as lines of text."""
     cached = f", {stats.cache_read_tokens:,} from a cache" if stats.cache_read_tokens else ""
     by = "".join(f"; {name} {times:,}" for name, times in stats.compactions.most_common())

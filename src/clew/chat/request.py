@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from clew.budget import Calm, Compact, Fill, Milestone, ResultArrived, Resumed, Signal
-from clew.chat.approvals import Approvals
+from clew.chat.approvals import ApprovalStore
 from clew.chat.events import Answer, ChatEvent, ChatWarning, Turn, ViewCompacted
 from clew.chat.reports import compaction_notice
 from clew.chat.tool_runner import Toolset
@@ -20,9 +20,9 @@ from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
 from clew.providers.remote import RemoteModel
-from clew.request.assembled import Assembled
-from clew.request.diagnostics import Scene
-from clew.request.prompt_cache import Call, Layout, Life, layout_of
+from clew.request.assembled import AssembledRequest
+from clew.request.diagnostics import RequestState
+from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layout_of
 from clew.request.sections import PLAN, Piece
 from clew.session import Compaction, Fitted, Request, Session
 
@@ -32,8 +32,8 @@ class CallLog:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._sent: Layout | None = None
-        self._request: Assembled | None = None
+        self._sent: RequestLayout | None = None
+        self._request: AssembledRequest | None = None
         self._ended_at: float | None = None
         self._away = seconds_since_last_message(session)
         self.last: Call | None = None
@@ -49,7 +49,7 @@ class CallLog:
         """Return the time since the last reply, also one of an earlier process; None in a new session."""
         return self._away if self._ended_at is None else self.age_seconds
 
-    def begin(self, request: Assembled, body: JsonObject, wire: str) -> None:
+    def begin(self, request: AssembledRequest, body: JsonObject, wire: str) -> None:
         """Remember a request that is about to be sent, and its layout."""
         self.made += 1
         self._request = request
@@ -62,7 +62,7 @@ class CallLog:
         if isinstance(model, RemoteModel):  # the offline model counts with the session's own counter
             self._session.report_usage(self._request, reply.usage)
         least = self._session.gauge.model.cache_minimum_tokens
-        life = Life(seconds_since=self.age_seconds or 0.0, minimum_tokens=least)
+        life = CacheConditions(seconds_since=self.age_seconds or 0.0, minimum_tokens=least)
         self.last = Call.after(self.last, self._sent, reply.usage, life)
         self._ended_at = time.monotonic()
         self._session.record(CALL.name, {**self.last.to_json(), "by": model.name})
@@ -88,7 +88,7 @@ class RequestBuilder:
     session: Session
     toolset: Toolset
     memory: Memory
-    approvals: Approvals
+    approvals: ApprovalStore
     instructions: InstructionTracker
     progress: ProgressTracker
     _injected: tuple[str, Injection] | None = None
@@ -96,18 +96,18 @@ class RequestBuilder:
     _shown: str = ""
     """The id of the last message whose injection was recorded."""
 
-    def assembled(self) -> Assembled:
+    def assembled(self) -> AssembledRequest:
         """Return the next request, not yet in a wire format; if switched off, without anything added."""
         return self.session.request(
             tools=self.toolset.tools, pieces=self._pieces(), recalled=self._injection(self.session.view())
         )
 
-    def about(self, assembled: Assembled) -> JsonObject:
+    def about(self, assembled: AssembledRequest) -> JsonObject:
         """Return the contributions of each source and the injected memory, for the log."""
         data = assembled.to_json()
         return {**data, "recalled": self._injected[1].to_json()} if self._injected else data
 
-    def body(self, assembled: Assembled, model: StreamingModel) -> JsonObject:
+    def body(self, assembled: AssembledRequest, model: StreamingModel) -> JsonObject:
         """Render a request that is about to be sent, and record its injected memory."""
         if self._injected and self._injected[0] != self._shown and not self.session.is_off:
             self._shown = self._injected[0]
@@ -115,11 +115,11 @@ class RequestBuilder:
         reply = self.session.gauge.window.reply_tokens
         return assembled.body(model.wire, model.fields(max(1, reply)))
 
-    def scene(self, last_call: Call | None = None) -> Scene:
+    def scene(self, last_call: Call | None = None) -> RequestState:
         """Return the request and its session for the diagnostics."""
         assembled = self.assembled()
         gauge = self.session.gauge
-        return Scene(
+        return RequestState(
             allotment=gauge.allot(assembled.asks),
             contributions=assembled.contributions,
             compactions=self.session.trace(),
@@ -169,7 +169,7 @@ class RequestFitter:
 
     def fitted(
         self, signals: tuple[Signal, ...], *, first: bool, auto: bool
-    ) -> Generator[ChatEvent, Answer | None, Assembled]:
+    ) -> Generator[ChatEvent, Answer | None, AssembledRequest]:
         """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does."""
         assembled = self.requests.assembled()
         if first:

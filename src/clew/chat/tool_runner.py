@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from clew.budget import Asked, Asker, Pause, Paused, Phase, PhaseChanged, ResultArrived, Signal
-from clew.chat.approvals import Approvals, against, describe_call, is_sensitive, target_paths
+from clew.budget import Asker, CompactionRequested, Pause, Paused, Phase, PhaseChanged, ResultArrived, Signal
+from clew.chat.approvals import ApprovalStore, against, describe_call, is_sensitive, target_paths
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
 from clew.chat.trackers import InstructionTracker
 from clew.errors import ClewError
@@ -71,7 +71,7 @@ class ToolRunner:
 
     session: Session
     toolset: Toolset
-    approvals: Approvals
+    approvals: ApprovalStore
     instructions: InstructionTracker
 
     def settle(self, why: str = NOT_KNOWN) -> None:
@@ -107,7 +107,7 @@ class ToolRunner:
         count = self.session.counter.count_text
         results = [ResultArrived(count(tool_result.text), tool_result.name or "") for tool_result in done]
         if any(tool_result.name == COMPACT and not tool_result.is_error for tool_result in done):
-            signals.append(Asked(Asker.AGENT))
+            signals.append(CompactionRequested(Asker.AGENT))
         if planning and self.session.ledger.artifacts.changed:
             signals.append(PhaseChanged(Phase.PLANNING, Phase.EXECUTION))
         return (*results, *signals)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from clew.chat.approvals import Approvals, folded
+from clew.chat.approvals import ApprovalStore, folded
 from clew.chat.paths import resolve_inside
 from clew.errors import InputError
 from clew.log import PROGRESS
@@ -22,7 +22,7 @@ class InstructionTracker(InstructionFiles):
 
     def __init__(self, session: Session, root: Path | None, *, trusted: bool) -> None:
         """Read what is in force now. A root that the user does not trust has only data."""
-        self.approvals = Approvals(session, root)
+        self.approvals = ApprovalStore(session, root)
         super().__init__(session, root, trusted=trusted)
 
     def trust(self, path: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from clew.chat.approvals import characters
 from clew.chat.paths import (
-    Entry,
+    FolderEntry,
     list_folder,
     open_regular,
     read_bytes,
@@ -194,7 +194,7 @@ def _list(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
     return ToolAnswer("\n".join(rows), Trust.UNTRUSTED)
 
 
-def _row(entry: Entry) -> str:
+def _row(entry: FolderEntry) -> str:
     if stat.S_ISLNK(entry.mode):
         return f"  {entry.name} (a link)"
     return f"  {entry.name}/" if stat.S_ISDIR(entry.mode) else f"  {entry.name} ({entry.size:,} bytes)"

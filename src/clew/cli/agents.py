@@ -15,7 +15,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 
 if TYPE_CHECKING:
-    from clew.hosts.install import Change
+    from clew.hosts.install import FileChange
 
 
 def run_install(args: argparse.Namespace, term: Terminal) -> int:
@@ -54,17 +54,17 @@ def run_uninstall(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _changes_json(changes: Sequence[Change]) -> str:
+def _changes_json(changes: Sequence[FileChange]) -> str:
     return json.dumps(
         [{"path": str(change.path), "change": _what(change), "diff": change.diff()} for change in changes]
     )
 
 
-def _what(change: Change) -> str:
+def _what(change: FileChange) -> str:
     return "removed" if change.after is None else "written" if change.before is None else "changed"
 
 
-def _print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) -> None:
+def _print_changes(changes: Sequence[FileChange], term: Terminal, *, dry_run: bool) -> None:
     """List the files that are written or removed; in a dry run, with their diffs."""
     for change in changes:
         if dry_run:

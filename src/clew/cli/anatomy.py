@@ -37,7 +37,7 @@ HEAVIEST = 6
 LABEL_WIDTH = 200
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """A kind of content, with the letter and colour that it is drawn with."""
 
     name: str
@@ -46,19 +46,19 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("system", "s", "magenta"),
-    Kind("user", "u", "cyan"),
-    Kind("injected", "i", "bright_black"),
-    Kind("summary", "z", "red"),
-    Kind("assistant", "a", "green"),
-    Kind("thinking", "t", "bright_green"),
-    Kind("tool call", "c", "blue"),
-    Kind("tool result", "r", "yellow"),
-    Kind("media", "m", "bright_magenta"),
+    PartKind("system", "s", "magenta"),
+    PartKind("user", "u", "cyan"),
+    PartKind("injected", "i", "bright_black"),
+    PartKind("summary", "z", "red"),
+    PartKind("assistant", "a", "green"),
+    PartKind("thinking", "t", "bright_green"),
+    PartKind("tool call", "c", "blue"),
+    PartKind("tool result", "r", "yellow"),
+    PartKind("media", "m", "bright_magenta"),
 )
 
 
-class Piece(NamedTuple):
+class SizedPart(NamedTuple):
     """The tokens of one part, in the order of the conversation."""
 
     kind: str
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
     message: int
 
 
-class Heavy(NamedTuple):
+class HeavyPart(NamedTuple):
     """One of the largest parts, and what it is."""
 
     tokens: int
@@ -83,8 +83,8 @@ class Anatomy:
     calls: int = 0
     tokens: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
-    pieces: list[Piece] = field(default_factory=list)
-    heaviest: list[Heavy] = field(default_factory=list)
+    pieces: list[SizedPart] = field(default_factory=list)
+    heaviest: list[HeavyPart] = field(default_factory=list)
     cuts: int = 0
     widest_atom: int = 0
     repeated: int = 0
@@ -152,17 +152,17 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
         result: _call_label(messages[call.message].parts[call.part])
         for result, call in pairing.answers.items()
     }
-    heavy: list[Heavy] = []
+    heavy: list[HeavyPart] = []
     seen: set[str] = set()
     for i, message in enumerate(messages):
         number = numbers.get(conversation[i].id, i + 1)
         for j, (part, tokens) in enumerate(_part_tokens(message, counter)):
             kind = _kind(message, part)
-            results.pieces.append(Piece(kind, tokens, number))
+            results.pieces.append(SizedPart(kind, tokens, number))
             results.by_kind[kind] = results.by_kind.get(kind, 0) + tokens
             results.calls += isinstance(part, ToolCall)
             label = labels.get(Place(i, j)) or _label(part)
-            heavy.append(Heavy(tokens, number, kind, label))
+            heavy.append(HeavyPart(tokens, number, kind, label))
             if isinstance(part, ToolResult) and (text := part.text):
                 if text in seen:
                     results.repeated += 1

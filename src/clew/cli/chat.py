@@ -15,14 +15,14 @@ from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Tur
 from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
-from clew.cli.chat_terminal import Lines, Screen
+from clew.cli.chat_terminal import InputLines, Screen
 from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, open_arguments, own_name, the_store
 from clew.cli.rules import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import ClewError, InputError
 from clew.log.protocol import Ctx, Store
-from clew.memory.scope import Where, project_at
+from clew.memory.scope import SearchScope, project_at
 from clew.session import Session
 from clew.settings import Preset, Settings, load_settings, store_path
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     from clew.memory.index.sqlite import SqliteIndex
 
     settings = _settings(args)
-    lines = Lines.of(sys.stdin, term.out)
+    lines = InputLines.of(sys.stdin, term.out)
     with the_store() as store, SqliteIndex(store_path()) as index:
         name = _session_name(args, store, term, mask_secrets=settings.mask_secrets)
         wanted = _choose_model(ModelChoice(settings.model, settings.base_url, settings.offline), lines, term)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         session.project = project_at(args.root or Path.cwd())
         trusted = bool(args.root) and _trusts(settings, args.root)
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
-        chat.memory.where = Where.EVERYWHERE if settings.recall_everywhere else Where.PROJECT
+        chat.memory.where = SearchScope.EVERYWHERE if settings.recall_everywhere else SearchScope.PROJECT
         chat.choose(Choices(args.window, args.auto or None).over(choices_of(session)))
         chat.set_model(named_model(wanted, session))
         screen = Screen(term, lines.is_tty)
@@ -136,7 +136,7 @@ def _find_session(store: Store, name: str) -> str | None:
     return None
 
 
-def _choose_model(wanted: ModelChoice, lines: Lines, term: Terminal) -> str:
+def _choose_model(wanted: ModelChoice, lines: InputLines, term: Terminal) -> str:
     """Return the model's name; without a name or key, offer one that runs on this computer."""
     name = wanted.name()
     if wanted.offline or wanted.model or not name.startswith("clew/"):
@@ -156,7 +156,7 @@ def _choose_model(wanted: ModelChoice, lines: Lines, term: Terminal) -> str:
 # The conversation ------------------------------------------------------------------------------------
 
 
-def _converse(chat: Chat, screen: Screen, lines: Lines) -> None:
+def _converse(chat: Chat, screen: Screen, lines: InputLines) -> None:
     """Process lines until /quit or the end of input."""
     while True:
         try:
@@ -178,7 +178,7 @@ def _converse(chat: Chat, screen: Screen, lines: Lines) -> None:
             screen.complain(error)
 
 
-def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
+def _play(turn: Turn, screen: Screen, lines: InputLines) -> bool:
     """Print the events of one turn; return whether the chat continues."""
     step: Callable[[], ChatEvent] = partial(next, turn)
     with closing(turn):
@@ -198,7 +198,7 @@ def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
                 step = partial(turn.throw, KeyboardInterrupt())
 
 
-def _ask_approval(screen: Screen, lines: Lines) -> Answer:
+def _ask_approval(screen: Screen, lines: InputLines) -> Answer:
     """Ask for approval. In a script, any other line than an answer means no, and becomes the next turn."""
     while True:
         line = lines.read(screen.question if lines.is_tty else "")

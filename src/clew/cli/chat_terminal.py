@@ -41,7 +41,7 @@ MOST_HISTORY = 1_000
 PRIVATE = 0o600
 
 
-class Lines:
+class InputLines:
     """Lines, one at a time."""
 
     is_tty = False
@@ -51,7 +51,7 @@ class Lines:
         self._waiting: list[str] = []
 
     @classmethod
-    def of(cls, source: IO[str], out: TextIO) -> Lines:
+    def of(cls, source: IO[str], out: TextIO) -> InputLines:
         """Return the lines of a stream; at a terminal, with history and completion."""
         return TypedLines(source) if source.isatty() and out.isatty() else cls(source)
 
@@ -70,7 +70,7 @@ class Lines:
         return line.rstrip("\n") if line else None
 
 
-class TypedLines(Lines):
+class TypedLines(InputLines):
     """Lines typed at a terminal."""
 
     is_tty = True
@@ -191,7 +191,7 @@ class Screen:
         for row in rows(event):
             self._line(row)
         if isinstance(event, ApprovalRequested) and not self._is_tty:
-            self._line(Row(self.question))
+            self._line(ScreenRow(self.question))
 
     def complain(self, error: ClewError, advice: str = "") -> None:
         """Print an error and what to do next."""
@@ -200,9 +200,9 @@ class Screen:
     def tell(self, text: str, style: str = "dim") -> None:
         """Print a notice about the chat itself."""
         self.settle()
-        self._line(Row(text, style))
+        self._line(ScreenRow(text, style))
 
-    def _line(self, row: Row) -> None:
+    def _line(self, row: ScreenRow) -> None:
         text = printable(row.text)
         if self._is_tty:
             text = hanging(text, self._console.width)
@@ -238,7 +238,7 @@ class Screen:
             self._console.print(Markdown(printable(block)))
 
 
-class Row(NamedTuple):
+class ScreenRow(NamedTuple):
     """A line and its style."""
 
     text: str
@@ -246,56 +246,56 @@ class Row(NamedTuple):
 
 
 @singledispatch
-def rows(_happening: object) -> Iterator[Row]:
+def rows(_happening: object) -> Iterator[ScreenRow]:
     """Yield the lines of an event; none for text, which is streamed, and for events that are not shown."""
     yield from ()
 
 
 @rows.register
-def _(asked: ToolStarted) -> Iterator[Row]:
+def _(asked: ToolStarted) -> Iterator[ScreenRow]:
     data: JsonObject = {name: value for name, value in asked.arguments.items() if value is not None}
-    yield Row(f"· {asked.name} {arguments_line(data, WIDTH)}", "cyan")
+    yield ScreenRow(f"· {asked.name} {arguments_line(data, WIDTH)}", "cyan")
 
 
 @rows.register
-def _(done: ToolFinished) -> Iterator[Row]:
+def _(done: ToolFinished) -> Iterator[ScreenRow]:
     sign, style = ("✗", "red") if done.is_error else ("→", "dim")
-    yield Row(f"  {sign} {one_line(done.text, WIDTH)}", style)
+    yield ScreenRow(f"  {sign} {one_line(done.text, WIDTH)}", style)
 
 
 @rows.register
-def _(wanted: ApprovalRequested) -> Iterator[Row]:
-    yield Row(f"? {wanted.what}", "bold yellow")
+def _(wanted: ApprovalRequested) -> Iterator[ScreenRow]:
+    yield ScreenRow(f"? {wanted.what}", "bold yellow")
     for rule in wanted.against:
-        yield Row(f"  against rule {rule}", "bold red")
+        yield ScreenRow(f"  against rule {rule}", "bold red")
 
 
 @rows.register
-def _(compacted: ViewCompacted) -> Iterator[Row]:
+def _(compacted: ViewCompacted) -> Iterator[ScreenRow]:
     for line in compacted.notice.lines():
-        yield Row(f"◆ {line}", "yellow")
+        yield ScreenRow(f"◆ {line}", "yellow")
 
 
 @rows.register
-def _(warned: ChatWarning) -> Iterator[Row]:
-    yield Row(f"⚠ {warned.text}", "yellow")
+def _(warned: ChatWarning) -> Iterator[ScreenRow]:
+    yield ScreenRow(f"⚠ {warned.text}", "yellow")
 
 
 @rows.register
-def _(failed: TurnFailed) -> Iterator[Row]:
-    yield Row(f"✗ {failed.error}{f' ({failed.advice})' if failed.advice else ''}", "red")
+def _(failed: TurnFailed) -> Iterator[ScreenRow]:
+    yield ScreenRow(f"✗ {failed.error}{f' ({failed.advice})' if failed.advice else ''}", "red")
 
 
 @rows.register
-def _(stopped: TurnStopped) -> Iterator[Row]:
-    yield Row(
+def _(stopped: TurnStopped) -> Iterator[ScreenRow]:
+    yield ScreenRow(
         f"interrupted{f'; the partial reply is kept as {stopped.kept}' if stopped.kept else ''}", "yellow"
     )
 
 
 @rows.register
-def _(output: CommandOutput) -> Iterator[Row]:
-    yield Row(output.text)
+def _(output: CommandOutput) -> Iterator[ScreenRow]:
+    yield ScreenRow(output.text)
 
 
 def _block_end(text: str) -> int | None:

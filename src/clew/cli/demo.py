@@ -40,7 +40,7 @@ REGIONS = (
 )
 
 
-class Step(NamedTuple):
+class DemoStep(NamedTuple):
     """A call of the scripted agent: what it says, calls and gets back."""
 
     says: str
@@ -49,28 +49,28 @@ class Step(NamedTuple):
     output: str
 
 
-def steps() -> Iterator[Step]:
+def steps() -> Iterator[DemoStep]:
     """Yield the work of the scripted agent."""
     config = 'name = "billing"\nport = 8431\nworkers = 4\nrates = "rates/"\n'
-    yield Step("I'll read the configuration first.", "read_file", {"path": "billing.toml"}, config)
+    yield DemoStep("I'll read the configuration first.", "read_file", {"path": "billing.toml"}, config)
     for number, region in enumerate(REGIONS):
         path = f"rates/{region}.csv"
-        yield Step(f"Next, the rates of {region}.", "read_file", {"path": path}, _table(region, number))
+        yield DemoStep(f"Next, the rates of {region}.", "read_file", {"path": path}, _table(region, number))
         highest = (number * 11) % ROWS
         says = (
             f"{region} has {ROWS} rates and no duplicates; the highest is that of {region}-{highest:03}, and "
             f"code {region}-{(highest + 9) % ROWS:03} is a service that was booked as goods until 2025."
         )
-        yield Step(says, "run", {"command": f"python check_rates.py {path}"}, f"{path}: ok")
+        yield DemoStep(says, "run", {"command": f"python check_rates.py {path}"}, f"{path}: ok")
     update: JsonObject = {"command": "python update_rates.py --year 2027 rates/*.csv"}
-    yield Step("I'll update all tables.", "run", update, f"{ROWS * len(REGIONS)} rows changed")
+    yield DemoStep("I'll update all tables.", "run", update, f"{ROWS * len(REGIONS)} rows changed")
     failed = "FAILED tests/test_rounding.py::test_half_cents - assert 12.345 == 12.35\n1 failed, 211 passed"
-    yield Step("I'll run the tests.", "run", {"command": "pytest -q"}, failed)
+    yield DemoStep("I'll run the tests.", "run", {"command": "pytest -q"}, failed)
     says = "The cause: rates are rounded twice, in load_rate and in total. I'll round only in total."
-    yield Step(
+    yield DemoStep(
         says, "edit_file", {"path": "billing/money.py", "text": "return rate"}, "edited billing/money.py"
     )
-    yield Step("", "run", {"command": "pytest -q"}, "212 passed in 3.41s")
+    yield DemoStep("", "run", {"command": "pytest -q"}, "212 passed in 3.41s")
 
 
 def _table(region: str, number: int) -> str:

@@ -32,7 +32,7 @@ MARK = "▌"
 """Starts every line with highlighted words, so that colour is not the only sign."""
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A range of characters."""
 
     start: int
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 
 def marked_lines(
-    text: str, marks: Sequence[Span], style: str = "", *, full: bool = False
+    text: str, marks: Sequence[TextSpan], style: str = "", *, full: bool = False
 ) -> Iterator[Styled]:
     """Yield the lines of a text with spans highlighted; without ``full``, only those near a span."""
     lines = list(_lines(text))
@@ -55,14 +55,14 @@ def marked_lines(
         yield _fold(len(lines) - last - 1)
 
 
-def _lines(text: str) -> Iterator[Span]:
+def _lines(text: str) -> Iterator[TextSpan]:
     start = 0
     for line in text.split("\n"):
-        yield Span(start, start + len(line.removesuffix("\r")))
+        yield TextSpan(start, start + len(line.removesuffix("\r")))
         start += len(line) + 1
 
 
-def _lines_to_print(lines: Sequence[Span], marks: Sequence[Span]) -> Sequence[int]:
+def _lines_to_print(lines: Sequence[TextSpan], marks: Sequence[TextSpan]) -> Sequence[int]:
     """Return the lines around the spans; the first lines if there are no spans or all is marked."""
     touched = [number for number, line in enumerate(lines) if any(_marks_in_line(line, marks))]
     if not touched or len(touched) == len(lines):
@@ -71,14 +71,14 @@ def _lines_to_print(lines: Sequence[Span], marks: Sequence[Span]) -> Sequence[in
     return sorted(n for n in near if 0 <= n < len(lines))
 
 
-def _marks_in_line(line: Span, marks: Iterable[Span]) -> Iterator[Span]:
+def _marks_in_line(line: TextSpan, marks: Iterable[TextSpan]) -> Iterator[TextSpan]:
     """Yield the parts of the spans inside a line."""
     for mark in marks:
         if mark.start <= line.end and mark.end > line.start:
-            yield Span(max(mark.start, line.start), min(mark.end, line.end))
+            yield TextSpan(max(mark.start, line.start), min(mark.end, line.end))
 
 
-def _line(text: str, line: Span, marks: Sequence[Span], style: str, full: bool) -> Styled:
+def _line(text: str, line: TextSpan, marks: Sequence[TextSpan], style: str, full: bool) -> Styled:
     inside = sorted(_marks_in_line(line, marks))
     whole = inside == [line]
     seen = line if full else _visible_part(line, inside)
@@ -94,10 +94,10 @@ def _line(text: str, line: Span, marks: Sequence[Span], style: str, full: bool) 
     return row.append(f"… {line.end - line.start:,} characters" if seen.end < line.end else "", style="dim")
 
 
-def _visible_part(line: Span, inside: Sequence[Span]) -> Span:
+def _visible_part(line: TextSpan, inside: Sequence[TextSpan]) -> TextSpan:
     """Return the part of a long line to print, from shortly before its first span."""
     start = max(line.start, (inside[0].start if inside else line.start) - AROUND_CHARACTERS)
-    return Span(start, min(line.end, start + 4 * AROUND_CHARACTERS))
+    return TextSpan(start, min(line.end, start + 4 * AROUND_CHARACTERS))
 
 
 def _words(text: str, start: int, end: int) -> str:
@@ -120,7 +120,7 @@ EARLIER = "the list was compacted before: look in the original file"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedReference:
     """A reference, resolved."""
 
     expansion: Expansion
@@ -151,20 +151,20 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 # Resolving -------------------------------------------------------------------------------------------
 
 
-def _in_log(log: Log, ref: str, around: int) -> Found:
+def _in_log(log: Log, ref: str, around: int) -> ResolvedReference:
     with log.open() as session:
         expansion = session.expand(ref)
         items = tuple(session.originals(_with_neighbours(expansion.ids, around)))
     digest_id = ref.partition(".")[0]
     digests = [compaction.compaction.digest for compaction in history(log) if compaction.name == digest_id]
-    return Found(expansion, items, _claims(digests[0] if digests else None, ref))
+    return ResolvedReference(expansion, items, _claims(digests[0] if digests else None, ref))
 
 
-def _in_list(read: CompactResult, ref: str, around: int) -> Found:
+def _in_list(read: CompactResult, ref: str, around: int) -> ResolvedReference:
     expansion = _expansion(read, ref)
     ids = _with_neighbours(expansion.ids, around)
     items = tuple(Item(name, read.originals[name]) for name in ids if name in read.originals)
-    return Found(expansion, items, _claims(read.digest, ref))
+    return ResolvedReference(expansion, items, _claims(read.digest, ref))
 
 
 def _expansion(read: CompactResult, ref: str) -> Expansion:
@@ -208,7 +208,7 @@ def _with_neighbours(ids: Sequence[str], around: int) -> list[str]:
 # Output for people -----------------------------------------------------------------------------------
 
 
-def _page(result: Found, full: bool) -> Iterator[Styled]:
+def _page(result: ResolvedReference, full: bool) -> Iterator[Styled]:
     what = result.expansion
     source = _BESIDE.get(what.what, "").format(ids=printable(spans(what.ids)))
     yield Styled.assemble((f"{printable(what.ref)} · {what.what}", "bold"), source)
@@ -237,7 +237,7 @@ def _claim_line(claim: Claim, *, whole: bool) -> Styled:
     return Styled.assemble((name, "dim"), f"{sign} {text}", (f" [{turns}]", "dim"))
 
 
-def _message(item: Item, result: Found, tools: dict[str, str], full: bool) -> Iterator[Styled]:
+def _message(item: Item, result: ResolvedReference, tools: dict[str, str], full: bool) -> Iterator[Styled]:
     who = speaker(item.message)
     sign, style = SIGNS[who]
     beside = "" if item.id in result.expansion.ids else " · neighbour"
@@ -248,13 +248,13 @@ def _message(item: Item, result: Found, tools: dict[str, str], full: bool) -> It
         yield from _part(part, marks, tools, full)
 
 
-def _marks(quotes: Iterable[Quote], message: str, part: int) -> Iterator[Span]:
+def _marks(quotes: Iterable[Quote], message: str, part: int) -> Iterator[TextSpan]:
     for cite, quote in ((quote.cite, quote.words) for quote in quotes):
         if (cite.message, cite.part) == (message, part):
-            yield Span(cite.start, cite.start + len(quote))
+            yield TextSpan(cite.start, cite.start + len(quote))
 
 
-def _part(part: Part, marks: Sequence[Span], tools: dict[str, str], full: bool) -> Iterator[Styled]:
+def _part(part: Part, marks: Sequence[TextSpan], tools: dict[str, str], full: bool) -> Iterator[Styled]:
     text, style = part_words(part, tools)
     if isinstance(part, Text | Thinking):
         yield from marked_lines(part.text or text, marks, style, full=full)
@@ -267,7 +267,7 @@ def _part(part: Part, marks: Sequence[Span], tools: dict[str, str], full: bool) 
 # Output for programs ---------------------------------------------------------------------------------
 
 
-def _to_json(result: Found) -> JsonObject:
+def _to_json(result: ResolvedReference) -> JsonObject:
     what = result.expansion
     return {
         "ref": what.ref,

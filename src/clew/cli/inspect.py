@@ -244,7 +244,7 @@ def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tup
 def _session_pool(
     store: SqliteStore, path: Path, args: argparse.Namespace, note: str = ""
 ) -> Iterator[SessionPool]:
-    from clew.inspector.session_pool import Options, SessionPool
+    from clew.inspector.session_pool import PoolOptions, SessionPool
     from clew.memory.index.sqlite import SqliteIndex
 
     settings = load_settings().settings
@@ -253,7 +253,7 @@ def _session_pool(
             store,
             WORKSPACE,
             index,
-            Options(args.model, args.window, auto=settings.auto, off=settings.off, note=note),
+            PoolOptions(args.model, args.window, auto=settings.auto, off=settings.off, note=note),
         )
 
 

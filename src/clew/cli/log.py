@@ -280,7 +280,7 @@ LARGEST = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """A secret and its place in the text."""
 
     line: int
@@ -308,13 +308,13 @@ def run_secrets(args: argparse.Namespace, term: Terminal) -> int:
     return 1 if rows else 0
 
 
-def _rows(text: str) -> Iterator[Row]:
+def _rows(text: str) -> Iterator[SettingRow]:
     secrets = find(text)
     starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")] if secrets else [0]
     for rule, start, end in secrets:
         line = bisect_right(starts, start)
         shown = mask_of(rule, text[start:end], own_key())
-        yield Row(line, start - starts[line - 1] + 1, rule, shown, end - start)
+        yield SettingRow(line, start - starts[line - 1] + 1, rule, shown, end - start)
 
 
 DEFAULT = "default"

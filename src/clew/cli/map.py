@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rich.text import Text as Styled
 
-from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
+from clew.cli.anatomy import KINDS, Anatomy, HeavyPart, anatomy
 from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, conversation, open_arguments
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
@@ -206,7 +206,7 @@ def _growth(session: Transcript, result: Anatomy, width: int) -> list[Styled]:
     return [Styled.assemble("growth    ", (line, "green"), f" half by {half}")]
 
 
-def _heavy_line(session: Transcript, heavy: Heavy, total: int, width: int) -> Styled:
+def _heavy_line(session: Transcript, heavy: HeavyPart, total: int, width: int) -> Styled:
     line = Styled(f"{heavy.tokens:>9,} {heavy.tokens / max(1, total):>6.1%}  ")
     line.append(f"{_message_name(session, heavy.message):<6}", style="dim")
     line.append(f"{heavy.kind}  ", style=next(kind.colour for kind in KINDS if kind.name == heavy.kind))

@@ -12,7 +12,17 @@ from clew.cli.text import count, printable
 from clew.errors import NotFound
 from clew.log.protocol import Store
 from clew.log.store import MemoryStore
-from clew.memory.notes import Category, Change, Draft, Note, Notebook, Priority, Scope, Status, note_to_json
+from clew.memory.notes import (
+    Category,
+    Draft,
+    Note,
+    Notebook,
+    NoteChange,
+    NoteScope,
+    NoteStatus,
+    Priority,
+    note_to_json,
+)
 from clew.memory.notes.note import LIVE, WAITING
 from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import key_of
@@ -63,7 +73,7 @@ def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
         key=args.key or key_of(args.text),
         text=args.text,
         category=category,
-        scope=Scope(args.scope or (Scope.SESSION if args.session else Scope.WORKSPACE)),
+        scope=NoteScope(args.scope or (NoteScope.SESSION if args.session else NoteScope.WORKSPACE)),
         tags=tuple(dict.fromkeys(args.tag)),
         priority=Priority[args.priority.upper()],
         trust=OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER,
@@ -84,7 +94,7 @@ def _print_change(args: argparse.Namespace, term: Terminal, notebook: Notebook, 
     if args.json:
         term.write(json.dumps(note_to_json(note), ensure_ascii=False))
         return
-    took_over = note.replaces if note.status is Status.APPROVED else ()
+    took_over = note.replaces if note.status is NoteStatus.APPROVED else ()
     instead = f", replacing {', '.join(took_over)}" if took_over else ""
     term.say(printable(f"{note.id} is {note.status}{instead}: {_words(note)}"))
     for conflict in conflicts_of(notebook, note):
@@ -103,7 +113,7 @@ def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
         term.say('No notes. `clew notes add "…"` adds one.')
     reasons = {note.id: why for note, why in active.out}
     for note in sorted(
-        notes, key=lambda note: (list(Status).index(note.status), note.category, note.created)
+        notes, key=lambda note: (list(NoteStatus).index(note.status), note.category, note.created)
     ):
         term.say(printable(_row(note, reasons.get(note.id, ""))))
     for conflict in active.conflicts:
@@ -170,7 +180,7 @@ def _history(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> No
     _write_changes(term, changes)
 
 
-def _write_changes(term: Terminal, changes: Sequence[tuple[Note, Change]]) -> None:
+def _write_changes(term: Terminal, changes: Sequence[tuple[Note, NoteChange]]) -> None:
     for note, change in changes:
         why = f": {change.why}" if change.why else ""
         by = f" by {change.by}" if change.by else ""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line
-from clew.compaction.bill import Bill
+from clew.compaction.bill import ModelBill
 from clew.providers.model import Ask, Model, Reply
 
 ReportStep: TypeAlias = Callable[[str], None]
@@ -71,7 +71,7 @@ class WatchedModel:
         """Wrap a model."""
         self.name = model.name
         self.window_tokens = model.window_tokens
-        self.bill = Bill()
+        self.bill = ModelBill()
         self._model = model
         self._report = report
 

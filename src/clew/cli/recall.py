@@ -22,7 +22,7 @@ from clew.memory.documents.split import REFERENCE, title_of
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.references import ADVICE as LOOK
-from clew.memory.scope import Where, project_at
+from clew.memory.scope import SearchScope, project_at
 from clew.memory.search import Hit, Query
 from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
@@ -49,7 +49,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             args.session = args.session and _session(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
             where = (
-                Where.EVERYWHERE if args.all or load_settings().settings.recall_everywhere else Where.PROJECT
+                SearchScope.EVERYWHERE
+                if args.all or load_settings().settings.recall_everywhere
+                else SearchScope.PROJECT
             )
             project = None if args.session else project_at(Path.cwd())
             memory = open_memory(store, ctx, index=index, embedder=embedder, project=project, where=where)
@@ -150,7 +152,7 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
         rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
         term.say(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
     if not hits:
-        narrow = memory.where is Where.PROJECT and memory.project and memory.leaves_out
+        narrow = memory.where is SearchScope.PROJECT and memory.project and memory.leaves_out
         wider = f" in the sessions of {memory.project}; --all searches the others" if narrow else ""
         term.note(printable(f"nothing found{_unknown_roles(args.role)}{wider}"))
     return 0 if hits else 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.cli.anatomy import Kind
+from clew.cli.anatomy import PartKind
 from clew.cli.run_compaction import CompactReport, no_digest
 from clew.cli.text import count, fit_name, one_line, printable
 from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
@@ -20,7 +20,7 @@ from clew.compaction.plan.digest import spans
 from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
 from clew.compaction.verify import CHECKS, Level, LossKind, Report
 from clew.message import Cite, Item, Message, Origin, Role
-from clew.session import Attempt, Outcome
+from clew.session import DigestAttempt, Outcome
 
 NARROWEST = 40
 INDENT = "  "
@@ -61,12 +61,12 @@ def _wrap(line: str, width: int) -> list[str]:
 
 
 SORTS = (
-    Kind("system", "s", "magenta"),
-    Kind("digest", "d", "red"),
-    Kind("user", "u", "cyan"),
-    Kind("injected", "i", "bright_black"),
-    Kind("assistant", "a", "green"),
-    Kind("tool output", "r", "yellow"),
+    PartKind("system", "s", "magenta"),
+    PartKind("digest", "d", "red"),
+    PartKind("user", "u", "cyan"),
+    PartKind("injected", "i", "bright_black"),
+    PartKind("assistant", "a", "green"),
+    PartKind("tool output", "r", "yellow"),
 )
 """Kinds of content in the order of the bars, each with a letter and a colour."""
 MOST_LISTED = 4
@@ -117,7 +117,7 @@ def _row(label: str, words: str, style: str = "") -> Styled:
     return Styled.assemble((f"{printable(label):<{LABEL}}", "bold"), (printable(words), style))
 
 
-class Entry(NamedTuple):
+class ReportEntry(NamedTuple):
     """A line of a list: its name and its text."""
 
     name: str
@@ -125,7 +125,7 @@ class Entry(NamedTuple):
 
 
 def _list_rows(
-    label: str, title: str, entries: Iterable[Entry], width: int, most: int, total: int = 0
+    label: str, title: str, entries: Iterable[ReportEntry], width: int, most: int, total: int = 0
 ) -> list[Styled]:
     """Return the first entries under a title; the rest are counted.
 
@@ -172,7 +172,7 @@ def _bars(done: CompactReport, width: int) -> list[Styled]:
     return rows
 
 
-def _weights(done: CompactReport, items: Iterable[Item]) -> dict[Kind, int]:
+def _weights(done: CompactReport, items: Iterable[Item]) -> dict[PartKind, int]:
     weights = dict.fromkeys(SORTS, 0)
     named = {kind.name: kind for kind in SORTS}
     for item in items:
@@ -193,7 +193,7 @@ def _sort(message: Message) -> str:
     return message.role.value
 
 
-def _bar(label: str, weights: dict[Kind, int], room: int, most: int) -> Styled:
+def _bar(label: str, weights: dict[PartKind, int], room: int, most: int) -> Styled:
     """Return one bar; a kind that is present has at least one cell."""
     row = _row(label, "")
     drawn = 0
@@ -246,25 +246,27 @@ def _unkept(done: CompactReport) -> list[Styled]:
     return [_row("keep", done.kept_notice, "yellow")] if done.kept_notice else []
 
 
-def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
+def _operations(operations: Sequence[Operation]) -> Iterator[ReportEntry]:
     for operation in operations:
         match operation:
             case Shrink():
-                yield Entry(f"shrink {operation.id}", operation.reason)
+                yield ReportEntry(f"shrink {operation.id}", operation.reason)
             case Condense():
-                yield Entry(f"summarise {spans(operation.ids)}", f"into {operation.digest.id}")
+                yield ReportEntry(f"summarise {spans(operation.ids)}", f"into {operation.digest.id}")
             case Drop():
-                yield Entry(f"drop {spans(operation.ids)}", operation.reason)
+                yield ReportEntry(f"drop {spans(operation.ids)}", operation.reason)
 
 
 # What is kept and dropped ------------------------------------------------------------------------------
 
 
 def _kept_rows(done: CompactReport, width: int) -> list[Styled]:
-    rules = [Entry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in done.ledger.pins.active]
-    loops = [Entry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in done.ledger.loops.open]
+    rules = [ReportEntry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in done.ledger.pins.active]
+    loops = [
+        ReportEntry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in done.ledger.loops.open
+    ]
     files = [
-        Entry(claim.id, claim.text)
+        ReportEntry(claim.id, claim.text)
         for claim in (done.digest.claims if done.digest else ())
         if claim.kind is ClaimKind.ARTIFACT
     ]
@@ -297,7 +299,7 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
         reach = f"; {kept.reachable:,} reachable through a kept line" if kept.reachable else ""
         gone = f"; {kept.gone:,} only in the original" if kept.gone else ""
         title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} kept{reach}{gone}"
-        lost = (Entry(loss.id, loss.text) for loss in report.lost if loss.matter is kept.matter)
+        lost = (ReportEntry(loss.id, loss.text) for loss in report.lost if loss.matter is kept.matter)
         rows += _list_rows("", title, lost, width, most, kept.before - kept.stand)
     return _with_label("dropped", rows or [_row("", "no rule, open item, decision or exact value")])
 
@@ -329,7 +331,7 @@ def author(outcome: Outcome) -> str:
     return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
 
 
-def _reason(attempt: Attempt) -> str:
+def _reason(attempt: DigestAttempt) -> str:
     """Return why an attempt produced nothing to check."""
     return f" ({one_line(attempt.misses[0], 80)})" if attempt.outcome == "failed" and attempt.misses else ""
 

@@ -8,7 +8,16 @@ from functools import cache
 from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
-from clew.budget import DEFAULT, Asked, Asker, Cache, Compact, CompactionPrice, Policy, Stop
+from clew.budget import (
+    DEFAULT,
+    Asker,
+    Cache,
+    Compact,
+    CompactionPrice,
+    CompactionRequested,
+    Policy,
+    Stop,
+)
 from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count
@@ -291,7 +300,7 @@ def _default_target(
 ) -> int | None:
     """Return the default target: what the window requires, or half of the list."""
     sizes = [counter.count(item.message) for item in items]
-    signals = () if order.window else (Asked(Asker.USER),)
+    signals = () if order.window else (CompactionRequested(Asker.USER),)
     verdict = gauge.measure(by_region(items, sizes), signals).verdict
     if isinstance(verdict, Stop):
         raise BudgetExceeded(verdict.why)

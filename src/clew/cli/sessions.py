@@ -33,7 +33,7 @@ NARROW = 72
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SessionRow:
     """A session in the list."""
 
     id: str
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def list_sessions(limit: int, tool: str | None = None, project: str | None = None) -> list[Row]:
+def list_sessions(limit: int, tool: str | None = None, project: str | None = None) -> list[SessionRow]:
     """Return at most ``limit`` sessions of this computer, newest first."""
     sessions = (session for session in find_sessions(titles=False) if tool in (None, session.format))
     rows = [*_other_rows(sessions if project else islice(sessions, limit)), *_own_rows(tool)]
@@ -89,25 +89,25 @@ def list_sessions(limit: int, tool: str | None = None, project: str | None = Non
     return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 
 
-def _other_rows(sessions: Iterator[FoundSession]) -> Iterator[Row]:
+def _other_rows(sessions: Iterator[FoundSession]) -> Iterator[SessionRow]:
     result = list(sessions)
     for session, profile in zip(result, Profiles().of(result), strict=True):
         modified = session.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {name: getattr(profile, name) for name in profile.__dataclass_fields__}
-        yield Row(session.short_id, session.id, session.format, modified, str(session.path), **about)
+        yield SessionRow(session.short_id, session.id, session.format, modified, str(session.path), **about)
 
 
-def _own_rows(tool: str | None) -> Iterator[Row]:
+def _own_rows(tool: str | None) -> Iterator[SessionRow]:
     if tool not in (None, OWN_FORMAT):
         return
     with own_store() as store:
         for info in store.sessions(WORKSPACE) if store else ():
             if not info.session.startswith(OWN):  # clew's internal sessions, such as notes
                 name = info.session
-                yield Row(own_short_id(name), name, OWN_FORMAT, info.last_time, str(store_path()))
+                yield SessionRow(own_short_id(name), name, OWN_FORMAT, info.last_time, str(store_path()))
 
 
-def _with_words(row: Row) -> Row:
+def _with_words(row: SessionRow) -> SessionRow:
     """Return a session of clew's log with its user's first and last words and its compactions."""
     with own_store() as store, suppress(StoreError):  # a damaged session: `clew audit` reports it
         if store is None:
@@ -136,7 +136,7 @@ def _user_words(events: Iterator[StoredEvent]) -> Iterator[str]:
 # Output for people -----------------------------------------------------------------------------------
 
 
-def _print(rows: Sequence[Row], paths: bool, term: Terminal) -> None:
+def _print(rows: Sequence[SessionRow], paths: bool, term: Terminal) -> None:
     width = term.console().width
     wide = width >= NARROW
     if wide:
@@ -154,7 +154,7 @@ def _print(rows: Sequence[Row], paths: bool, term: Terminal) -> None:
             term.print(Styled(f"  last: {one_line(row.asked, width - 8)}", "dim"))
 
 
-def _wide(row: Row, room: int) -> Iterator[Styled]:
+def _wide(row: SessionRow, room: int) -> Iterator[Styled]:
     tokens = "–" if row.tokens is None else thousands(row.tokens)
     compacted = f"{row.compactions}×" if row.compactions else "–"
     line = Styled.assemble((row.id, "bold"), f"{age_of(row):>6}  {row.tool:<12} ")
@@ -162,7 +162,7 @@ def _wide(row: Row, room: int) -> Iterator[Styled]:
     yield line.append(f"{project}{' ' * (room - columns(project))}{tokens:>8}{compacted:>11}")
 
 
-def _narrow(row: Row, width: int) -> Iterator[Styled]:
+def _narrow(row: SessionRow, width: int) -> Iterator[Styled]:
     yield Styled.assemble((row.id, "bold"), f"  {age_of(row)}  {row.tool}")
     figures = [f"{thousands(row.tokens)} tokens"] if row.tokens is not None else []
     figures += [f"compacted {row.compactions}×"] if row.compactions else []
@@ -172,7 +172,7 @@ def _narrow(row: Row, width: int) -> Iterator[Styled]:
         yield Styled(f"  {', '.join([*names, *figures])}")
 
 
-def age_of(row: Row) -> str:
+def age_of(row: SessionRow) -> str:
     """Return how long ago a session last changed."""
     return age(datetime.now(UTC) - datetime.fromisoformat(row.modified))
 

@@ -102,7 +102,7 @@ def _import_export(source: Source) -> Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedCompaction:
     """A compaction that was refused."""
 
     time: str
@@ -114,10 +114,10 @@ def history(log: Log) -> list[PastCompaction]:
     return compaction_history(log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]))
 
 
-def refusals(log: Log) -> list[Refusal]:
+def refusals(log: Log) -> list[RefusedCompaction]:
     """Return the compactions that were proposed and refused."""
     events = log.store.read(log.ctx, kinds=[REFUSAL.name])
-    return [Refusal(event.event.time, str(event.event.body.get("reason", ""))) for event in events]
+    return [RefusedCompaction(event.event.time, str(event.event.body.get("reason", ""))) for event in events]
 
 
 def past_named(log: Log, name: str) -> PastCompaction:

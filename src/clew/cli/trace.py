@@ -12,7 +12,7 @@ from rich.text import Text as Styled
 
 from clew.cli.inputs import Input
 from clew.cli.report import author
-from clew.cli.stored import Log, Refusal, history, open_log_or_input, own_log, past_named, refusals
+from clew.cli.stored import Log, RefusedCompaction, history, open_log_or_input, own_log, past_named, refusals
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.compaction.plan.digest import spans
@@ -268,7 +268,7 @@ def _status(past: PastCompaction) -> str:
     return f"✓ in force, taken into {past.taken_in}" if past.taken_in else "✓ in force"
 
 
-def _refusal_line(refusal: Refusal, width: int) -> Styled:
+def _refusal_line(refusal: RefusedCompaction, width: int) -> Styled:
     line = Styled.assemble(f"{'–':<{LABEL}}{_clock(refusal.time)}  ", ("✗ refused  ", "red"))
     return line.append(one_line(refusal.reason, max(20, width - line.cell_len)))
 

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class Bill:
+class ModelBill:
     """Model calls and tokens so far."""
 
     calls: int = 0
@@ -30,7 +30,7 @@ class Bill:
         )
 
 
-def count_calls(steps: Steps[Result], bill: Bill) -> Steps[Result]:
+def count_calls(steps: Steps[Result], bill: ModelBill) -> Steps[Result]:
     """Pass questions and replies through and count them; a failed call counts as a call."""
     try:
         ask: Ask = next(steps)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from clew.compaction.bill import Bill, count_calls
+from clew.compaction.bill import ModelBill, count_calls
 from clew.compaction.plan import Plan
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.ladder import outline, propose
@@ -43,7 +43,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DigestAttempt:
     """One proposal and its outcome."""
 
     author: str
@@ -59,7 +59,7 @@ class Outcome:
 
     plan: Plan = field(repr=False)
     report: Report = field(repr=False)
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[DigestAttempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     """Tokens used by the models that were asked."""
     calls: int = 0
@@ -112,8 +112,8 @@ class _Decision:
     """One decision in progress: the attempts so far and what they cost."""
 
     task: CompactionTask
-    attempts: list[Attempt] = field(default_factory=list)
-    bill: Bill = field(default_factory=Bill)
+    attempts: list[DigestAttempt] = field(default_factory=list)
+    bill: ModelBill = field(default_factory=ModelBill)
 
     def try_model(self, writer: Writer) -> Steps[tuple[Plan, Report] | None]:
         """Ask the model until a digest is accepted, then repair the last one; None if prose is of no use."""
@@ -126,15 +126,15 @@ class _Decision:
             try:
                 written = yield from count_calls(self._write(sketch, writer, misses), self.bill)
             except (SummaryFailed, ModelError) as failure:
-                self.attempts.append(Attempt(writer.name, "failed", (str(failure),)))
+                self.attempts.append(DigestAttempt(writer.name, "failed", (str(failure),)))
                 break
             plan = propose(self.task, written)
             last = plan, verify(plan, self.task)
             if last[1].accepted:
-                self.attempts.append(Attempt(writer.name, "accepted"))
+                self.attempts.append(DigestAttempt(writer.name, "accepted"))
                 return last
             misses = tuple(_misses(last[1]))
-            self.attempts.append(Attempt(writer.name, "refused", misses))
+            self.attempts.append(DigestAttempt(writer.name, "refused", misses))
         return self._repair(*last) if last else None
 
     def try_extractive(self) -> tuple[Plan, Report] | None:
@@ -142,9 +142,9 @@ class _Decision:
         plan = propose(self.task)
         report = verify(plan, self.task)
         if report.accepted:
-            self.attempts.append(Attempt("clew", "accepted"))
+            self.attempts.append(DigestAttempt("clew", "accepted"))
             return plan, report
-        self.attempts.append(Attempt("clew", "refused", tuple(_misses(report))))
+        self.attempts.append(DigestAttempt("clew", "refused", tuple(_misses(report))))
         return self._repair(plan, report)
 
     def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
@@ -165,7 +165,7 @@ class _Decision:
         report = verify(better, self.task) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None
-        self.attempts.append(Attempt(self.attempts[-1].author, "repaired"))
+        self.attempts.append(DigestAttempt(self.attempts[-1].author, "repaired"))
         return better, report
 
 

@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """The result of one check."""
 
     host: str
@@ -35,7 +35,7 @@ class Finding:
     text: str
 
 
-def examine(computer: Computer) -> Iterator[Finding]:
+def examine(computer: Computer) -> Iterator[DoctorFinding]:
     """Check every host, and clew's own hook and server."""
     for host in HOSTS.values():
         yield from _host(host, computer)
@@ -45,30 +45,36 @@ def examine(computer: Computer) -> Iterator[Finding]:
     log = hosts_home() / "hook.log"
     if log.exists():
         last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-        yield Finding("hook", Verdict.NOTE, f"errors were logged in {log}; the last: {''.join(last)[:160]}")
+        yield DoctorFinding(
+            "hook", Verdict.NOTE, f"errors were logged in {log}; the last: {''.join(last)[:160]}"
+        )
 
 
-def _host(host: Host, computer: Computer) -> Iterator[Finding]:
+def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
     program = shutil.which(host.program)
     is_in = bool(to_uninstall(host, computer))
     if not is_in:
         text = "not installed" if program else "not on this computer"
-        yield Finding(host.name, Verdict.NOTE, f"{text} (`clew install {host.name}`)" if program else text)
+        yield DoctorFinding(
+            host.name, Verdict.NOTE, f"{text} (`clew install {host.name}`)" if program else text
+        )
         return
     version = _version(program) if program else ""
     tried = f"tested with {host.tried}" + (f", installed is {version}" if version else "")
     if missing := to_install(host, computer):
-        yield Finding(
+        yield DoctorFinding(
             host.name,
             Verdict.BAD,
             f"incomplete or out of date ({missing[0].path}): `clew install {host.name}`",
         )
     else:
-        yield Finding(host.name, Verdict.GOOD, f"installed; {tried}")
+        yield DoctorFinding(host.name, Verdict.GOOD, f"installed; {tried}")
     if not program:
-        yield Finding(host.name, Verdict.NOTE, f"the command {host.program} was not found")
+        yield DoctorFinding(host.name, Verdict.NOTE, f"the command {host.program} was not found")
     if host.name == "codex" and not _trusted_by_codex(computer):
-        yield Finding(host.name, Verdict.BAD, "its hooks are not trusted yet: open /hooks in Codex once")
+        yield DoctorFinding(
+            host.name, Verdict.BAD, "its hooks are not trusted yet: open /hooks in Codex once"
+        )
 
 
 def _version(program: str) -> str:
@@ -92,15 +98,15 @@ def _trusted_by_codex(computer: Computer) -> bool:
     return "trusted_hash" in text and all(f"hooks.json:{event}:" in text for event in events)
 
 
-def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> Finding:
+def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> DoctorFinding:
     begun = time.monotonic()
     try:
         done = subprocess.run(
             [*command(), *words], input=data, capture_output=True, timeout=SELF_TEST_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(name, Verdict.BAD, f"`clew {' '.join(words)}` did not answer: {error}")
+        return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` did not answer: {error}")
     took = f"{time.monotonic() - begun:.2f} s"
     if done.returncode == 0 and wanted in done.stdout:
-        return Finding(name, Verdict.GOOD, f"`clew {' '.join(words)}` answers in {took}")
-    return Finding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {done.stderr[-200:]!r}")
+        return DoctorFinding(name, Verdict.GOOD, f"`clew {' '.join(words)}` answers in {took}")
+    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {done.stderr[-200:]!r}")

@@ -79,9 +79,9 @@ def _compute_state(note: SessionNote) -> tuple[SessionNote, WorkState]:
     """Read the transcript and write a note with what must stay in view."""
     from clew.hosts.current import format_of
     from clew.hosts.reminder import plain, reminder
-    from clew.hosts.session_state import ByHand, read_session, work_state
+    from clew.hosts.session_state import ManualRules, read_session, work_state
 
-    by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
+    by_hand = ManualRules(note.pinned, frozenset(map(plain, note.taken_off)))
     state = work_state(read_session(Path(note.transcript), format_of(note.tool), note.session), by_hand)
     note = replace(note, reminder=reminder(state), state=asdict(state))
     write_note(note)
@@ -194,10 +194,10 @@ def _tool_call(tool: str, event: Event) -> str:
 def _opencode_compacts(tool: str, event: Event) -> str:
     """Return what opencode's summary must keep, and what goes into every request after it."""
     from clew.hosts.reminder import plain, reminder, summary_request
-    from clew.hosts.session_state import ByHand, session_of, work_state
+    from clew.hosts.session_state import ManualRules, session_of, work_state
 
     note = _updated_note(tool, event)
-    by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
+    by_hand = ManualRules(note.pinned, frozenset(map(plain, note.taken_off)))
     exported = json.dumps(event.get("export")).encode()
     state = work_state(session_of(exported, "opencode"), by_hand)
     write_note(replace(note, reminder=reminder(state)))

@@ -114,7 +114,7 @@ def remove_server(current: bytes) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HostFilePart:
     """Our part of a file that belongs to the host: how to add and how to remove it."""
 
     path: Path
@@ -134,13 +134,13 @@ class Host:
     """The version that clew was tested with."""
     folder: Callable[[Computer], Path] | None = None
     """Where the files of ``plugins/<name>`` go."""
-    parts: Callable[[Computer], Sequence[Part]] = lambda _: ()
+    parts: Callable[[Computer], Sequence[HostFilePart]] = lambda _: ()
     then: str = ""
     """What the user has to do after installing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file before and after; None if it does not exist."""
 
     path: Path
@@ -165,12 +165,12 @@ def command() -> list[str]:
     return [str(script)] if script.exists() else [sys.executable, "-m", "clew"]
 
 
-def _codex_parts(computer: Computer) -> Sequence[Part]:
+def _codex_parts(computer: Computer) -> Sequence[HostFilePart]:
     home = computer.folder("CODEX_HOME", ".codex")
     hook, server = shlex.join([*command(), "hook", "codex"]), [*command(), "mcp"]
     return (
-        Part(home / "hooks.json", lambda base: add_hooks(base, hook), remove_hooks),
-        Part(home / "config.toml", lambda base: add_server(base, server), remove_server),
+        HostFilePart(home / "hooks.json", lambda base: add_hooks(base, hook), remove_hooks),
+        HostFilePart(home / "config.toml", lambda base: add_server(base, server), remove_server),
     )
 
 
@@ -220,18 +220,19 @@ def host_named(name: str) -> Host:
 # Changes ---------------------------------------------------------------------------------------------
 
 
-def to_install(host: Host, computer: Computer) -> list[Change]:
+def to_install(host: Host, computer: Computer) -> list[FileChange]:
     """Return what installing would change; empty if it is installed."""
-    changes = [Change(path, _current(path), after) for path, _, after in _file_contents(host, computer)]
+    changes = [FileChange(path, _current(path), after) for path, _, after in _file_contents(host, computer)]
     return [change for change in changes if change.before != change.after]
 
 
-def install(host: Host, computer: Computer) -> list[Change]:
+def install(host: Host, computer: Computer) -> list[FileChange]:
     """Write the files, and record their previous content."""
     changes = to_install(host, computer)
     if changes:
         record = [
-            _Written(path, before, _digest(after)) for path, before, after in _file_contents(host, computer)
+            _WrittenFile(path, before, _digest(after))
+            for path, before, after in _file_contents(host, computer)
         ]
         _write_record(host.name, record)
     for change in changes:
@@ -240,17 +241,17 @@ def install(host: Host, computer: Computer) -> list[Change]:
     return changes
 
 
-def to_uninstall(host: Host, computer: Computer) -> list[Change]:
+def to_uninstall(host: Host, computer: Computer) -> list[FileChange]:
     """Return what uninstalling would change."""
     bases = {path: base for path, base, _ in _file_contents(host, computer)}
     for written_file in _read_record(host.name):
         if written_file.path not in bases:  # written by an older version
             bases[written_file.path] = _base(written_file.path, written_file, None)
-    changes = [Change(path, _current(path), base) for path, base in bases.items()]
+    changes = [FileChange(path, _current(path), base) for path, base in bases.items()]
     return [change for change in changes if change.before != change.after]
 
 
-def uninstall(host: Host, computer: Computer) -> list[Change]:
+def uninstall(host: Host, computer: Computer) -> list[FileChange]:
     """Restore every file, and remove folders of ours that are empty then."""
     changes = to_uninstall(host, computer)
     for change in changes:
@@ -278,7 +279,7 @@ def _file_contents(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes
 
 
 def _base(
-    path: Path, written: _Written | None, remove: Callable[[bytes], bytes | None] | None
+    path: Path, written: _WrittenFile | None, remove: Callable[[bytes], bytes | None] | None
 ) -> bytes | None:
     """Return a file's content without clew: the recorded one, or without our part if it was changed since."""
     current = _current(path)
@@ -325,7 +326,7 @@ def _insert_path(host: str, text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenFile:
     path: Path
     before: bytes | None
     digest: str
@@ -347,7 +348,7 @@ def _record_path(name: str) -> Path:
     return hosts_home() / "installed" / f"{name}.json"
 
 
-def _write_record(name: str, files: Sequence[_Written]) -> None:
+def _write_record(name: str, files: Sequence[_WrittenFile]) -> None:
     value: list[dict[str, Any]] = [
         {
             "path": str(file.path),
@@ -359,11 +360,11 @@ def _write_record(name: str, files: Sequence[_Written]) -> None:
     write_whole(_record_path(name), json.dumps({"version": 1, "files": value}, indent=1).encode())
 
 
-def _read_record(name: str) -> list[_Written]:
+def _read_record(name: str) -> list[_WrittenFile]:
     try:
         files = json.loads(_record_path(name).read_bytes())["files"]
         return [
-            _Written(
+            _WrittenFile(
                 Path(file["path"]),
                 None if file["before"] is None else base64.b64decode(file["before"]),
                 file["digest"],

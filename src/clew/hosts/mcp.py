@@ -50,7 +50,7 @@ _CACHEABLE = ("tools/list", "resources/list", "resources/read", "prompts/list", 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, BAD_VERSION = -32700, -32600, -32601, -32602, -32603, -32022
 
 
-class Refused(Exception):
+class McpError(Exception):
     """An error that is sent to the client."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
@@ -60,7 +60,7 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class Server:
+class McpServer:
     """Serves one client until it closes our input."""
 
     tools: SessionTools
@@ -87,7 +87,7 @@ class Server:
                 try:
                     return json.loads(line)
                 except ValueError as cause:
-                    self._send(_error(None, Refused(PARSE, f"not JSON: {cause}")))
+                    self._send(_error(None, McpError(PARSE, f"not JSON: {cause}")))
         return None
 
     def _send(self, message: Mapping[str, Any]) -> None:
@@ -96,7 +96,7 @@ class Server:
 
     def _reply(self, message: object) -> dict[str, Any] | None:
         if not isinstance(message, dict):
-            return _error(None, Refused(INVALID, "a message must be an object"))
+            return _error(None, McpError(INVALID, "a message must be an object"))
         id_, method = message.get("id"), message.get("method")
         if not isinstance(method, str) or id_ is None:
             return None  # a notification, or a late answer
@@ -104,16 +104,16 @@ class Server:
         params = params if isinstance(params, dict) else {}
         try:
             return {"jsonrpc": "2.0", "id": id_, "result": self._result(method, params)}
-        except Refused as refused:
+        except McpError as refused:
             return _error(id_, refused)
         except Exception as error:  # noqa: BLE001 - the server must go on; the host shows the error
             log_failure(f"mcp {method}: {traceback.format_exc(limit=-4)}")
-            return _error(id_, Refused(INTERNAL, f"{type(error).__name__}: {error}"))
+            return _error(id_, McpError(INTERNAL, f"{type(error).__name__}: {error}"))
 
     def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         version = _version(params)
         if version is not None and version not in MODERN_VERSIONS:
-            raise Refused(
+            raise McpError(
                 BAD_VERSION,
                 f"protocol version {version} is not supported",
                 {"supported": list(MODERN_VERSIONS)},
@@ -138,7 +138,7 @@ class Server:
             "server/discover" if modern else "initialize": lambda: self._greet(params, modern=modern),
         }
         if method not in answers:
-            raise Refused(NO_METHOD, f"unknown method {method}")
+            raise McpError(NO_METHOD, f"unknown method {method}")
         return answers[method]()
 
     def _greet(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Server:
         if name not in {definition["name"] for definition in definitions()} or not isinstance(
             arguments, dict
         ):
-            raise Refused(BAD_PARAMS, f"no tool {name!r} with these arguments")
+            raise McpError(BAD_PARAMS, f"no tool {name!r} with these arguments")
         try:
             return self._call_tool(name, arguments, _consent(params))
         except NeedsConsent as question:
@@ -194,14 +194,14 @@ class Server:
         try:
             text = {_RULES: self.tools.rules, _DIGEST: self.tools.digest}[uri]()
         except KeyError:
-            raise Refused(BAD_PARAMS, f"unknown resource {uri}") from None
+            raise McpError(BAD_PARAMS, f"unknown resource {uri}") from None
         except ClewError as error:
             text = str(error)
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
 
     def _prompt(self, name: str) -> dict[str, Any]:
         if name != "continue":
-            raise Refused(BAD_PARAMS, f"unknown prompt {name}")
+            raise McpError(BAD_PARAMS, f"unknown prompt {name}")
         try:
             known = f"{self.tools.rules()}\n\n{self.tools.progress()}"
         except ClewError as error:
@@ -249,7 +249,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _error(id_: object, refused: Refused) -> dict[str, Any]:
+def _error(id_: object, refused: McpError) -> dict[str, Any]:
     error: dict[str, Any] = {"code": refused.code, "message": refused.message}
     if refused.data is not None:
         error["data"] = refused.data
@@ -260,4 +260,4 @@ def serve() -> None:
     """Serve the host that started this process, until it closes our input."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with closing(SessionTools(os.getcwd())) as tools:  # noqa: PTH109 - the path as the host named it
-        Server(tools, sys.stdin.buffer, sys.stdout.buffer).run()
+        McpServer(tools, sys.stdin.buffer, sys.stdout.buffer).run()

@@ -28,7 +28,7 @@ SEARCH = "The clew tools `recall` (words) and `expand` (m12) return any earlier 
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReminderLine:
     """One item to keep in view."""
 
     ref: str
@@ -43,11 +43,11 @@ class Line:
 class WorkState:
     """What must stay in view; in each list the most important comes first."""
 
-    rules: tuple[Line, ...] = ()
-    goal: Line | None = None
-    open: tuple[Line, ...] = ()
+    rules: tuple[ReminderLine, ...] = ()
+    goal: ReminderLine | None = None
+    open: tuple[ReminderLine, ...] = ()
     files: tuple[str, ...] = ()
-    failures: tuple[Line, ...] = ()
+    failures: tuple[ReminderLine, ...] = ()
     tests: str = ""
 
     def __bool__(self) -> bool:
@@ -58,10 +58,10 @@ class WorkState:
 def state_from(value: dict[str, Any]) -> WorkState:
     """Read a state from JSON."""
 
-    def lines(key: str) -> tuple[Line, ...]:
-        return tuple(Line(**item) for item in value[key])
+    def lines(key: str) -> tuple[ReminderLine, ...]:
+        return tuple(ReminderLine(**item) for item in value[key])
 
-    goal = Line(**value["goal"]) if value["goal"] else None
+    goal = ReminderLine(**value["goal"]) if value["goal"] else None
     texts = tuple(value["files"])
     return WorkState(lines("rules"), goal, lines("open"), texts, lines("failures"), value["tests"])
 
@@ -145,7 +145,7 @@ def missing(state: WorkState, summary: str) -> str:
     paragraphs = [frozenset(_WORD.findall(text.casefold())) for text in summary.split("\n") if text.strip()]
     flat = plain(summary)
 
-    def is_kept(line: Line) -> bool:
+    def is_kept(line: ReminderLine) -> bool:
         words = set(_WORD.findall(line.text.casefold()))
         return plain(line.text.strip('"')) in flat or any(
             len(words & paragraph) >= ENOUGH * len(words) for paragraph in paragraphs if words

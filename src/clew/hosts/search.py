@@ -17,7 +17,7 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, open_memory
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.notes.note import Author, Category, Draft, Scope, Source, Status
+from clew.memory.notes.note import Author, Category, Draft, NoteScope, NoteSource, NoteStatus
 from clew.memory.notes.notebook import Notebook
 from clew.memory.notes.rules import key_of
 from clew.memory.selection import excerpt_start
@@ -137,10 +137,10 @@ def remember(text: str, session: CurrentSession) -> str:
         key=key_of(text),
         text=text,
         category=Category.PROJECT_CONVENTION,
-        scope=Scope.WORKSPACE,
+        scope=NoteScope.WORKSPACE,
         tags=(_tag(session.directory),),
         trust=Trust.ASSISTANT,
-        source=Source(Author.AGENT, f"{session.format}:{session.session}"),
+        source=NoteSource(Author.AGENT, f"{session.format}:{session.session}"),
     )
     path = store_path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,6 +166,6 @@ def notes_of(directory: str) -> list[str]:
         notes = [
             note
             for note in notebook.notes()
-            if note.status is Status.APPROVED and _tag(directory) in note.tags
+            if note.status is NoteStatus.APPROVED and _tag(directory) in note.tags
         ]
         return [note.text for note in reversed(notes) if not note.expired(notebook.now)][:MOST_NOTES]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clew.errors import InputError
-from clew.hosts.reminder import SEARCH, Line, WorkState, plain
+from clew.hosts.reminder import SEARCH, ReminderLine, WorkState, plain
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
@@ -155,14 +155,14 @@ _BETTER_FIRST = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, Loo
 
 
 @dataclass(frozen=True, slots=True)
-class ByHand:
+class ManualRules:
     """The user's changes to the rules of a session: added and removed ones."""
 
     pinned: tuple[str, ...] = ()
     taken_off: frozenset[str] = field(default_factory=frozenset)
 
 
-def work_state(session: HostSession, by_hand: ByHand = ByHand()) -> WorkState:  # noqa: B008 - frozen
+def work_state(session: HostSession, by_hand: ManualRules = ManualRules()) -> WorkState:  # noqa: B008 - frozen
     """Return what must stay in view of a session."""
     ledger = session.ledger()
     run = ledger.last_run
@@ -186,29 +186,29 @@ def is_sure(pin: Pin) -> bool:
     return lasting and pin.kind in RULE_KINDS and pin.confidence >= SURE and len(pin.quote) <= LONGEST_RULE
 
 
-def _rule_lines(ledger: Ledger, by_hand: ByHand) -> Iterator[Line]:
+def _rule_lines(ledger: Ledger, by_hand: ManualRules) -> Iterator[ReminderLine]:
     for quote in by_hand.pinned:
-        yield Line("", f'"{flat(quote, LONGEST_RULE)}"')
+        yield ReminderLine("", f'"{flat(quote, LONGEST_RULE)}"')
     for pin in ledger.pins.active:
         if is_sure(pin) and plain(pin.quote) not in by_hand.taken_off | set(map(plain, by_hand.pinned)):
             ref = pin.source.message if pin.source else ""
-            yield Line(ref, f'"{flat(pin.quote, LONGEST_RULE)}"')
+            yield ReminderLine(ref, f'"{flat(pin.quote, LONGEST_RULE)}"')
 
 
-def _goal(ledger: Ledger) -> Line | None:
+def _goal(ledger: Ledger) -> ReminderLine | None:
     goal = ledger.goal
     if goal is None:
         return None
     kind = "the approved plan: " if goal.kind is GoalKind.PLAN else ""
-    return Line(goal.source.message, f'{kind}"{flat(goal.quote, LONGEST_LINE)}"')
+    return ReminderLine(goal.source.message, f'{kind}"{flat(goal.quote, LONGEST_LINE)}"')
 
 
-def _open(ledger: Ledger) -> Iterator[Line]:
+def _open(ledger: Ledger) -> Iterator[ReminderLine]:
     goal = ledger.goal.quote if ledger.goal else ""
     loops = [loop for loop in ledger.loops.open if loop.kind in _BETTER_FIRST and loop.text not in goal]
     for loop in sorted(loops, key=lambda loop: _BETTER_FIRST[loop.kind]):
         status = f" ({loop.status})" if loop.status else ""
-        yield Line(loop.source.message, f"{loop.kind.value}: {flat(loop.text, LONGEST_LINE)}{status}")
+        yield ReminderLine(loop.source.message, f"{loop.kind.value}: {flat(loop.text, LONGEST_LINE)}{status}")
 
 
 def _files(ledger: Ledger, directory: str) -> Iterator[str]:
@@ -218,11 +218,11 @@ def _files(ledger: Ledger, directory: str) -> Iterator[str]:
         yield flat(artifact.name[len(directory) + 1 :] if inside else artifact.name, LONGEST_LINE)
 
 
-def _failures(ledger: Ledger) -> Iterator[Line]:
+def _failures(ledger: Ledger) -> Iterator[ReminderLine]:
     for item in [failure for failure in ledger.failures if not failure.is_fixed][-MOST_FAILURES:]:
         text = " / ".join(line.strip() for line in item.lines[:2])
         source = item.sources[-1] if item.sources else item.attempts[-1]
-        yield Line(source.message, flat(f"{item.subject or item.tool}: {text}", LONGEST_LINE))
+        yield ReminderLine(source.message, flat(f"{item.subject or item.tool}: {text}", LONGEST_LINE))
 
 
 def flat(text: str, most: int) -> str:

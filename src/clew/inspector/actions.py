@@ -12,7 +12,7 @@ from clew.inspector.history import find, report_to_json
 from clew.inspector.preview import leaving
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.inspector.transcript import message_at
-from clew.memory.notes import Category, Draft, Scope, note_to_json
+from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, fixed_prefix, words
 from clew.session import Compaction, Outcome
@@ -201,7 +201,7 @@ def _note_add(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObj
     category = (
         Category(fields["category"]) if fields.get("category") in list(Category) else Category.USER_PREFERENCE
     )
-    scope = Scope(fields["scope"]) if fields.get("scope") in list(Scope) else Scope.WORKSPACE
+    scope = NoteScope(fields["scope"]) if fields.get("scope") in list(NoteScope) else NoteScope.WORKSPACE
     key = text_of(fields, "key") if fields.get("key") else key_of(text)
     trust = OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER
     draft = Draft(key=key, text=text, category=category, scope=scope, trust=trust)

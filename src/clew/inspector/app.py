@@ -31,7 +31,7 @@ from clew.inspector import (
     transcript,
 )
 from clew.inspector.chat_stream import EventStream, PageChat, PageChats
-from clew.inspector.guard import Gate, Guard
+from clew.inspector.guard import Guard, RequestGate
 from clew.inspector.history import expansion, explanation
 from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.log.protocol import Ctx
@@ -46,7 +46,7 @@ MOST_BYTES = 256_000
 ViewFunction: TypeAlias = Callable[[SessionPool, OpenSession, Request], JsonObject]
 
 
-class Answer(JSONResponse):
+class RouteAnswer(JSONResponse):
     """JSON in ASCII, because lone surrogates, which real transcripts contain, cannot be encoded in UTF-8."""
 
     def render(self, content: object) -> bytes:
@@ -54,14 +54,16 @@ class Answer(JSONResponse):
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
-def inspector(pool: SessionPool, gate: Gate, chats: PageChats) -> ASGIApp:
+def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp:
     """Return the server's application, behind its guard."""
     looks = [Route(f"/api/{name}", _view_route(pool, name)) for name in _VIEWS]
     routes = [
         Route("/", _front),
         Route("/api/sessions", _sessions(pool)),
         Route("/api/computer", _computer(pool)),
-        Route("/api/about", lambda _request: Answer({"note": pool.options.note, "auto": pool.options.auto})),
+        Route(
+            "/api/about", lambda _request: RouteAnswer({"note": pool.options.note, "auto": pool.options.auto})
+        ),
         Route("/api/follow", _follow(pool)),
         Route("/api/act", _act(pool, chats), methods=["POST"]),
         Route("/api/say", _chat_route(chats), methods=["POST"]),
@@ -78,7 +80,7 @@ async def _front(_request: Request) -> Response:
 async def _error_response(_request: Request, error: Exception) -> Response:
     """Return the text of an error, as the command line would print it."""
     status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, InputError) else 409
-    return Answer({"error": str(error)}, status)
+    return RouteAnswer({"error": str(error)}, status)
 
 
 # Read-only views -------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
             session = request.query_params.get("session", "")
             home = pool.home(session)
             with home.open(session, opened=name in _OPENS) as handle:
-                return Answer(look(home, handle, request))
+                return RouteAnswer(look(home, handle, request))
         except BAD_LOG_ERRORS as cause:
             raise StoreDamaged(f"this session has an event that cannot be read ({cause!r:.200})") from cause
 
@@ -174,11 +176,11 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
 
 
 def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
-    return lambda _request: Answer(session_list.session_list(pool))
+    return lambda _request: RouteAnswer(session_list.session_list(pool))
 
 
 def _computer(pool: SessionPool) -> Callable[[Request], Response]:
-    return lambda _request: Answer({"sessions": pool.others.listed() if pool.others else []})
+    return lambda _request: RouteAnswer({"sessions": pool.others.listed() if pool.others else []})
 
 
 # Actions and chat ------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ def _computer(pool: SessionPool) -> Callable[[Request], Response]:
 
 def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
-        return Answer(await run_in_threadpool(act, await _json_body(request)))
+        return RouteAnswer(await run_in_threadpool(act, await _json_body(request)))
 
     def act(arguments: dict[str, Any]) -> JsonObject:
         name = actions.text_of(arguments, "session")

@@ -35,7 +35,7 @@ HEADERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class RequestGate:
     """The conditions that a request must meet."""
 
     token: str
@@ -80,7 +80,7 @@ def _is_public(scope: Scope) -> bool:
 class Guard:
     """Middleware that refuses requests and adds the security headers to every response."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: RequestGate) -> None:
         self._app = app
         self._gate = gate
 

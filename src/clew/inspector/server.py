@@ -19,7 +19,7 @@ try:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from clew.inspector.app import inspector
-    from clew.inspector.guard import Gate
+    from clew.inspector.guard import RequestGate
 except ImportError as cause:
     raise MissingExtra("clew[inspector]", "pip install 'clew[inspector]' brings the server") from cause
 
@@ -118,7 +118,7 @@ class Server:
     @contextlib.contextmanager
     def _uvicorn(self) -> Iterator[uvicorn.Server]:
         chats = PageChats(self.pool, self.model_factory)
-        app = inspector(self.pool, Gate(self.token, self.host), chats)
+        app = inspector(self.pool, RequestGate(self.token, self.host), chats)
         # No access log: addresses contain search terms. Pages that follow a session keep a connection open,
         # so the shutdown does not wait for them.
         config = uvicorn.Config(

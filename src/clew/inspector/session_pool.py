@@ -192,7 +192,7 @@ Shown = tuple[Item, Ref, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PoolOptions:
     """Options with which sessions are opened."""
 
     model: str = UNKNOWN.id
@@ -206,13 +206,13 @@ class Options:
     """A note shown for all sessions, for example that they are temporary copies."""
 
 
-PLAIN = Options()
+PLAIN = PoolOptions()
 
 
 class OpenSession:
     """One session of the pool, shared by all requests of the pages."""
 
-    def __init__(self, store: Store, ctx: Ctx, options: Options) -> None:
+    def __init__(self, store: Store, ctx: Ctx, options: PoolOptions) -> None:
         self.store = store
         self.ctx = ctx
         self.lock = threading.RLock()
@@ -333,7 +333,7 @@ class SessionPool:
     store: Store
     workspace: str = "local"
     index: Index | None = None
-    options: Options = PLAIN
+    options: PoolOptions = PLAIN
     others: OtherSessions | None = None
     copies: SessionPool | None = None
     """The pool for copies of other tools' sessions."""

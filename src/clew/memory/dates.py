@@ -39,14 +39,14 @@ _NUMBERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """Days from ``first`` to ``last``, inclusive, and the words that name them."""
 
     first: date
     last: date
     words: str = ""
 
-    def overlaps(self, other: Span) -> bool:
+    def overlaps(self, other: DateSpan) -> bool:
         """Return True if a day is in both."""
         return self.first <= other.last and other.first <= self.last
 
@@ -56,7 +56,7 @@ class Span:
         return (self.last - self.first).days + 1
 
 
-def spans(text: str, at: date) -> tuple[Span, ...]:
+def spans(text: str, at: date) -> tuple[DateSpan, ...]:
     """Return the dates that a text names, relative to the day ``at``."""
     result = []
     for match in _ANY.finditer(text):
@@ -65,7 +65,7 @@ def spans(text: str, at: date) -> tuple[Span, ...]:
             first, last = _READINGS[reading](match, at)
         except (ValueError, OverflowError):
             continue  # 31 February, or a year past the calendar's end: no date
-        result.append(Span(first, last, match[0]))
+        result.append(DateSpan(first, last, match[0]))
     return tuple(result)
 
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from clew.memory.dates import Span
-from clew.memory.index.protocol import Analysed, Row, Stats
-from clew.memory.question import Question, occurs_in
+from clew.memory.dates import DateSpan
+from clew.memory.index.protocol import Analysed, IndexRow, IndexStats
+from clew.memory.question import ParsedQuestion, occurs_in
 from clew.memory.terms import NAMES_SHIFT, Trait, marks_to_find, stem, surface
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
     It does not refer to other candidates: reference cycles would be left to the garbage collector.
     """
 
-    row: Row
+    row: IndexRow
     said: QueryTerms
     before: QueryTerms | None
     after: QueryTerms | None
@@ -68,7 +68,7 @@ class Candidate(NamedTuple):
 
 
 def to_candidates(
-    question: Question, rows: Sequence[Row], known: Mapping[int, QueryTerms] | None = None
+    question: ParsedQuestion, rows: Sequence[IndexRow], known: Mapping[int, QueryTerms] | None = None
 ) -> list[Candidate]:
     """Return the candidates with their neighbours, if these are among them.
 
@@ -111,7 +111,7 @@ def _places(word: str, text: str) -> list[int]:
 class FeatureExtractor:
     """Computes the features of candidates for one question."""
 
-    def __init__(self, question: Question, stats: Stats, seen: Sequence[Candidate]) -> None:
+    def __init__(self, question: ParsedQuestion, stats: IndexStats, seen: Sequence[Candidate]) -> None:
         self.question = question
         self.named = _named_speakers(question, seen)
         self.terms = [t for t in question.terms if t not in self.named] or list(question.terms)
@@ -243,18 +243,18 @@ class FeatureExtractor:
         """Return the date marks of every entry of a day, and how near the day is to the date asked about."""
         own = frozenset((f"d{day:%Y%m%d}", f"m{day:%Y%m}", f"y{day:%Y}"))
         for before, near in ((timedelta(), 1.0), (SOON, 0.5)):
-            if any(span.overlaps(Span(day - before, day)) for span in self.question.spans):
+            if any(span.overlaps(DateSpan(day - before, day)) for span in self.question.spans):
                 return own, near
         return own, 0.0
 
 
-def rarity(stats: Stats, term: str) -> float:
+def rarity(stats: IndexStats, term: str) -> float:
     """Return the inverse document frequency of a term."""
     having = stats.having.get(term, 0)
     return math.log(1 + (stats.entries - having + 0.5) / (having + 0.5)) if stats.entries > having else 0.1
 
 
-def _named_speakers(question: Question, seen: Sequence[Candidate]) -> frozenset[str]:
+def _named_speakers(question: ParsedQuestion, seen: Sequence[Candidate]) -> frozenset[str]:
     speakers = {candidate.row.entry.speaker for candidate in seen}
     words = {stem(word) for speaker in speakers for word in surface(speaker)}
     return frozenset(words & set(question.terms))

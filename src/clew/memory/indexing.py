@@ -18,7 +18,7 @@ from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Index, Mark
 from clew.memory.notes.log import fold_notes, trusted_events
-from clew.memory.notes.note import Note, Status
+from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.terms import analyse
 from clew.memory.tiers.events import digest_ids, move_from_json, own_digests, stale_undos, undone_since
 from clew.memory.tiers.tier import Tier
@@ -348,7 +348,7 @@ class _Reader:
             if note.id not in self._notes and note.replaced_by not in self._notes:
                 continue
             self._forget([note.id])
-            if note.status is Status.APPROVED:
+            if note.status is NoteStatus.APPROVED:
                 at = empty_entry(note.id, self._ctx.session, note.created, 0)
                 self._batch.append(analyse(note_entry(at, note)))
         self._notes = set()

@@ -29,19 +29,19 @@ from clew.memory.index.protocol import (
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import catch_up
 from clew.memory.notes.log import TRIES, Clock, unix_ms
-from clew.memory.notes.note import Note, Status
+from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
 from clew.memory.references import Numbered, Quotation, Resolved, Resolver
-from clew.memory.scope import InView, Projects, Where
+from clew.memory.scope import InView, Projects, SearchScope
 from clew.memory.search import Hit, Query, SearchResult
 from clew.memory.selection import Injection, Passage, is_injectable, passage_of, recall, select_injections
 from clew.memory.tiers import (
     DEFAULT,
     InjectedExcerpt,
     Moment,
-    Move,
     Tier,
+    TierMove,
     TierPolicy,
     Tiers,
     after,
@@ -66,7 +66,7 @@ CANDIDATES = 12
 _NOTE = re.compile(r"[gws][1-9]\d{0,17}")
 SAID = (EntryKind.TURN, EntryKind.ARTIFACT, EntryKind.DOCUMENT)
 """Kinds that can be injected: what was said or seen. Derived text is in the digests already."""
-Making = Callable[[Tiers, Moment], Sequence[Move]]
+Making = Callable[[Tiers, Moment], Sequence[TierMove]]
 
 
 class Memory:
@@ -85,7 +85,7 @@ class Memory:
         numbered: Numbered | None = None,
         clock: Clock = unix_ms,
         project: str | None = None,
-        where: Where = Where.PROJECT,
+        where: SearchScope = SearchScope.PROJECT,
     ) -> None:
         """Open the memory of a session; without an index, nothing can be searched.
 
@@ -129,7 +129,7 @@ class Memory:
         return new
 
     def search(
-        self, query: str, filters: Filters = ANYTHING, limit: int = 10, where: Where | None = None
+        self, query: str, filters: Filters = ANYTHING, limit: int = 10, where: SearchScope | None = None
     ) -> list[Hit]:
         """Return what may answer a query, best first, from this session and the others of its project.
 
@@ -143,7 +143,7 @@ class Memory:
         filters: Filters = ANYTHING,
         limit: int = 10,
         in_view: InView | None = None,
-        where: Where | None = None,
+        where: SearchScope | None = None,
     ) -> SearchResult:
         """Return the same, except that entries visible in the view are listed separately."""
         if self.index is None:
@@ -162,11 +162,11 @@ class Memory:
         search_result = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
         return search_result._replace(hits=self._own_first(search_result.hits))
 
-    def _limit_to_scope(self, filters: Filters, where: Where) -> Filters:
+    def _limit_to_scope(self, filters: Filters, where: SearchScope) -> Filters:
         """Return filters limited to the allowed sessions; explicitly named sessions are always allowed."""
-        if filters.sessions or where is Where.EVERYWHERE:
+        if filters.sessions or where is SearchScope.EVERYWHERE:
             return filters
-        if where is Where.SESSION:
+        if where is SearchScope.SESSION:
             return replace(filters, sessions=(self.ctx.session,))
         return replace(filters, sessions=self._in_project())
 
@@ -209,7 +209,7 @@ class Memory:
             return False
         with suppress(NotFound):
             note = self.notebook.get(entry.ref)
-            return note.status is Status.APPROVED and not note.expired(self.now)
+            return note.status is NoteStatus.APPROVED and not note.expired(self.now)
         return False
 
     def ref(self, entry: Entry) -> str:
@@ -227,7 +227,7 @@ class Memory:
     def _note(self, ref: str) -> Resolved:
         """Return an approved note; pending notes cannot be opened here."""
         note = self.notebook.get(ref)
-        if note.status is not Status.APPROVED:
+        if note.status is not NoteStatus.APPROVED:
             raise NotFound(f"note {ref} is not approved", f"run `clew notes show {ref}` for its status")
         quotation = Quotation(ref, note.created, "note", note.trust, note.text, note.key)
         return Resolved(ref, "note", (quotation,), note.source.messages)
@@ -267,8 +267,8 @@ class Memory:
     def _forgotten(self) -> set[tuple[str, str]]:
         """Return the sources (session, message) of forgotten notes."""
         notes = self.notebook.notes()
-        kept = {place for note in notes if note.status is Status.APPROVED for place in _sources(note)}
-        gone = {place for note in notes if note.status is Status.FORGOTTEN for place in _sources(note)}
+        kept = {place for note in notes if note.status is NoteStatus.APPROVED for place in _sources(note)}
+        gone = {place for note in notes if note.status is NoteStatus.FORGOTTEN for place in _sources(note)}
         return gone - kept
 
     def outdated(self) -> dict[tuple[str, str], str]:
@@ -279,7 +279,7 @@ class Memory:
         result: dict[tuple[str, str], str] = {}
         for note in self.notebook.notes():
             why = f"superseded by note {note.replaced_by}" if note.replaced_by else ""
-            if note.status is Status.FORGOTTEN:
+            if note.status is NoteStatus.FORGOTTEN:
                 why = f"note {note.id}, taken from it, was forgotten"
             for place in _sources(note) if why else ():
                 result.setdefault(place, why)
@@ -300,11 +300,11 @@ class Memory:
             )  # fmt: skip
         return None
 
-    def shown(self, injection: Injection) -> list[Move]:
+    def shown(self, injection: Injection) -> list[TierMove]:
         """Record what a request injected and why; return the moves."""
         self.notebook.shown(injection.notes)
 
-        def make(tiers: Tiers, now: Moment) -> list[Move]:
+        def make(tiers: Tiers, now: Moment) -> list[TierMove]:
             due = moves_due(tiers, now, self.policy)
             return [*due, *moves_for(injection.wanted, injection.staying, after(due, tiers), now)]
 
@@ -318,11 +318,11 @@ class Memory:
         tiers = self.resolver.tiers(self.ctx.session)
         return after(moves_due(tiers, self._moment(), self.policy), tiers)
 
-    def moves(self) -> list[Move]:
+    def moves(self) -> list[TierMove]:
         """Record the due moves, each as an event; return them."""
         return self._record(lambda tiers, now: moves_due(tiers, now, self.policy))
 
-    def _record(self, make: Making) -> list[Move]:
+    def _record(self, make: Making) -> list[TierMove]:
         for _ in range(TRIES):
             head = self.store.head(self.ctx)
             tiers = self.resolver.tiers(self.ctx.session)
@@ -335,7 +335,7 @@ class Memory:
                 return moves
         raise StoreBusy(f"other processes keep appending to {self.ctx.session!r}")
 
-    def _with_digest(self, move: Move, tiers: Tiers) -> Move:
+    def _with_digest(self, move: TierMove, tiers: Tiers) -> TierMove:
         """Return a move into the archive with the digest that will represent its content."""
         if move.to is not Tier.ARCHIVE or not move.into:
             return move
@@ -378,7 +378,7 @@ class MemoryOptions(TypedDict, total=False):
     numbered: Numbered | None
     clock: Clock
     project: str | None
-    where: Where
+    where: SearchScope
 
 
 def open_memory(

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-from clew.memory.dates import Span, spans
+from clew.memory.dates import DateSpan, spans
 from clew.memory.terms import stem, stop_words, surface
 
 MOST_TERMS = 24
@@ -33,7 +33,7 @@ _ORDINARY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuestion:
     """A parsed question."""
 
     text: str
@@ -41,7 +41,7 @@ class Question:
     """Its distinct stems without stop words, in order."""
     values: tuple[str, ...]
     """Text to find verbatim: quoted words, paths, ids, error codes."""
-    spans: tuple[Span, ...]
+    spans: tuple[DateSpan, ...]
     """The dates it names, relative to the time of asking."""
     of_me: bool
     """It asks about the user."""
@@ -54,14 +54,14 @@ class Question:
     """At least half of its terms belong to exact values, so those are what it is about."""
 
 
-def understand(text: str, at: date) -> Question:
+def understand(text: str, at: date) -> ParsedQuestion:
     """Parse a question asked on the day ``at``."""
     stop = stop_words()
     texts = [stem(word) for word in surface(text)]
     terms = [term for term in dict.fromkeys(texts) if term not in stop] or list(dict.fromkeys(texts))
     values = exact_values(text)
     of_values = {stem(word) for value in values for word in surface(value)}
-    return Question(
+    return ParsedQuestion(
         text,
         tuple(terms[:MOST_TERMS]),
         values,

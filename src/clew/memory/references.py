@@ -20,7 +20,7 @@ from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import OWN, ImportedEvents, imported_events
 from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
 from clew.memory.indexing import said_at, text_of, trust_of
-from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, tiers_of
+from clew.memory.tiers import NOTHING_LEFT, ArchiveSpan, TierMove, Tiers, move_from_json, tiers_of
 from clew.memory.tiers.events import line_of, own_digests
 from clew.message import Trust
 
@@ -37,7 +37,7 @@ class Numbered(Protocol):
         """Return how many messages there were at a position of the log."""
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """The position of a message: the session, and its number in it, counted from 1."""
 
     session: str
@@ -131,14 +131,14 @@ class Resolver:
 
     # Messages --------------------------------------------------------------------------------------------
 
-    def place(self, ref: str) -> Place | None:
+    def place(self, ref: str) -> MessagePlace | None:
         """Return the position of ``m12`` or ``m12@another-session``; None for any other reference."""
         match = _REF.fullmatch(ref.strip())
         if match is None or match["sort"] != "m" or match["line"]:
             return None
-        return Place(match["session"] or self.ctx.session, int(match["name"][1:]))
+        return MessagePlace(match["session"] or self.ctx.session, int(match["name"][1:]))
 
-    def message(self, place: Place) -> Quotation:
+    def message(self, place: MessagePlace) -> Quotation:
         """Return a whole message."""
         (quotation,) = self.around(place, 0)
         return quotation
@@ -148,7 +148,7 @@ class Resolver:
         (message,) = MESSAGE.messages(MESSAGE.current(self._event(entry.session, entry.seq)).event.body)
         return text_of(message)
 
-    def around(self, place: Place, neighbours: int) -> list[Quotation]:
+    def around(self, place: MessagePlace, neighbours: int) -> list[Quotation]:
         """Return a message with its neighbours on both sides, in order."""
         if self.seq(place) is None:
             raise NotFound(f"there is no message {self.ref(place.session, f'm{place.number}')}", ADVICE)
@@ -156,7 +156,7 @@ class Resolver:
         places = (place._replace(number=number) for number in near)
         return [self._quotation(place, seq) for place in places if (seq := self.seq(place))]
 
-    def _quotation(self, place: Place, seq: int) -> Quotation:
+    def _quotation(self, place: MessagePlace, seq: int) -> Quotation:
         stored = self._event(place.session, seq)
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         ref = self.ref(place.session, f"m{place.number}")
@@ -169,7 +169,7 @@ class Resolver:
             raise StoreDamaged(f"event {seq} of {session!r} is gone")
         return stored
 
-    def seq(self, place: Place) -> int | None:
+    def seq(self, place: MessagePlace) -> int | None:
         """Return the event number of a message; None if it does not exist."""
         mark = Mark()
         if self.index is not None:
@@ -216,16 +216,16 @@ class Resolver:
             )
         return self._digest(ref, session, span)
 
-    def own_digest(self, session: str, span: Span) -> Digest:
+    def own_digest(self, session: str, span: ArchiveSpan) -> Digest:
         """Return the digest of level 0 for a span."""
         digests = own_digests(self._event(session, span.seq))
         return next(digest for digest in digests if digest.id == span.digest)
 
-    def _digest(self, ref: str, session: str, span: Span) -> Resolved:
+    def _digest(self, ref: str, session: str, span: ArchiveSpan) -> Resolved:
         lines = (self._claim(session, claim, span.time) for claim in self.own_digest(session, span).claims)
         return Resolved(ref, "digest", tuple(lines), self._refs(session, span.messages))
 
-    def _line(self, ref: str, session: str, claim: Claim, span: Span) -> Resolved:
+    def _line(self, ref: str, session: str, claim: Claim, span: ArchiveSpan) -> Resolved:
         sources = dict.fromkeys(cite.message for cite in claim.sources)
         return Resolved(
             ref, "line", (self._claim(session, claim, span.time),), self._refs(session, tuple(sources))
@@ -248,7 +248,7 @@ class Resolver:
             ref, "archive", (overview, *lines), self._refs(session, tuple(span.digest for span in spans))
         )
 
-    def _archivings(self, session: str) -> Iterator[Move]:
+    def _archivings(self, session: str) -> Iterator[TierMove]:
         for stored in self.store.read(self.at(session), kinds=[TIER.name]):
             if "digest" in stored.event.body:
                 yield move_from_json(stored)

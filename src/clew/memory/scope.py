@@ -20,7 +20,7 @@ from clew.memory.indexing import text_of
 from clew.message import Item, Origin
 
 
-class Where(StrEnum):
+class SearchScope(StrEnum):
     """The scope of a search."""
 
     SESSION = "this_session"
@@ -28,7 +28,7 @@ class Where(StrEnum):
     EVERYWHERE = "everywhere"
 
 
-class _Known(NamedTuple):
+class _KnownProject(NamedTuple):
     seq: int
     project: str
 
@@ -39,7 +39,7 @@ class Projects:
     def __init__(self, store: Store, workspace: str) -> None:
         self._store = store
         self._workspace = workspace
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownProject] = {}
 
     def of(self, session: str) -> str:
         """Return the project of a session; empty if none is recorded."""
@@ -60,7 +60,7 @@ class Projects:
 
     def _read(self) -> None:
         for info in self._store.sessions(self._workspace):
-            known = self._known.get(info.session, _Known(0, ""))
+            known = self._known.get(info.session, _KnownProject(0, ""))
             if info.head.seq == known.seq:
                 continue
             project = known.project
@@ -68,7 +68,7 @@ class Projects:
             for stored in self._store.read(ctx, known.seq, info.head.seq, [ABOUT.name]):
                 named = stored.event.body.get("project")
                 project = named if isinstance(named, str) else project
-            self._known[info.session] = _Known(info.head.seq, project)
+            self._known[info.session] = _KnownProject(info.head.seq, project)
 
 
 def project_at(folder: str | Path) -> str:

@@ -22,11 +22,11 @@ from clew.memory.index.protocol import (
     EntryKind,
     Filters,
     Index,
-    Row,
-    Stats,
+    IndexRow,
+    IndexStats,
     Wanted,
 )
-from clew.memory.question import Question, occurs_in, understand
+from clew.memory.question import ParsedQuestion, occurs_in, understand
 from clew.memory.terms import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 
 # Candidates fetched per kind of match. Chosen by hand for recall on LoCoMo at about 20 ms per search.
@@ -177,7 +177,7 @@ def score_candidates(
     ], seen
 
 
-def _as_spelled(index: Index, workspace: str, question: Question) -> tuple[Question, Stats]:
+def _as_spelled(index: Index, workspace: str, question: ParsedQuestion) -> tuple[ParsedQuestion, IndexStats]:
     """Return the question in the spelling of the index: names joined, typos corrected."""
     stop = stop_words()
     names = [term for term in name_terms(question.text) if term not in question.terms and term not in stop]
@@ -231,13 +231,13 @@ def _score(
 
 
 def _deeper(
-    index: Index, workspace: str, question: Question, filters: Filters, rows: Sequence[Row]
-) -> list[Row]:
+    index: Index, workspace: str, question: ParsedQuestion, filters: Filters, rows: Sequence[IndexRow]
+) -> list[IndexRow]:
     """Return rows with an exact value that no candidate contains; its words may be common elsewhere."""
     # Fewer rows than requested means that all of them were seen.
     if not question.values or len(rows) < BY_VALUE:
         return []
-    result: dict[int, Row] = {}
+    result: dict[int, IndexRow] = {}
     known = {row.key for row in rows}
     texts = [row.entry.text for row in rows]
     for value in question.values:
@@ -251,7 +251,7 @@ def _deeper(
     return list(result.values())
 
 
-def _holding(value: str, pages: Iterable[Sequence[Row]]) -> dict[int, Row]:
+def _holding(value: str, pages: Iterable[Sequence[IndexRow]]) -> dict[int, IndexRow]:
     """Return the first rows that contain a value, by key; reads no more pages than needed."""
     holding = (row for page in pages for row in page if occurs_in(value, row.entry.text))
     return {row.key: row for row in islice(holding, BY_VALUE)}
@@ -264,7 +264,7 @@ def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[
 
 
 def _queries(
-    question: Question, stats: Stats, asked: bytes, filters: Filters
+    question: ParsedQuestion, stats: IndexStats, asked: bytes, filters: Filters
 ) -> Iterator[tuple[Wanted, Filters, int]]:
     """Yield what to look for, with which filters, and how many of each."""
     for value in question.values:
@@ -289,7 +289,7 @@ def _queries(
         yield Wanted(vector=asked), filters, BY_MEANING
 
 
-def _role_terms(question: Question) -> Iterator[str]:
+def _role_terms(question: ParsedQuestion) -> Iterator[str]:
     if question.of_me:
         yield "user"
     if question.of_you:

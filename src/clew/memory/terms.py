@@ -14,7 +14,7 @@ from enum import IntFlag
 from functools import cache
 from importlib.resources import files
 
-from clew.memory.dates import Span, spans
+from clew.memory.dates import DateSpan, spans
 from clew.memory.index.protocol import Analysed, Entry
 
 _PLAIN = re.compile(r"[a-z]{3,30}")
@@ -269,7 +269,7 @@ def analyse(entry: Entry, suggestion: str = "", context: str = "") -> Analysed:
         " ".join(values + others),  # the others last, so that phrases in the text stay contiguous
         sum(term not in stop for term in values),
         int(_traits(text, bool(named))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
-        tuple(sorted({*_marks(Span(day, day)), *(mark for span in named for mark in _marks(span))})),
+        tuple(sorted({*_marks(DateSpan(day, day)), *(mark for span in named for mark in _marks(span))})),
     )
 
 
@@ -293,7 +293,7 @@ def _traits(text: str, dated: bool) -> Trait:
     return traits
 
 
-def _marks(span: Span) -> Iterator[str]:
+def _marks(span: DateSpan) -> Iterator[str]:
     """Yield the index marks of a period: its days if few, its months, its years."""
     if span.days <= 10:
         yield from (f"d{day:%Y%m%d}" for day in _days(span))
@@ -303,7 +303,7 @@ def _marks(span: Span) -> Iterator[str]:
         yield from {f"y{year}" for year in range(span.first.year, span.last.year + 1)}
 
 
-def marks_to_find(result: Iterable[Span]) -> tuple[str, ...]:
+def marks_to_find(result: Iterable[DateSpan]) -> tuple[str, ...]:
     """Return the marks that find entries of these periods, at the finest suitable resolution."""
     marks: set[str] = set()
     for span in result:
@@ -312,5 +312,5 @@ def marks_to_find(result: Iterable[Span]) -> tuple[str, ...]:
     return tuple(sorted(marks))
 
 
-def _days(span: Span) -> Iterator[date]:
+def _days(span: DateSpan) -> Iterator[date]:
     return (span.first + timedelta(days=n) for n in range(span.days))

@@ -1,22 +1,22 @@
 """Assemble the request that a model sees. See README.md."""
 
 from clew.request.assemble import Parts, Room, assemble
-from clew.request.assembled import Assembled, Offered
+from clew.request.assembled import AssembledRequest, OfferedTool
 from clew.request.cache_marks import Marks
 from clew.request.fence import Fence, session_key
 from clew.request.pieces import clauses_for
-from clew.request.sections import SECTIONS, Contribution, Piece, Place, Section, Stability
+from clew.request.sections import SECTIONS, Contribution, Piece, PiecePosition, Section, Stability
 
 __all__ = [
     "SECTIONS",
-    "Assembled",
+    "AssembledRequest",
     "Contribution",
     "Fence",
     "Marks",
-    "Offered",
+    "OfferedTool",
     "Parts",
     "Piece",
-    "Place",
+    "PiecePosition",
     "Room",
     "Section",
     "Stability",

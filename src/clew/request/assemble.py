@@ -11,7 +11,7 @@ from clew.budget import DEFAULT, Limit, Policy
 from clew.compaction.plan.render import rules_text
 from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
 from clew.message.text import escape_tags
-from clew.request.assembled import Assembled, Offered
+from clew.request.assembled import AssembledRequest, OfferedTool
 from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, require_fence
 from clew.request.pieces import DATA_SOURCE
 from clew.request.sections import (
@@ -27,7 +27,7 @@ from clew.request.sections import (
     TOOLS,
     Contribution,
     Piece,
-    Place,
+    PiecePosition,
     Section,
     sent_order,
 )
@@ -173,7 +173,7 @@ class Parts:
     view: Sequence[Item] = ()
     """``Session.view()``. Its leading system messages are the system prompt."""
     pieces: Sequence[Piece] = ()
-    tools: Sequence[Offered] = ()
+    tools: Sequence[OfferedTool] = ()
     """Keep the order fixed between requests: a changed list of tools invalidates the prompt cache."""
     fence: Fence | None = None
     """Required if any piece is data (trust SEMI_TRUSTED or below)."""
@@ -184,7 +184,7 @@ class Parts:
     """Also put fences around the text of tool results."""
 
 
-def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
+def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     """Return the request made of these parts. Deterministic: equal parts give an equal request."""
     prompt, rest = _split(parts.view)
     inside, output = admit_pieces(_nonempty_pieces(parts, rest), parts.room, counter.count_text)
@@ -192,12 +192,12 @@ def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
     fencing = parts.fence_results and not parts.off
     if fencing:
         messages = fence_results(messages, require_fence(parts.fence))
-    stable = [piece for piece in inside if piece.place is Place.SYSTEM]
-    late = [piece for piece in inside if piece.place is Place.END]
+    stable = [piece for piece in inside if piece.place is PiecePosition.SYSTEM]
+    late = [piece for piece in inside if piece.place is PiecePosition.END]
     added = system_blocks(stable, parts.fence)
     end = end_message(late, parts.fence, announced=any(piece.source == DATA_SOURCE for piece in stable))
-    first = [piece for piece in output if piece.section.place is Place.SYSTEM and not piece.late]
-    last = [piece for piece in output if piece.section.place is Place.END or piece.late]
+    first = [piece for piece in output if piece.section.place is PiecePosition.SYSTEM and not piece.late]
+    last = [piece for piece in output if piece.section.place is PiecePosition.END or piece.late]
     contributions = (
         *_tools(parts.tools, counter),
         *(_full_contribution(POLICY, item.id, Trust.SYSTEM, counter.count(item.message)) for item in prompt),
@@ -210,7 +210,7 @@ def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
         *_headings(REMINDERS, [end.text] if end else [], last, counter),
     )
     prompts = tuple(item.message for item in prompt)
-    return Assembled(
+    return AssembledRequest(
         prompts,
         tuple(added),
         tuple(messages),
@@ -225,7 +225,11 @@ def _nonempty_pieces(parts: Parts, rest: Sequence[Item]) -> list[Piece]:
     """Return the non-empty pieces; without any message, END pieces have nothing to follow and are dropped."""
     if parts.off:
         return []
-    return [piece for piece in parts.pieces if piece.text.strip() and (rest or piece.place is not Place.END)]
+    return [
+        piece
+        for piece in parts.pieces
+        if piece.text.strip() and (rest or piece.place is not PiecePosition.END)
+    ]
 
 
 def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
@@ -236,7 +240,7 @@ def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
 # Who contributed ---------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[Offered], counter: TokenCounter) -> Iterator[Contribution]:
+def _tools(tools: Sequence[OfferedTool], counter: TokenCounter) -> Iterator[Contribution]:
     for tool in tools:
         definition = json.dumps(tool.definition("anthropic"), ensure_ascii=False)
         yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, counter.count_text(definition))

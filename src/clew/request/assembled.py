@@ -17,12 +17,12 @@ from clew.providers.openai_chat import OPENAI
 from clew.providers.openai_responses import RESPONSES
 from clew.providers.wire import Wire
 from clew.request.cache_marks import Marks, add_cache_marks, in_blocks
-from clew.request.sections import PINNED, POLICY, TOOLS, Contribution, Place
+from clew.request.sections import PINNED, POLICY, TOOLS, Contribution, PiecePosition
 from clew.tokens import Tally, TokenCounter
 from clew.tokens.families import total
 
 
-class Offered(Protocol):
+class OfferedTool(Protocol):
     """A tool offered to the model, such as ``clew.memory.tools.Tool``."""
 
     @property
@@ -34,7 +34,7 @@ class Offered(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class AssembledRequest:
     """A request before it is rendered in a wire format."""
 
     prompt: tuple[Message, ...]
@@ -43,7 +43,7 @@ class Assembled:
     """Blocks added to it, one per section."""
     history: tuple[Message, ...]
     end: Message | None
-    tools: tuple[Offered, ...]
+    tools: tuple[OfferedTool, ...]
     contributions: tuple[Contribution, ...]
     """Each source with the tokens it asked for and got, in request order."""
     plain: bool
@@ -105,7 +105,7 @@ class Assembled:
         return add_cache_marks(body, marks, self.end_blocks) if marks else in_blocks(body)
 
 
-def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:
+def _system(assembled: AssembledRequest, wire: Wire) -> tuple[Message, ...]:
     """Return the system prompt with the added blocks, in the form that suits the wire format.
 
     Anthropic and Gemini take blocks. For OpenAI's two formats one plain text is the safest, because many
@@ -148,7 +148,7 @@ def _thinks(messages: Sequence[Message]) -> bool:
 
 
 def _of_view(contribution: Contribution) -> bool:
-    return contribution.section.place is Place.HISTORY or contribution.section is POLICY
+    return contribution.section.place is PiecePosition.HISTORY or contribution.section is POLICY
 
 
 def _by_region(contributions: Iterable[Contribution]) -> dict[Region, int]:
@@ -158,7 +158,7 @@ def _by_region(contributions: Iterable[Contribution]) -> dict[Region, int]:
     return tokens
 
 
-def _tools(wire: Wire, tools: Sequence[Offered]) -> JsonObject:
+def _tools(wire: Wire, tools: Sequence[OfferedTool]) -> JsonObject:
     if not tools:
         return {}
     definitions = [tool.definition(wire.name) for tool in tools]

@@ -21,7 +21,7 @@ from clew.request.prompt_cache import Call
 from clew.request.sections import PINNED, SECTIONS, Contribution
 
 
-class Made(Protocol):
+class RecordedCompaction(Protocol):
     """A compaction that took effect, as ``Session.trace()`` returns them."""
 
     @property
@@ -38,13 +38,13 @@ class Made(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class RequestState:
     """The current state of a request and its session."""
 
     allotment: Allotment
     contributions: Sequence[Contribution] = ()
     """``Assembled.contributions``."""
-    compactions: Sequence[Made] = ()
+    compactions: Sequence[RecordedCompaction] = ()
     """The active ones, oldest first."""
     compact_at_tokens: int | None = None
     last_call: Call | None = None
@@ -58,7 +58,7 @@ class Diagnosis:
     value: JsonObject
 
 
-def trace_summaries(scene: Scene, digest: str | None = None) -> Diagnosis:
+def trace_summaries(scene: RequestState, digest: str | None = None) -> Diagnosis:
     """Return the origin of each active summary: turns, folded digests, author, checks and loss."""
     result = [(compaction, digest) for compaction in scene.compactions for digest in compaction.plan.digests]
     if digest is not None:
@@ -74,12 +74,12 @@ def trace_summaries(scene: Scene, digest: str | None = None) -> Diagnosis:
     )
 
 
-def digests_of(compactions: Sequence[Made]) -> list[Digest]:
+def digests_of(compactions: Sequence[RecordedCompaction]) -> list[Digest]:
     """Return the digests that these compactions created."""
     return [digest for compaction in compactions for digest in compaction.plan.digests]
 
 
-def _lineage(compaction: Made, digest: Digest) -> Iterator[str]:
+def _lineage(compaction: RecordedCompaction, digest: Digest) -> Iterator[str]:
     plan = compaction.plan
     covers = spans(digest.covers)
     yield f"{digest.id} (level {digest.level}) replaces {len(digest.covers):,} turns: {covers}"
@@ -95,13 +95,13 @@ def _sources(digest: Digest) -> int:
     return len({cite.message for claim in digest.claims for cite in claim.sources})
 
 
-def _check_line(compaction: Made) -> str:
+def _check_line(compaction: RecordedCompaction) -> str:
     gone = sum(kept.gone for kept in compaction.report.kept)
     verdict = "checked and accepted" if compaction.report.accepted else "checked, with findings"
     return f"{verdict}; {gone:,} items dropped (recoverable by search)"
 
 
-def _lineage_json(compaction: Made, digest: Digest) -> JsonObject:
+def _lineage_json(compaction: RecordedCompaction, digest: Digest) -> JsonObject:
     plan = compaction.plan
     return {
         "digest": digest.id,
@@ -131,7 +131,7 @@ MOST_CONTRIBUTORS = 200
 # contextBudget -----------------------------------------------------------------------------------------
 
 
-def context_budget(scene: Scene) -> Diagnosis:
+def context_budget(scene: RequestState) -> Diagnosis:
     """Return the split of the window in one line, then everything that was cut and why."""
     split = scene.allotment
     speech = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
@@ -181,7 +181,7 @@ def _cut(split: Allotment) -> list[Slice]:
     return [slice_ for slice_ in split.slices if slice_.cut]
 
 
-def _until_compaction(scene: Scene) -> Iterator[str]:
+def _until_compaction(scene: RequestState) -> Iterator[str]:
     if scene.compact_at_tokens is not None:
         used = _used_tokens(scene.allotment)
         left = max(0, scene.compact_at_tokens - used)
@@ -195,7 +195,7 @@ def _used_tokens(split: Allotment) -> int:
 # contextSnapshot ---------------------------------------------------------------------------------------
 
 
-def context_snapshot(scene: Scene) -> Diagnosis:
+def context_snapshot(scene: RequestState) -> Diagnosis:
     """Return the current tokens of every region and section, with the reason for each size."""
     split = scene.allotment
     used = _used_tokens(split)
@@ -238,7 +238,7 @@ def _by_section(contributions: Sequence[Contribution]) -> dict[str, tuple[int, i
     return result
 
 
-def _cache(scene: Scene) -> Iterator[str]:
+def _cache(scene: RequestState) -> Iterator[str]:
     call = scene.last_call
     if call is not None:
         read, written = call.usage.cache_read_tokens, call.usage.cache_write_tokens
@@ -249,7 +249,7 @@ def _cache(scene: Scene) -> Iterator[str]:
 # listContributors --------------------------------------------------------------------------------------
 
 
-def list_contributors(scene: Scene, section: str | None = None) -> Diagnosis:
+def list_contributors(scene: RequestState, section: str | None = None) -> Diagnosis:
     """Return which turns, notes, files and tools are in the request, and which were left out."""
     chosen = [
         contribution
@@ -275,11 +275,11 @@ def _contribution_line(contribution: Contribution) -> str:
     return f"{source}: {contribution.given:,} of {contribution.asked:,} tokens{why}"
 
 
-def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
+def diagnostic_tools(look: Callable[[], RequestState]) -> tuple[Tool, ...]:
     """Return the tools; ``look`` is called for the current scene on every tool call."""
 
     def answering(
-        answer: Callable[[Scene, dict[str, Any]], Diagnosis],
+        answer: Callable[[RequestState, dict[str, Any]], Diagnosis],
     ) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
         return lambda _desk, arguments: ToolAnswer(answer(look(), arguments).text)
 

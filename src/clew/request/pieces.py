@@ -10,7 +10,7 @@ from clew.memory.notes.select import note_line, render_notes
 from clew.memory.selection import Injection, render_passages
 from clew.message import Item, Trust, lowest
 from clew.message.text import escape_tags
-from clew.request.rehydration import Shown
+from clew.request.rehydration import VisibleText
 from clew.request.sections import CONTRACT, MEMORY, RETRIEVED, RULES, Piece
 from clew.rules.rule import Rule
 
@@ -53,7 +53,7 @@ def rules_by_hand(changed: Iterable[Rule], view: Sequence[Item]) -> Piece | None
     A digest quotes the rules in force. Until the next compaction, this piece at the end of the request does:
     it changes nothing before it, so that the cached prefix stays valid.
     """
-    shown, changed = Shown(view), list(changed)
+    shown, changed = VisibleText(view), list(changed)
     in_force = {rule.quote for rule in changed if rule.is_active}
     new = [rule for rule in changed if rule.is_active and not shown.has(rule.quote, rule.source)]
     over = [rule for rule in changed if rule.quote not in in_force and shown.has(rule.quote, rule.source)]

@@ -29,7 +29,7 @@ _TRUST = {trust.label: trust for trust in Trust}
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ProgressPoint:
     """One line of a checkpoint, and the message that it comes from."""
 
     text: str
@@ -51,14 +51,14 @@ class Checkpoint:
     """The number of the last message that earlier checkpoints cover."""
     upto: int
     """The number of the last message that this one covers."""
-    goal: Point | None = None
-    changed: tuple[Point, ...] = ()
+    goal: ProgressPoint | None = None
+    changed: tuple[ProgressPoint, ...] = ()
     """What changed since the previous checkpoint: files, decisions, finished tasks, fixed failures."""
-    evidence: tuple[Point, ...] = ()
+    evidence: tuple[ProgressPoint, ...] = ()
     """What proves it: commands with their results, passing tests."""
-    open: tuple[Point, ...] = ()
+    open: tuple[ProgressPoint, ...] = ()
     """What is unfinished or broken."""
-    next: Point | None = None
+    next: ProgressPoint | None = None
     """The next step."""
 
 
@@ -94,15 +94,17 @@ def checkpoint_from_json(body: Mapping[str, Any], time: str) -> Checkpoint:
         raise StoreDamaged(f"cannot read a checkpoint ({cause!r})") from cause
 
 
-def _point_to_json(point: Point | None) -> Json:
+def _point_to_json(point: ProgressPoint | None) -> Json:
     return [point.text, point.source, point.trust.label] if point else None
 
 
-def _point_from_json(written: Any) -> Point | None:  # noqa: ANN401 - JSON enters here
-    return Point(str(written[0]), str(written[1]), _TRUST[written[2]]) if written is not None else None
+def _point_from_json(written: Any) -> ProgressPoint | None:  # noqa: ANN401 - JSON enters here
+    return (
+        ProgressPoint(str(written[0]), str(written[1]), _TRUST[written[2]]) if written is not None else None
+    )
 
 
-def _points_from_json(written: Any) -> tuple[Point, ...]:  # noqa: ANN401 - JSON enters here
+def _points_from_json(written: Any) -> tuple[ProgressPoint, ...]:  # noqa: ANN401 - JSON enters here
     return tuple(point for item in written if (point := _point_from_json(item)))
 
 
@@ -149,7 +151,7 @@ def _lines(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
         yield "next", _line(checkpoint.next)
 
 
-def _line(point: Point) -> str:
+def _line(point: ProgressPoint) -> str:
     sign = "~" if point.trust <= Trust.SEMI_TRUSTED else "-"
     return f"{sign} {point.text} [{point.source}]"
 
@@ -220,7 +222,7 @@ def checkpoints(events: Iterable[StoredEvent]) -> list[Checkpoint]:
 # Points from the ledger ------------------------------------------------------------------------------
 
 
-def _decision_points(ledger: Ledger, since: int) -> Iterator[Point]:
+def _decision_points(ledger: Ledger, since: int) -> Iterator[ProgressPoint]:
     for goal in ledger.goals[:-1]:  # the last one is the checkpoint's goal
         if _is_new(goal.source, since):
             yield _point(f"went on from: {goal.quote}", goal.source, goal.trust)
@@ -229,7 +231,7 @@ def _decision_points(ledger: Ledger, since: int) -> Iterator[Point]:
             yield _point(f"decided: {decision.quote}", decision.source, decision.trust)
 
 
-def _files(ledger: Ledger, since: int) -> list[Point]:
+def _files(ledger: Ledger, since: int) -> list[ProgressPoint]:
     """Return the changed files. They have their own limit: a resumed session must know them."""
     points = [
         _point(f"{_action(file)}: {file.name}", file.last_change, Trust.UNTRUSTED)
@@ -245,7 +247,7 @@ def _action(file: Artifact) -> Action:
     return file.action if file.action in CHANGES else Action.MODIFIED
 
 
-def _closed_points(ledger: Ledger, since: int, quote: Quote) -> Iterator[Point]:
+def _closed_points(ledger: Ledger, since: int, quote: Quote) -> Iterator[ProgressPoint]:
     """Yield the closed items; of a request that the agent reported on, the report and not the request."""
     reports = {turn.report.message: turn.report for turn in ledger.turns.all if turn.report}
     for loop in ledger.loops.closed:
@@ -260,7 +262,7 @@ def _closed_points(ledger: Ledger, since: int, quote: Quote) -> Iterator[Point]:
                 yield _point(f"reported: {text}", loop.closed_by)
 
 
-def _evidence(ledger: Ledger, since: int) -> Iterator[Point]:
+def _evidence(ledger: Ledger, since: int) -> Iterator[ProgressPoint]:
     for loop in ledger.loops.closed:
         if loop.closed is Closed.PASSED and loop.closed_by and _is_new(loop.closed_by, since):
             yield _point(f"passes now: {loop.text}", loop.closed_by, Trust.UNTRUSTED)
@@ -279,7 +281,7 @@ def _ending(command: Artifact) -> str:
     return "failed" if command.ended is Ended.FAILED else "ran"
 
 
-def _open(ledger: Ledger) -> Iterator[Point]:
+def _open(ledger: Ledger) -> Iterator[ProgressPoint]:
     for loop in ledger.loops.open:
         if _is_goal(loop, ledger.goal):
             continue  # already the checkpoint's goal
@@ -293,7 +295,7 @@ def _open(ledger: Ledger) -> Iterator[Point]:
             yield _point(f"fails: {subject}: {text}", failure.attempts[-1], Trust.UNTRUSTED)
 
 
-def _next_step(ledger: Ledger) -> Point | None:
+def _next_step(ledger: Ledger) -> ProgressPoint | None:
     """Return the next step: what is in progress, announced or requested; deferred items come last."""
     loops = ledger.loops.open
     under_way = (loop for loop in loops if loop.status == "in_progress")
@@ -324,10 +326,10 @@ def _number(message: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> Point:
+def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> ProgressPoint:
     flat = " ".join(text.split())
-    return Point(flat if len(flat) <= LONGEST else f"{flat[:LONGEST]}…", source.message, trust)
+    return ProgressPoint(flat if len(flat) <= LONGEST else f"{flat[:LONGEST]}…", source.message, trust)
 
 
-def _newest(points: Iterator[Point]) -> tuple[Point, ...]:
+def _newest(points: Iterator[ProgressPoint]) -> tuple[ProgressPoint, ...]:
     return tuple(dict.fromkeys(points))[-MOST:]

@@ -29,7 +29,7 @@ _HASH_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RequestLayout:
     """What a cache sees of one request."""
 
     wire: str
@@ -50,7 +50,7 @@ class Layout:
         """Return how many blocks will be sent again."""
         return len(self.chain) - self.end_blocks
 
-    def shared(self, other: Layout) -> int:
+    def shared(self, other: RequestLayout) -> int:
         """Return how many blocks two requests have in common from the start."""
         low, high = 0, min(len(self.chain), len(other.chain))
         while low < high:  # binary search works because the hashes are chained
@@ -62,7 +62,7 @@ class Layout:
         return low
 
 
-def layout_of(body: JsonObject, wire: str, end_blocks: int = 0) -> Layout:
+def layout_of(body: JsonObject, wire: str, end_blocks: int = 0) -> RequestLayout:
     """Return what a cache sees of a request body."""
     places: list[Where] = []
     chain: list[bytes] = []
@@ -75,7 +75,7 @@ def layout_of(body: JsonObject, wire: str, end_blocks: int = 0) -> Layout:
         if where == "messages" and DIGEST_TAG in text:
             digests += _DIGEST.findall(text.replace('\\"', '"'))
     settings = _text({name: body[name] for name in _SETTINGS if name in body})
-    return Layout(
+    return RequestLayout(
         wire,
         as_text(body.get("model")),
         hashlib.sha256(settings.encode()).hexdigest()[:16],
@@ -155,7 +155,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class CacheConditions:
     """Conditions besides the bytes that decide whether a cached prefix can be read."""
 
     seconds_since: float = 0.0
@@ -167,10 +167,10 @@ class Life:
     """The shortest prefix that the provider caches."""
 
 
-ALIVE = Life()
+ALIVE = CacheConditions()
 
 
-def cause_of_miss(before: Layout | None, after: Layout, life: Life = ALIVE) -> Cause:
+def cause_of_miss(before: RequestLayout | None, after: RequestLayout, life: CacheConditions = ALIVE) -> Cause:
     """Return why the second of two requests cannot read all of the first from the cache."""
     if before is None:
         return Cause(Miss.FIRST, "no earlier request is known")
@@ -194,7 +194,7 @@ def cause_of_miss(before: Layout | None, after: Layout, life: Life = ALIVE) -> C
     return Cause(Miss.NONE, "all that was sent before was sent again")
 
 
-def _change_cause(before: Layout, after: Layout, shared: int) -> Cause:
+def _change_cause(before: RequestLayout, after: RequestLayout, shared: int) -> Cause:
     block = shared + 1
     # If one of the two requests ends here, the other's block was added or removed.
     places = {layout.places[shared] for layout in (before, after) if shared < len(layout.places)}
@@ -210,7 +210,7 @@ def _change_cause(before: Layout, after: Layout, shared: int) -> Cause:
     return Cause(Miss.PREFIX, f"the prefix changed at block {block}", block)
 
 
-def _latest(layout: Layout) -> int:
+def _latest(layout: RequestLayout) -> int:
     """Return the number of the newest digest in a request; 0 if it has none."""
     return max((int(digest.removeprefix("d")) for digest in layout.digests), default=0)
 
@@ -219,14 +219,16 @@ def _latest(layout: Layout) -> int:
 class Call:
     """The usage of one request and its cache outcome."""
 
-    layout: Layout
+    layout: RequestLayout
     usage: Usage
     cause: Cause
     missed_tokens: int = 0
     """Tokens that the previous request left in the cache and this one did not read."""
 
     @classmethod
-    def after(cls, before: Call | None, layout: Layout, usage: Usage, life: Life = ALIVE) -> Call:
+    def after(
+        cls, before: Call | None, layout: RequestLayout, usage: Usage, life: CacheConditions = ALIVE
+    ) -> Call:
         """Return a call with the cause of its cache miss, judged against the previous call."""
         kept = before.kept_tokens if before else 0
         missed = max(0, kept - usage.cache_read_tokens)

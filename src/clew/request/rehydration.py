@@ -33,7 +33,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Now:
+class RequestStatus:
     """Current state that is not in the ledger."""
 
     used_tokens: int | None = None
@@ -65,7 +65,7 @@ def invoked_skills(messages: Iterable[Message]) -> tuple[str, ...]:
     return tuple(result)
 
 
-class Shown:
+class VisibleText:
     """Answers whether a view shows some text."""
 
     def __init__(self, view: Sequence[Item]) -> None:
@@ -119,9 +119,9 @@ NOTE = (
 )
 
 
-def rehydrate(ledger: Ledger, view: Sequence[Item], now: Now) -> Piece | None:
+def rehydrate(ledger: Ledger, view: Sequence[Item], now: RequestStatus) -> Piece | None:
     """Return what the next call needs and the view no longer shows; None if nothing was compacted."""
-    shown = Shown(view)
+    shown = VisibleText(view)
     if not shown.compacted:
         return None
     lines = [
@@ -140,7 +140,7 @@ def rehydrate(ledger: Ledger, view: Sequence[Item], now: Now) -> Piece | None:
 # From the ledger ---------------------------------------------------------------------------------------
 
 
-def _goal(ledger: Ledger, shown: Shown) -> Iterator[str]:
+def _goal(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
     goal = ledger.goal
     if goal is None or shown.has(goal.quote[:LONGEST], goal.source):
         return
@@ -149,7 +149,7 @@ def _goal(ledger: Ledger, shown: Shown) -> Iterator[str]:
     yield _line(goal.quote, goal.source)
 
 
-def _todos(ledger: Ledger, shown: Shown) -> Iterator[str]:
+def _todos(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
     """Yield the whole list of tasks if any of it is out of view, because half a list misleads."""
     loops = ledger.loops
     tasks = [loop for loop in (*loops.closed, *loops.open) if loop.kind is LoopKind.TODO]
@@ -166,7 +166,7 @@ def _task(loop: Loop) -> str:
     return _line(f"{box} {loop.text}{status}", loop.source)
 
 
-def _open(ledger: Ledger, shown: Shown) -> Iterator[str]:
+def _open(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
     goal = ledger.goal.quote if ledger.goal else ""
     left = [
         loop
@@ -186,14 +186,14 @@ def _label(loop: Loop) -> Trust:
     return Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
 
 
-def _approvals(ledger: Ledger, shown: Shown) -> Iterator[str]:
+def _approvals(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
     left = [approval for approval in ledger.approvals if not _answer_is_shown(approval, shown)]
     if left:
         yield "Permissions asked for:"
         yield from _few(left, _approval)
 
 
-def _answer_is_shown(approval: Approval, shown: Shown) -> bool:
+def _answer_is_shown(approval: Approval, shown: VisibleText) -> bool:
     """Return True if the view shows both the question and its answer."""
     asked = shown.has(approval.what, approval.asked)
     return asked and (approval.answered is None or shown.has(approval.words, approval.answered))
@@ -207,7 +207,7 @@ def _approval(approval: Approval) -> str:
     )
 
 
-def _observations(ledger: Ledger, shown: Shown) -> Iterator[str]:
+def _observations(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
     """Yield the last results that matter: failures that are not fixed, and the last commands."""
     lines = []
     for failure in [failure for failure in ledger.failures if not failure.is_fixed][-MOST:]:
@@ -224,7 +224,7 @@ def _observations(ledger: Ledger, shown: Shown) -> Iterator[str]:
         yield from lines
 
 
-def _files(ledger: Ledger, shown: Shown) -> Iterator[str]:
+def _files(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
     """Yield the changed files of the workspace, and what was read last."""
     changed = [
         artifact
@@ -252,7 +252,7 @@ def _tail(path: str) -> str:
 # From the harness --------------------------------------------------------------------------------------
 
 
-def _harness(now: Now) -> Iterator[str]:
+def _harness(now: RequestStatus) -> Iterator[str]:
     if now.used_tokens is not None and now.usable_tokens is not None:
         at = f"; compaction starts at {now.compact_at_tokens:,}" if now.compact_at_tokens is not None else ""
         yield f"Budget: {now.used_tokens:,} of {now.usable_tokens:,} tokens are in use{at}."

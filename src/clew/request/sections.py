@@ -14,7 +14,7 @@ from clew.errors import InputError
 from clew.message import JsonObject, Trust
 
 
-class Place(StrEnum):
+class PiecePosition(StrEnum):
     """Where in a request a section goes, in the order in which caches read it."""
 
     TOOLS = "tools"
@@ -59,7 +59,7 @@ class Section:
     owner: Owner
     least: Trust
     """The minimum trust of its content."""
-    place: Place
+    place: PiecePosition
     region: Region
     """The region of the window that it counts towards."""
     most: Limit | None = None
@@ -73,26 +73,26 @@ class Section:
 
 
 _STABILITY = {
-    Place.TOOLS: Stability.STABLE,
-    Place.SYSTEM: Stability.STABLE,
-    Place.HISTORY: Stability.APPENDED,
-    Place.END: Stability.VOLATILE,
+    PiecePosition.TOOLS: Stability.STABLE,
+    PiecePosition.SYSTEM: Stability.STABLE,
+    PiecePosition.HISTORY: Stability.APPENDED,
+    PiecePosition.END: Stability.VOLATILE,
 }
 
-POLICY = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, Place.SYSTEM, Region.SYSTEM)
+POLICY = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, PiecePosition.SYSTEM, Region.SYSTEM)
 ORGANIZATION = Section(
     "organization",
     2,
     "Policy of the organization",
     Owner.DEVELOPER,
     Trust.DEVELOPER,
-    Place.SYSTEM,
+    PiecePosition.SYSTEM,
     Region.SYSTEM,
 )
-CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, Place.SYSTEM, Region.SYSTEM)
-TASK = Section("task", 4, "", Owner.USER, Trust.USER, Place.HISTORY, Region.HISTORY)
+CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, PiecePosition.SYSTEM, Region.SYSTEM)
+TASK = Section("task", 4, "", Owner.USER, Trust.USER, PiecePosition.HISTORY, Region.HISTORY)
 RULES = Section(
-    "rules", 4, "Rules that the user set by hand", Owner.USER, Trust.USER, Place.END, Region.PINNED
+    "rules", 4, "Rules that the user set by hand", Owner.USER, Trust.USER, PiecePosition.END, Region.PINNED
 )
 PLAN = Section(
     "plan",
@@ -100,7 +100,7 @@ PLAN = Section(
     "State of the work",
     Owner.HARNESS,
     Trust.UNTRUSTED,
-    Place.END,
+    PiecePosition.END,
     Region.HISTORY,
     Limit(share=0.05, tokens=2_000),
 )
@@ -110,7 +110,7 @@ INSTRUCTIONS = Section(
     "Instructions for this work",
     Owner.USER,
     Trust.USER,
-    Place.SYSTEM,
+    PiecePosition.SYSTEM,
     Region.INSTRUCTIONS,
     Limit(share=0.15),
 )
@@ -120,7 +120,7 @@ MEMORY = Section(
     "",
     Owner.HARNESS,
     Trust.UNTRUSTED,
-    Place.END,
+    PiecePosition.END,
     Region.MEMORY,
     Limit(share=0.10, tokens=500),
 )
@@ -130,7 +130,7 @@ RETRIEVED = Section(
     "Found for this request",
     Owner.OUTSIDE,
     Trust.UNTRUSTED,
-    Place.END,
+    PiecePosition.END,
     Region.TOOL_OUTPUTS,
     Limit(share=0.10, tokens=4_000),
 )
@@ -140,16 +140,16 @@ SKILLS = Section(
     "Skills that can be opened",
     Owner.DEVELOPER,
     Trust.USER,
-    Place.SYSTEM,
+    PiecePosition.SYSTEM,
     Region.SYSTEM,
     Limit(share=0.03, tokens=2_000),
 )
-TOOLS = Section("tools", 9, "", Owner.DEVELOPER, Trust.DEVELOPER, Place.TOOLS, Region.TOOLS)
+TOOLS = Section("tools", 9, "", Owner.DEVELOPER, Trust.DEVELOPER, PiecePosition.TOOLS, Region.TOOLS)
 OBSERVATIONS = Section(
-    "observations", 10, "", Owner.OUTSIDE, Trust.UNTRUSTED, Place.HISTORY, Region.TOOL_OUTPUTS
+    "observations", 10, "", Owner.OUTSIDE, Trust.UNTRUSTED, PiecePosition.HISTORY, Region.TOOL_OUTPUTS
 )
-HISTORY = Section("history", 11, "", Owner.AGENT, Trust.UNTRUSTED, Place.HISTORY, Region.HISTORY)
-PINNED = Section("pinned", 11, "", Owner.USER, Trust.UNTRUSTED, Place.HISTORY, Region.PINNED)
+HISTORY = Section("history", 11, "", Owner.AGENT, Trust.UNTRUSTED, PiecePosition.HISTORY, Region.HISTORY)
+PINNED = Section("pinned", 11, "", Owner.USER, Trust.UNTRUSTED, PiecePosition.HISTORY, Region.PINNED)
 """The rules in a digest: a part of the history that takes no pieces and has a region of its own."""
 REMINDERS = Section(
     "reminders",
@@ -157,7 +157,7 @@ REMINDERS = Section(
     "Now",
     Owner.HARNESS,
     Trust.UNTRUSTED,
-    Place.END,
+    PiecePosition.END,
     Region.HISTORY,
     Limit(share=0.02, tokens=500),
 )
@@ -171,7 +171,7 @@ SECTIONS = (
 
 def sent_order(section: Section) -> tuple[int, int]:
     """Return a key that sorts sections in request order: by place, then by tier."""
-    return list(Place).index(section.place), section.tier
+    return list(PiecePosition).index(section.place), section.tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class Piece:
 
     def __post_init__(self) -> None:
         """Raise InputError if the section takes no pieces or requires more trust."""
-        if self.section is POLICY or self.section.place in (Place.TOOLS, Place.HISTORY):
+        if self.section is POLICY or self.section.place in (PiecePosition.TOOLS, PiecePosition.HISTORY):
             raise InputError(f"section {self.section.name} takes no pieces", "use Parts.tools or Parts.view")
         if self.trust < self.section.least:
             raise InputError(
@@ -206,9 +206,9 @@ class Piece:
             )
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PiecePosition:
         """Return where in the request it goes."""
-        return Place.END if self.late else self.section.place
+        return PiecePosition.END if self.late else self.section.place
 
     @property
     def fenced(self) -> bool:

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clew.compaction.decide import Attempt, Outcome
+    from clew.compaction.decide import DigestAttempt, Outcome
     from clew.session.compact_list import compact, compact_async
     from clew.session.compact_session import Request
     from clew.session.compactor import Compactor
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clew.session.session import Session
 
 _MODULE_OF = {
-    "Attempt": "clew.compaction.decide",
+    "DigestAttempt": "clew.compaction.decide",
     "CompactResult": "clew.session.result",
     "Compaction": "clew.session.history",
     "Compactor": "clew.session.compactor",
@@ -37,10 +37,10 @@ _MODULE_OF = {
 }
 
 __all__ = [
-    "Attempt",
     "CompactResult",
     "Compaction",
     "Compactor",
+    "DigestAttempt",
     "Expansion",
     "Explanation",
     "Fitted",

@@ -17,13 +17,13 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.budget import DEFAULT, Cache, Compact, Milestone, Move, Policy, Region, Stop, Trigger
+from clew.budget import DEFAULT, Cache, Compact, CostMove, Milestone, Policy, Region, Stop, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role, fixed_prefix
 from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
-from clew.session.conversation import Carry, advance, start
+from clew.session.conversation import ConversationState, advance, start
 from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput, carried_by, restore
 from clew.session.result import CompactResult, Options, restore_carry
@@ -56,7 +56,7 @@ _seen: OrderedDict[int, list[int]] = OrderedDict()
 _lock = Lock()
 
 
-def warn_if_forgotten(carry: Carry) -> None:
+def warn_if_forgotten(carry: ConversationState) -> None:
     """Warn if a list begins with one that was compacted before; lists are compared by message sizes."""
     view = carry.view
     if view.digest is not None or not view.items:
@@ -219,7 +219,7 @@ def _compacting(
 # Measure ---------------------------------------------------------------------------------------------
 
 
-def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> Carry:
+def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> ConversationState:
     """Parse a list from its beginning; with a saved result, as compacted as that one was."""
     carry = start(parsed, counter)
     if previous is not None and previous.saved is not None:
@@ -227,7 +227,9 @@ def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCo
     return carry
 
 
-def _unchanged_result(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options) -> CompactResult:
+def _unchanged_result(
+    parsed: ParsedInput, carry: ConversationState, gauge: Gauge, options: Options
+) -> CompactResult:
     view = carry.view
     tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
     full = view.tokens + options.fixed_tokens >= gauge.policy.warn_at.of(gauge.window.usable_tokens)
@@ -256,13 +258,13 @@ def _is_answered(items: Sequence[Item]) -> bool:
     return asked and before.role is Role.ASSISTANT and not any(before.calls)
 
 
-def _pays(now: CompactResult, verdict: Compact, carry: Carry, gauge: Gauge) -> bool:
+def _pays(now: CompactResult, verdict: Compact, carry: ConversationState, gauge: Gauge) -> bool:
     """Whether a compaction that could wait saves more than it costs, with a warm prompt cache."""
     if verdict.must or now.budget is None:
         return True
     cache = Cache(gauge.model, age_seconds=0.0)
     choice = gauge.weigh(now.budget.allotment, verdict, cache, carry.view.replies, with_model=False)
-    return choice.move is not Move.WAIT
+    return choice.move is not CostMove.WAIT
 
 
 class _Goal(NamedTuple):
@@ -271,7 +273,9 @@ class _Goal(NamedTuple):
     reason: str
 
 
-def _task(carry: Carry, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal) -> CompactionTask:
+def _task(
+    carry: ConversationState, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal
+) -> CompactionTask:
     from clew.compaction.ledger_claims import MandatoryContent
     from clew.compaction.task import CompactionTask
 
@@ -296,7 +300,7 @@ def _task(carry: Carry, counter: TokenCounter, gauge: Gauge, options: Options, g
     )
 
 
-def _goal(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> _Goal | None:
+def _goal(now: CompactResult, carry: ConversationState, gauge: Gauge, options: Options) -> _Goal | None:
     """Return the goal set by the caller or the window; None if nothing is to be done."""
     view = carry.view
     if options.target_tokens is not None:
@@ -324,7 +328,7 @@ def _shows_secrets(plan: Plan) -> bool:
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
-def _mask_task(task: CompactionTask, carry: Carry) -> CompactionTask:
+def _mask_task(task: CompactionTask, carry: ConversationState) -> CompactionTask:
     """Return the same task with all secrets masked."""
     from clew.secrets import mask_message
 
@@ -342,7 +346,7 @@ def _mask_task(task: CompactionTask, carry: Carry) -> CompactionTask:
 
 
 def _compacted_result(
-    now: CompactResult, carry: Carry, outcome: Outcome, counter: TokenCounter
+    now: CompactResult, carry: ConversationState, outcome: Outcome, counter: TokenCounter
 ) -> CompactResult:
     from clew.compaction.plan.plan import apply
 
@@ -363,5 +367,5 @@ def _compacted_result(
         calls=outcome.calls,
         tokens_after=plan.tokens_after,
         digest=view.digest,
-        carry=Carry(record, carry.entries, view, len(view.slots), len(view.items)),
+        carry=ConversationState(record, carry.entries, view, len(view.slots), len(view.items)),
     )

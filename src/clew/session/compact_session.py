@@ -7,7 +7,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clew.budget import Asked, Asker, Cache, Compact, Fill, Move, Region, Signal, Stop, TokenBudget, Trigger
+from clew.budget import (
+    Asker,
+    Cache,
+    Compact,
+    CompactionRequested,
+    CostMove,
+    Fill,
+    Region,
+    Signal,
+    Stop,
+    TokenBudget,
+    Trigger,
+)
 from clew.compaction.decide import Outcome, Writer, decide
 from clew.compaction.plan.plan import apply
 from clew.compaction.task import CompactionTask
@@ -55,7 +67,7 @@ def requested_task(
         if replay.tokens <= target:
             return None
         return task_of(replay, gauge, target, Trigger.MANUAL, reason, focus)
-    budget = measure(replay, gauge, Request((Asked(Asker.USER),)))
+    budget = measure(replay, gauge, Request((CompactionRequested(Asker.USER),)))
     match budget.verdict:
         case Compact(trigger, why, target):
             return task_of(replay, gauge, target, trigger, why, focus, sized=False)
@@ -180,7 +192,7 @@ def fitting(
     if isinstance(verdict, Compact):
         cache = Cache(gauge.model, request.cache_age_seconds)
         choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
-        if auto and choice.move is not Move.WAIT:
+        if auto and choice.move is not CostMove.WAIT:
             other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
             sizes = [replay.counter.count(item.message) for item in replay.items]
             usable = gauge.window.usable_tokens

@@ -35,7 +35,7 @@ UNSENT = -2
 """The slot of messages that a format does not write at all; -1 is the slot of the system field."""
 
 
-class Own(NamedTuple):
+class OwnEntry(NamedTuple):
     """An entry to send that clew wrote: a digest or a shortened message."""
 
     entry: Any
@@ -144,7 +144,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class View:
+class ListView:
     """The part of a record that the model sees."""
 
     items: list[Item]
@@ -152,7 +152,7 @@ class View:
     """Token count of each message."""
     slot_of: list[int]
     """The slot that each message belongs to; below 0 if none."""
-    slots: list[int | Own]
+    slots: list[int | OwnEntry]
     """What to send: indices of entries of the record, or entries that clew wrote."""
     shown: list[Any]
     """The entries to send, without cache marks on clew's own entries."""
@@ -169,7 +169,7 @@ class View:
     """How many of the messages are the model's."""
 
     @classmethod
-    def whole(cls, record: Record, counter: TokenCounter) -> View:
+    def whole(cls, record: Record, counter: TokenCounter) -> ListView:
         """Return the view of all entries."""
         view = cls([], [], [], [], [], {}, counter.family, record.digest, record.digest is not None)
         for item in record.system:
@@ -200,10 +200,10 @@ class View:
         """Return the number of tokens of all messages."""
         return sum(self.regions.values())
 
-    def until(self, slots: int) -> View:
+    def until(self, slots: int) -> ListView:
         """Return a separate view of the first slots."""
         count = next((n for n, slot in enumerate(self.slot_of) if slot >= slots), len(self.slot_of))
-        twin = View(
+        twin = ListView(
             self.items[:count],
             self.sizes[:count],
             self.slot_of[:count],
@@ -236,11 +236,11 @@ class View:
         self.family = counter.family
         self.sum_up()
 
-    def replaced(self, items: Sequence[Item], codec: Codec, counter: TokenCounter) -> View:
+    def replaced(self, items: Sequence[Item], codec: Codec, counter: TokenCounter) -> ListView:
         """Return the view after a compaction, which consists of ``items``."""
         places = {item.id: n for n, item in enumerate(self.items)}
         slots = [self.slot_of[places[item.id]] if item.id in places else None for item in items]
-        new = View([], [], [], [], [], {}, self.family, self.digest, self.recovered, self.state)
+        new = ListView([], [], [], [], [], {}, self.family, self.digest, self.recovered, self.state)
         members: dict[int, list[Item]] = {}
         for item, slot in zip(self.items, self.slot_of, strict=True):
             members.setdefault(slot, []).append(item)
@@ -262,7 +262,7 @@ class View:
 
     def _move(
         self,
-        new: View,
+        new: ListView,
         group: Sequence[Item],
         slot: int | None,
         following: int | None,
@@ -289,11 +289,11 @@ class View:
             first, last = self._range(new, slot, following)
             for written in codec.write([item.message for item in group]):
                 entry = without_marks(written) if isinstance(written, dict) and marks_in(written) else written
-                new.slots.append(Own(entry, first, last, len(new.slots) > start))
+                new.slots.append(OwnEntry(entry, first, last, len(new.slots) > start))
                 new.shown.append(entry)
         new.slot_of.extend(start if len(new.slots) > start else UNSENT for _ in group)
 
-    def _range(self, new: View, slot: int | None, following: int | None) -> tuple[int, int]:
+    def _range(self, new: ListView, slot: int | None, following: int | None) -> tuple[int, int]:
         """Return the first and last entry of the record that a new entry replaces."""
         if slot is not None:
             return _first(self.slots[slot]), _last(self.slots[slot])
@@ -324,15 +324,15 @@ class View:
         return place_marks(self.shown, marks)
 
 
-def _continues(slot: int | Own) -> bool:
-    return isinstance(slot, Own) and slot.continues
+def _continues(slot: int | OwnEntry) -> bool:
+    return isinstance(slot, OwnEntry) and slot.continues
 
 
-def _first(slot: int | Own) -> int:
+def _first(slot: int | OwnEntry) -> int:
     return slot if isinstance(slot, int) else slot.first
 
 
-def _last(slot: int | Own) -> int:
+def _last(slot: int | OwnEntry) -> int:
     return slot if isinstance(slot, int) else slot.last
 
 
@@ -357,25 +357,27 @@ def _are_same(entries: Sequence[Any], known: Sequence[Any]) -> bool:
     return all(entries[n] is known[n] for n in {0, count // 2, count - 1}) if count else True
 
 
-class Carry(NamedTuple):
+class ConversationState(NamedTuple):
     """A result's position in a record and a view that later calls may have extended."""
 
     record: Record
     entries: int
-    view: View
+    view: ListView
     slots: int
     messages: int
 
 
-def start(parsed: ParsedInput, counter: TokenCounter) -> Carry:
+def start(parsed: ParsedInput, counter: TokenCounter) -> ConversationState:
     """Parse a list from its beginning."""
     record = Record(parsed.codec, parsed.certain, system_field=parsed.system_field)
     record.extend(parsed.entries, parsed.system())
-    view = View.whole(record, counter)
-    return Carry(record, len(record.entries), view, len(view.slots), len(view.items))
+    view = ListView.whole(record, counter)
+    return ConversationState(record, len(record.entries), view, len(view.slots), len(view.items))
 
 
-def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: bool = False) -> Carry | None:
+def advance(
+    parsed: ParsedInput, carry: ConversationState, counter: TokenCounter, thorough: bool = False
+) -> ConversationState | None:
     """Continue an earlier call with the new entries of a list; None if it is a different list.
 
     With ``thorough`` every known entry is checked for changes made in place, otherwise the recent ones and a
@@ -401,7 +403,7 @@ def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: 
         known = len(record.entries) - count
         groups = [*record.items[count:], *record.extend(fresh[known:])]
         view.extend(fresh, groups, count, counter)
-        return Carry(record, count + len(fresh), view, len(view.slots), len(view.items))
+        return ConversationState(record, count + len(fresh), view, len(view.slots), len(view.items))
 
 
 class _Place(NamedTuple):
@@ -415,7 +417,7 @@ class _Place(NamedTuple):
     """The known entries are the same objects as before."""
 
 
-def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> _Place | None:
+def _place(carry: ConversationState, parsed: ParsedInput, thorough: bool) -> _Place | None:
     """Return how much of a list is known; None if it is a different list.
 
     A list that was truncated is known up to the cut, unless the digest covers more than that.
@@ -447,7 +449,7 @@ def _known_part(entries: Sequence[Any], known: Sequence[Any], count: int) -> tup
     return begins_with(entries, known, count), False
 
 
-def _digest_slot(view: View) -> int:
+def _digest_slot(view: ListView) -> int:
     """Return the slot of the digest; -1 if there is none."""
     if view.digest is None:
         return -1
@@ -455,7 +457,7 @@ def _digest_slot(view: View) -> int:
     return next(places, -1)
 
 
-def _hold(record: Record, view: View, entries: Sequence[Any], count: int | None) -> None:
+def _hold(record: Record, view: ListView, entries: Sequence[Any], count: int | None) -> None:
     """Hold the current objects and cache marks of a caller: of the whole list, or of the compacted one."""
     if count is not None:
         record.take(entries, count)
@@ -469,7 +471,9 @@ def _hold(record: Record, view: View, entries: Sequence[Any], count: int | None)
             record.shapes[slot] = _shape(entry)
 
 
-def _exclusive(carry: Carry, entries: Sequence[Any] | None, count: int, slots: int) -> tuple[Record, View]:
+def _exclusive(
+    carry: ConversationState, entries: Sequence[Any] | None, count: int, slots: int
+) -> tuple[Record, ListView]:
     """Return a record and view that may be extended: those of the result, or copies if they are shared."""
     record, view = carry.record, carry.view
     more = record.entries[count:]
@@ -491,7 +495,7 @@ def _same_format(record: Record, fresh: Sequence[Any]) -> bool:
     return not certain or record.certain
 
 
-def _renew_system(record: Record, view: View, parsed: ParsedInput, counter: TokenCounter) -> None:
+def _renew_system(record: Record, view: ListView, parsed: ParsedInput, counter: TokenCounter) -> None:
     """Replace a changed system prompt; what the old one said stays in the ledger."""
     if parsed.system_field is None or parsed.system_field == record.system_field:
         return

@@ -12,11 +12,11 @@ from clew.budget import (
     FRESH,
     Allotment,
     Cache,
-    Choice,
     Compact,
     CompactionPrice,
+    CostChoice,
+    CostMove,
     Fill,
-    Move,
     Option,
     Outlook,
     Policy,
@@ -53,7 +53,7 @@ class Fitted:
     """The measurement and decision before a request."""
 
     budget: TokenBudget
-    choice: Choice | None = None
+    choice: CostChoice | None = None
     """The cost estimate; None if no compaction was due."""
     compaction: Compaction | None = None
     """The compaction that was made; None if none was."""
@@ -103,12 +103,12 @@ class Gauge:
 
     def weigh(
         self, allotment: Allotment, verdict: Compact, cache: Cache, requests: int, with_model: bool
-    ) -> Choice:
+    ) -> CostChoice:
         """Estimate whether the compaction that a verdict calls for pays."""
         used = Fill.of(allotment).used_tokens
         fixed = allotment.of(Region.SYSTEM).given + allotment.of(Region.TOOLS).given
         option = Option(
-            Move.SUMMARISE if with_model else Move.PRUNE,
+            CostMove.SUMMARISE if with_model else CostMove.PRUNE,
             verdict.target_tokens,
             min(fixed, verdict.target_tokens),
             int(verdict.target_tokens * SUMMARY_SHARE) if with_model else 0,

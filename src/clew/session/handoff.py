@@ -60,7 +60,7 @@ _TIGHT = _Limits(request=160, report=200, line=120, open=4, files=8)
 """For a handoff that is too small for the usual limits."""
 
 
-class Topic(StrEnum):
+class HandoffTopic(StrEnum):
     """The topic of a line, for the fourteen headings of ``seed_handoff``."""
 
     REQUEST = "request"
@@ -71,7 +71,7 @@ class Topic(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HandoffLine:
     """One line of a handoff."""
 
     text: str
@@ -79,7 +79,7 @@ class Line:
     """The messages it comes from."""
     quotes_tool: bool = False
     """It quotes a tool or a file: data, not an instruction."""
-    topic: Topic = Topic.OTHER
+    topic: HandoffTopic = HandoffTopic.OTHER
 
     def __str__(self) -> str:
         mark = "~ " if self.quotes_tool else ""
@@ -90,14 +90,14 @@ class Line:
 class Sections:
     """The lines of a handoff, by section."""
 
-    now: list[Line] = field(default_factory=list)
-    story: list[Line] = field(default_factory=list)
-    findings: list[Line] = field(default_factory=list)
-    files: list[Line] = field(default_factory=list)
-    rules: list[Line] = field(default_factory=list)
-    next_step: list[Line] = field(default_factory=list)
+    now: list[HandoffLine] = field(default_factory=list)
+    story: list[HandoffLine] = field(default_factory=list)
+    findings: list[HandoffLine] = field(default_factory=list)
+    files: list[HandoffLine] = field(default_factory=list)
+    rules: list[HandoffLine] = field(default_factory=list)
+    next_step: list[HandoffLine] = field(default_factory=list)
 
-    def named(self) -> dict[str, list[Line]]:
+    def named(self) -> dict[str, list[HandoffLine]]:
         """Return the sections under their headings, in order."""
         return {
             "Now": self.now,
@@ -135,7 +135,7 @@ def sections_of(
     return sections
 
 
-def _size(lines: Iterable[Line], count: Callable[[str], int]) -> int:
+def _size(lines: Iterable[HandoffLine], count: Callable[[str], int]) -> int:
     return sum(count(f"- {line}\n") for line in lines)
 
 
@@ -198,15 +198,15 @@ def _harness_task(items: Sequence[Item]) -> dict[str, str]:
     return {}
 
 
-def _story(turns: Sequence[_Turn]) -> Iterator[Line]:
+def _story(turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the turns; the last one is omitted because ``_now`` shows it."""
     for number, turn in enumerate(turns, start=1):
         is_last = number == len(turns)
         asked = f"asked: “{_flat(turn.asked, LONGEST_LINE)}”"
         if turn.report and not is_last:
-            yield Line(f"{asked} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
+            yield HandoffLine(f"{asked} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
         elif not is_last:
-            yield Line(asked, (turn.ask,))
+            yield HandoffLine(asked, (turn.ask,))
 
 
 def _gist(report: str, most: int) -> str:
@@ -223,28 +223,28 @@ def _gist(report: str, most: int) -> str:
 # Sections --------------------------------------------------------------------------------------------
 
 
-def _state_lines(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Line]:
+def _state_lines(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[HandoffLine]:
     last = turns[-1] if turns else None
     goal = ledger.goal
     if goal and not (last and goal.source.message == last.ask):
-        yield Line(f"Goal: “{_flat(goal.quote, limits.request)}”", (goal.source.message,))
+        yield HandoffLine(f"Goal: “{_flat(goal.quote, limits.request)}”", (goal.source.message,))
     if last:
         by = "Last request" if last.by_user else "Task, given by the tool"
         request = f"{by}: “{_flat(last.asked, limits.request)}”"
-        yield Line(request, (last.ask,), topic=Topic.REQUEST)
+        yield HandoffLine(request, (last.ask,), topic=HandoffTopic.REQUEST)
         if last.report:
-            yield Line(f"Last report: {_flat(last.report, limits.report)}", (last.reported,))
+            yield HandoffLine(f"Last report: {_flat(last.report, limits.report)}", (last.reported,))
     for loop in _open(ledger)[: limits.open]:
         status = f" ({loop.status})" if loop.status else ""
         text = f"Open {loop.kind.value}: {_flat(loop.text, limits.line)}{status}"
-        yield Line(text, (loop.source.message,), loop.kind is LoopKind.TEST, Topic.OPEN)
+        yield HandoffLine(text, (loop.source.message,), loop.kind is LoopKind.TEST, HandoffTopic.OPEN)
     if run := ledger.last_run:
         passed = "" if run.passed is None else f"{run.passed} passed, "
         text = f"Last test run: {_flat(run.command, LONGEST_COMMAND)}: {passed}{run.failed} failed"
-        yield Line(text, (run.source.message,), quotes_tool=True)
+        yield HandoffLine(text, (run.source.message,), quotes_tool=True)
     if check := ledger.last_check:
         text = f"Last check: {_flat(check.command, LONGEST_COMMAND)}: {_flat(check.verdict, LONGEST_COMMAND)}"
-        yield Line(text, (check.source.message,), quotes_tool=True)
+        yield HandoffLine(text, (check.source.message,), quotes_tool=True)
 
 
 def _open(ledger: Ledger) -> list[Loop]:
@@ -253,13 +253,13 @@ def _open(ledger: Ledger) -> list[Loop]:
     return sorted(loops, key=lambda loop: (loop.status != "in_progress", loop.kind not in _PLANNED))
 
 
-def _rules(ledger: Ledger) -> Iterator[Line]:
+def _rules(ledger: Ledger) -> Iterator[HandoffLine]:
     for pin in ledger.pins.active:
         if pin.trust is Trust.USER and pin.source:
-            yield Line(f"“{_flat(pin.quote, LONGEST_RULE)}”", (pin.source.message,))
+            yield HandoffLine(f"“{_flat(pin.quote, LONGEST_RULE)}”", (pin.source.message,))
 
 
-def _files(ledger: Ledger, folder: str, most: int) -> Iterator[Line]:
+def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
     slash = "\\" if "\\" in folder else "/"
     inside = f"{folder.rstrip(slash)}{slash}" if folder else ""
     changed = list(ledger.artifacts.changed)
@@ -273,17 +273,17 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[Line]:
         )
         times = f", {artifact.changes} times" if artifact.changes > 1 else ""
         name = _flat(artifact.name.removeprefix(inside), LONGEST_LINE)
-        yield Line(f"{done}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
+        yield HandoffLine(f"{done}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
     if len(changed) > most:
         left = changed[: len(changed) - most]
-        yield Line(f"and {len(left)} earlier ones", (_last_change(left[0]), _last_change(left[-1])))
+        yield HandoffLine(f"and {len(left)} earlier ones", (_last_change(left[0]), _last_change(left[-1])))
 
 
 def _last_change(artifact: Artifact) -> str:
     return (artifact.last_change or artifact.last).message
 
 
-def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
+def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[HandoffLine]:
     """Yield findings, failures and decisions, the latest first."""
     yield from _finding_lines(ledger, quotes, rank=0)
     failures = [
@@ -296,44 +296,46 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
         end = "fixed since" if failure.is_fixed else "not fixed"
         subject = _flat(failure.subject or failure.tool, LONGEST_COMMAND)
         sources = tuple(dict.fromkeys(cite.message for cite in failure.sources))
-        topic = Topic.FIXED if failure.is_fixed else Topic.FAILED
-        yield Line(f"{subject} failed{tries} ({end}): {lines}", sources, True, topic)
+        topic = HandoffTopic.FIXED if failure.is_fixed else HandoffTopic.FAILED
+        yield HandoffLine(f"{subject} failed{tries} ({end}): {lines}", sources, True, topic)
     for decision in reversed(ledger.decisions):
         text = f"{decision.by.value} decided: “{_flat(decision.quote, LONGEST_LINE)}”"
-        yield Line(text, (decision.source.message,))
+        yield HandoffLine(text, (decision.source.message,))
     for fact in ledger.facts.all:
-        yield Line(
+        yield HandoffLine(
             f"“{_flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
         )
     yield from _finding_lines(ledger, quotes, rank=1)
 
 
-def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Line]:
+def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[HandoffLine]:
     """Yield the latest sentences with a conclusion (rank 0) or a reason (rank 1), without duplicates."""
     findings = (finding for finding in reversed(ledger.turns.findings) if finding.rank == rank)
     lines = {
         _flat(quotes.text(finding.source), LONGEST_FINDING): finding.source.message for finding in findings
     }
-    yield from (Line(text, (name,)) for text, name in list(lines.items())[:MOST_LISTED] if text)
+    yield from (HandoffLine(text, (name,)) for text, name in list(lines.items())[:MOST_LISTED] if text)
 
 
-def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:
+def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the agent's planned step; without one, what follows from the last test run or request."""
     planned = [loop for loop in _open(ledger) if loop.kind in _PLANNED]
     if planned:
-        yield Line(_flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
+        yield HandoffLine(_flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
     elif ledger.last_run and ledger.last_run.failed:
         run = ledger.last_run
-        yield Line(
+        yield HandoffLine(
             f"Make the failing tests pass: {_flat(run.command, LONGEST_COMMAND)}", (run.source.message,)
         )
     elif turns and turns[-1].busy and turns[-1].report:
         report = _flat(turns[-1].report, LONGEST_LINE)
-        yield Line(f"Continue where the agent was interrupted: {report}", (turns[-1].reported,))
+        yield HandoffLine(f"Continue where the agent was interrupted: {report}", (turns[-1].reported,))
     elif turns and not turns[-1].report:
-        yield Line(f"Do what was asked: “{_flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
+        yield HandoffLine(f"Do what was asked: “{_flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
     elif turns:
-        yield Line("Nothing is open: the last request was reported on. Ask the user.", (turns[-1].reported,))
+        yield HandoffLine(
+            "Nothing is open: the last request was reported on. Ask the user.", (turns[-1].reported,)
+        )
 
 
 # As the fourteen headings ----------------------------------------------------------------------------
@@ -342,29 +344,31 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:
 def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
     """Return the same content under the fourteen fixed headings of a compaction handoff."""
 
-    def said(lines: Iterable[Line]) -> tuple[str, ...]:
+    def said(lines: Iterable[HandoffLine]) -> tuple[str, ...]:
         return tuple(map(str, lines))
 
     goal = (
         [f"“{_flat(ledger.goal.quote, LONGEST_LINE)}” [{ledger.goal.source.message}]"] if ledger.goal else []
     )
     plan = [
-        Line(f"{_flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,))
+        HandoffLine(f"{_flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,))
         for loop in _open(ledger)
         if loop.kind is LoopKind.TODO
     ]
     read = [file for file in ledger.artifacts.files if not file.changed]
     loaded = [file for file in ledger.artifacts.files if _INSTRUCTIONS.search(file.name)]
     refused = [
-        Line(f"refused: {_flat(refusal.what, LONGEST_LINE)}", (refusal.asked.message,))
+        HandoffLine(f"refused: {_flat(refusal.what, LONGEST_LINE)}", (refusal.asked.message,))
         for refusal in ledger.refusals
     ]
     approvals = [
-        Line(f"{approval.answer.value}: {_flat(approval.what, LONGEST_LINE)}", (approval.asked.message,))
+        HandoffLine(
+            f"{approval.answer.value}: {_flat(approval.what, LONGEST_LINE)}", (approval.asked.message,)
+        )
         for approval in ledger.approvals[-MOST_LISTED:]
     ]
-    failed = [line for line in sections.findings if line.topic in (Topic.FAILED, Topic.FIXED)]
-    last = [line for line in sections.now if line.topic is Topic.REQUEST]
+    failed = [line for line in sections.findings if line.topic in (HandoffTopic.FAILED, HandoffTopic.FIXED)]
+    last = [line for line in sections.now if line.topic is HandoffTopic.REQUEST]
     return Handoff(
         current_objective=said(last) or tuple(goal),
         user_constraints_and_preferences=said(sections.rules),
@@ -376,15 +380,15 @@ def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
         key_facts_and_decisions=said(line for line in sections.findings if line not in failed),
         actions_already_taken=said([*sections.story, *sections.files]),
         errors_blockers_and_attempted_fixes=said(failed),
-        pending_tasks=said(line for line in sections.now if line.topic is Topic.OPEN),
+        pending_tasks=said(line for line in sections.now if line.topic is HandoffTopic.OPEN),
         next_recommended_step=said(sections.next_step),
-        do_not_redo=said([*refused, *(line for line in failed if line.topic is Topic.FIXED)]),
+        do_not_redo=said([*refused, *(line for line in failed if line.topic is HandoffTopic.FIXED)]),
     )
 
 
-def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[Line]:
+def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[HandoffLine]:
     for artifact in artifacts:
-        yield Line(
+        yield HandoffLine(
             f"{artifact.action.value}: {_flat(artifact.name, LONGEST_LINE)}",
             (artifact.last.message,),
             quotes_tool=True,
@@ -400,9 +404,9 @@ def _flat(text: str, most: int) -> str:
     return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
 
 
-def _fitting_lines(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> list[Line]:
+def _fitting_lines(lines: Iterable[HandoffLine], room: int, count: Callable[[str], int]) -> list[HandoffLine]:
     """Return the first lines that fit the token budget."""
-    kept: list[Line] = []
+    kept: list[HandoffLine] = []
     for line in lines:
         room -= _size((line,), count)
         if room < 0:
@@ -411,12 +415,12 @@ def _fitting_lines(lines: Iterable[Line], room: int, count: Callable[[str], int]
     return kept
 
 
-def _latest(lines: Sequence[Line], room: int, count: Callable[[str], int]) -> list[Line]:
+def _latest(lines: Sequence[HandoffLine], room: int, count: Callable[[str], int]) -> list[HandoffLine]:
     """Return the first line (how the session began) and as many of the latest as fit, in order."""
     first = _fitting_lines(lines[:1], room, count)
     room -= _size(first, count)
     latest = _fitting_lines(reversed(lines[1:]), room, count)
     left = len(lines) - len(first) - len(latest)
     turns = f"{left} turns" if left > 1 else "1 turn"
-    gap = [Line(f"({turns} left out)", (lines[1].sources[0],))] if left and latest else []
+    gap = [HandoffLine(f"({turns} left out)", (lines[1].sources[0],))] if left and latest else []
     return [*first, *gap, *reversed(latest)]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from clew.budget import State
-from clew.compaction.decide import Attempt, Outcome
+from clew.compaction.decide import DigestAttempt, Outcome
 from clew.compaction.plan import Condense, Digest, Plan, Shrink
 from clew.compaction.plan.codec import plan_from_json, plan_to_json, shown_messages
 from clew.compaction.verify import Report
@@ -29,7 +29,7 @@ class Compaction:
     time: str
     plan: Plan = field(repr=False)
     report: Report = field(repr=False)
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[DigestAttempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
     focus: str | None = None
@@ -117,7 +117,7 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 plan_from_json(body["plan"], messages),
                 Report.from_json(body["report"]),
                 tuple(
-                    Attempt(item["author"], item["outcome"], tuple(item["misses"]))
+                    DigestAttempt(item["author"], item["outcome"], tuple(item["misses"]))
                     for item in body["attempts"]
                 ),
                 Usage(**body["usage"]),
@@ -136,7 +136,7 @@ def state_of(body: JsonObject) -> State | None:
     return State.from_json(value) if isinstance(value, dict) else None
 
 
-def _attempt_to_json(attempt: Attempt) -> Json:
+def _attempt_to_json(attempt: DigestAttempt) -> Json:
     # A provider's error message may quote the API key.
     misses: Sequence[Json] = [mask(miss).text for miss in attempt.misses]
     return {"author": attempt.author, "outcome": attempt.outcome, "misses": list(misses)}

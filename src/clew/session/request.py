@@ -18,23 +18,23 @@ from clew.log import INSTRUCTION
 from clew.memory import Injection
 from clew.message import Item, Origin, last_user_message
 from clew.request.assemble import Parts, Room, assemble
-from clew.request.assembled import Assembled, Offered
+from clew.request.assembled import AssembledRequest, OfferedTool
 from clew.request.cache_marks import Marks
 from clew.request.fence import Fence, session_key
 from clew.request.instructions import (
     Disk,
     Instruction,
-    Loaded,
+    InstructionScope,
+    LoadedInstructions,
     Refused,
     Roots,
-    Scope,
     changes,
     load,
     pieces_of,
     settled_ids,
 )
 from clew.request.pieces import clauses_for, memory_pieces, rules_by_hand
-from clew.request.rehydration import Now, invoked_skills, rehydrate
+from clew.request.rehydration import RequestStatus, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
 from clew.secrets.mask import own_key
 
@@ -48,7 +48,7 @@ OWN = "this session wrote it and it is not trusted; in the chat, /trust FILE tru
 class RequestParts:
     """What the caller of ``Session.request`` adds to the view."""
 
-    tools: Sequence[Offered] = ()
+    tools: Sequence[OfferedTool] = ()
     instructions: Path | None = None
     memory: bool = False
     pieces: tuple[Piece, ...] = ()
@@ -65,7 +65,7 @@ class RequestAssembler:
         self._compactions: int | None = None
         self._recalled: tuple[str, Injection] | None = None
 
-    def assemble(self, parts: RequestParts) -> Assembled:
+    def assemble(self, parts: RequestParts) -> AssembledRequest:
         """Return the next request before it is written in a wire format; switched off, a plain client's."""
         session = self._session
         view, off, gauge = session.view(), session.is_off, session.gauge
@@ -109,8 +109,10 @@ class RequestAssembler:
         self._compactions = made
         return self._files.pieces()
 
-    def _current_state(self, pieces: Iterable[Piece], parts: RequestParts, view: Sequence[Item]) -> Now:
-        return Now(
+    def _current_state(
+        self, pieces: Iterable[Piece], parts: RequestParts, view: Sequence[Item]
+    ) -> RequestStatus:
+        return RequestStatus(
             used_tokens=self._session.tokens,
             usable_tokens=self._session.gauge.window.usable_tokens,
             instructions=tuple(piece.source for piece in pieces if piece.section is INSTRUCTIONS),
@@ -181,7 +183,7 @@ class InstructionFiles:
         self._session = session
         self.root = root
         self._roots = Roots(project=root.resolve().as_posix(), trusted=trusted) if root else None
-        self.loaded = Loaded()
+        self.loaded = LoadedInstructions()
         self._settled: frozenset[str] = frozenset()
         if self._roots:
             self._take(self._load())
@@ -194,9 +196,9 @@ class InstructionFiles:
             instruction
             for instruction in loaded.instructions
             if self.loaded.get(instruction.id) is None
-            and (instruction.scope is Scope.FOLDER or instruction.patterns)
+            and (instruction.scope is InstructionScope.FOLDER or instruction.patterns)
         ]
-        self._take(Loaded((*self.loaded.instructions, *new), loaded.refused))
+        self._take(LoadedInstructions((*self.loaded.instructions, *new), loaded.refused))
 
     def settle(self) -> None:
         """Read all files again, for the stable part: a compaction has rewritten the prefix anyway."""
@@ -207,15 +209,15 @@ class InstructionFiles:
         """Return them as pieces of a request."""
         return pieces_of(self.loaded, self._settled)
 
-    def _take(self, loaded: Loaded) -> None:
+    def _take(self, loaded: LoadedInstructions) -> None:
         for body in changes(self.loaded, loaded):
             self._session.record(INSTRUCTION.name, body)
         self.loaded = loaded
 
-    def _load(self) -> Loaded:
+    def _load(self) -> LoadedInstructions:
         """Return the files as they are now; those that the session wrote, as they were before."""
         if self._roots is None:
-            return Loaded()
+            return LoadedInstructions()
         loaded = load(Disk(), self._roots, self._touched_files())
         own = {fold_path(file) for file in self._changed_files()}
         kept: list[Instruction] = []
@@ -230,7 +232,7 @@ class InstructionFiles:
             refused.append(Refused(instruction.path, OWN))
             before = self.loaded.get(instruction.id)
             kept += [before] if before else []
-        return Loaded(tuple(kept), tuple(refused))
+        return LoadedInstructions(tuple(kept), tuple(refused))
 
     def _touched_files(self) -> list[str]:
         return [file.name for file in self._session.ledger.artifacts.files]

@@ -16,18 +16,18 @@ from clew.providers import Wire
 from clew.providers.cache_marks import chain_hash
 from clew.providers.shapes import plain
 from clew.rules.rule import Pin
-from clew.session.conversation import Carry, Own, Record, View
+from clew.session.conversation import ConversationState, ListView, OwnEntry, Record
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
-    from clew.compaction.decide import Attempt
+    from clew.compaction.decide import DigestAttempt
     from clew.compaction.plan import Digest, Plan
     from clew.compaction.verify import Report
 
 VERSION = 1
 
 
-def saved_state(carry: Carry) -> JsonObject:
+def saved_state(carry: ConversationState) -> JsonObject:
     """Return the state of a conversation as JSON."""
     from clew.compaction.plan.codec import digest_to_json  # to save or restore a state only
 
@@ -53,7 +53,7 @@ def _hash(record: Record, count: int) -> str:
     return chain_hash(message_to_json(without_natives(message)) for message in messages)
 
 
-def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
+def _slot_to_json(slot: int | OwnEntry, items: list[Item]) -> Json:
     if isinstance(slot, int):
         return slot
     messages: list[Json] = [
@@ -64,7 +64,7 @@ def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
     return {**body, "continues": True} if slot.continues else body
 
 
-def restore_carry(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry | None:
+def restore_carry(saved: JsonObject, record: Record, counter: TokenCounter) -> ConversationState | None:
     """Return the restored conversation; None if the list is a different one."""
     from clew.compaction.plan.codec import digest_from_json  # as above
 
@@ -75,7 +75,7 @@ def restore_carry(saved: JsonObject, record: Record, counter: TokenCounter) -> C
             return None
         if _hash(record, count) != body["hash"]:
             return None
-        view = View([], [], [], [], [], {}, counter.family)
+        view = ListView([], [], [], [], [], {}, counter.family)
         for item in record.system:
             view.add(item, -1, counter)
         for slot in body["slots"]:
@@ -86,10 +86,10 @@ def restore_carry(saved: JsonObject, record: Record, counter: TokenCounter) -> C
         return None  # written by another version; the conversation continues from the list alone
     view.find_marks(record.entries[:count])
     view.extend(record.entries[count:], record.items[count:], count, counter)
-    return Carry(record, len(record.entries), view, len(view.slots), len(view.items))
+    return ConversationState(record, len(record.entries), view, len(view.slots), len(view.items))
 
 
-def _restore_slot(view: View, slot: Any, record: Record, counter: TokenCounter) -> None:  # noqa: ANN401  # JSON
+def _restore_slot(view: ListView, slot: Any, record: Record, counter: TokenCounter) -> None:  # noqa: ANN401  # JSON
     place = len(view.slots)
     if isinstance(slot, int):
         view.extend(record.entries[slot : slot + 1], record.items[slot : slot + 1], slot, counter)
@@ -101,7 +101,7 @@ def _restore_slot(view: View, slot: Any, record: Record, counter: TokenCounter) 
     entry = slot["entry"]
     if entry is None:
         (entry,) = record.codec.write([item.message for item in items])
-    view.slots.append(Own(entry, slot["first"], slot["last"], slot.get("continues", False)))
+    view.slots.append(OwnEntry(entry, slot["first"], slot["last"], slot.get("continues", False)))
     view.shown.append(entry)
 
 
@@ -187,7 +187,7 @@ class CompactResult:
     """What was done; None if the list was left unchanged."""
     report: Report | None = field(default=None, repr=False)
     """The result of the checks."""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[DigestAttempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     """Tokens used by the summariser."""
     calls: int = 0
@@ -195,7 +195,7 @@ class CompactResult:
     tokens_after: int = 0
     digest: Digest | None = field(default=None, repr=False)
     """The digest in the list."""
-    carry: Carry | None = field(default=None, repr=False, compare=False)
+    carry: ConversationState | None = field(default=None, repr=False, compare=False)
     """The state that the next call continues from; None for a result read from JSON..."""
     saved: JsonObject | None = field(default=None, repr=False, compare=False)
     """...which holds the saved state instead."""

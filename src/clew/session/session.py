@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from clew.log.store import SqliteStore
     from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
-    from clew.request.assembled import Assembled, Offered
+    from clew.request.assembled import AssembledRequest, OfferedTool
     from clew.request.progress_log import Checkpoint
     from clew.request.sections import Piece
     from clew.session.request import RequestAssembler
@@ -236,14 +236,14 @@ class Session:
     def request(  # noqa: PLR0913  # one call before every request to a model: all keywords with defaults
         self,
         *,
-        tools: Sequence[Offered] = (),
+        tools: Sequence[OfferedTool] = (),
         instructions: Path | str | None = None,
         memory: bool = False,
         pieces: Iterable[Piece] = (),
         recalled: Injection | None = None,
         fence_results: bool = False,
         auto: bool = False,
-    ) -> Assembled:
+    ) -> AssembledRequest:
         """Return the next request to the model, assembled: the view and what belongs around it.
 
         ::
@@ -281,7 +281,7 @@ class Session:
             assembled = self._requests.assemble(parts)
         return assembled
 
-    def report_usage(self, request: Assembled, usage: object) -> bool:
+    def report_usage(self, request: AssembledRequest, usage: object) -> bool:
         """Calibrate the token counter with the usage that a provider reported for a request.
 
         ``usage`` is the ``usage`` of a reply of any SDK, a ``clew.Usage``, or the number of all input tokens,
@@ -487,14 +487,14 @@ class Session:
                 )
         self._signals += signals
 
-    def fit(self, request: Request | Assembled = PLAIN, *, auto: bool = False) -> Fitted:
+    def fit(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> Fitted:
         """Measure the window before a request and log one TokenBudget event.
 
         With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait.
         """
         return self._drive(self._fitting(request, auto))
 
-    async def fit_async(self, request: Request | Assembled = PLAIN, *, auto: bool = False) -> Fitted:
+    async def fit_async(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> Fitted:
         """Do the same with an asynchronous summariser."""
         return await self._drive_async(self._fitting(request, auto))
 
@@ -513,7 +513,7 @@ class Session:
             self._compacted(done)
         return done
 
-    def _fitting(self, request: Request | Assembled, auto: bool) -> Steps[Fitted]:
+    def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[Fitted]:
         self._replay.catch_up()
         if not isinstance(request, Request):
             request = Request(fixed_tokens=request.extra, about=request.to_json())

@@ -2,15 +2,16 @@
 
 from clew.providers.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted
 from clew.testing.extractive import ShownMessage, SummaryClaim, claims_text, extractive, shown_messages
-from clew.testing.server import Broken, HangUp, ReceivedRequest, ScriptedServer, ServerLine, Status
+from clew.testing.server import BrokenStream, HangUp, HttpStatus, ReceivedRequest, ScriptedServer, ServerLine
 from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
 
 __all__ = [
     "BAD_SUMMARISERS",
     "GOOD_SUMMARISERS",
     "AsyncScriptedModel",
-    "Broken",
+    "BrokenStream",
     "HangUp",
+    "HttpStatus",
     "Line",
     "ReceivedRequest",
     "ScriptExhausted",
@@ -18,7 +19,6 @@ __all__ = [
     "ScriptedServer",
     "ServerLine",
     "ShownMessage",
-    "Status",
     "SummaryClaim",
     "bad_summariser",
     "claims_text",

@@ -39,7 +39,7 @@ FAKE_APIS: dict[str, FakeApi] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class HttpStatus:
     """A script line that is an HTTP response: an error in the API's format, or any text."""
 
     status: int
@@ -56,7 +56,7 @@ class HangUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenStream:
     """A script line that streams the beginning of an answer, then closes the connection or stays silent."""
 
     line: Line
@@ -66,7 +66,7 @@ class Broken:
     """Keep the connection open without sending anything more."""
 
 
-ServerLine: TypeAlias = Line | Status | HangUp | Broken
+ServerLine: TypeAlias = Line | HttpStatus | HangUp | BrokenStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +158,20 @@ class ScriptedServer:
             self.requests.append(request)
             number = len(self.requests)
             if self.strict and (report := request.check()).refused:
-                return _error(request.fake, Status(400, str(report.violations[0])))
+                return _error(request.fake, HttpStatus(400, str(report.violations[0])))
             line = next(self._lines, None)
             if line is None:
                 self._exhausted = ScriptExhausted(f"request {number} has no line in the script")
-                return _error(request.fake, Status(500, str(self._exhausted)))
+                return _error(request.fake, HttpStatus(500, str(self._exhausted)))
         return self._response(line, request, number)
 
     def _response(self, line: ServerLine, request: ReceivedRequest, number: int) -> _Response | None:
         if isinstance(line, HangUp):
             return None
-        if isinstance(line, Status):
+        if isinstance(line, HttpStatus):
             return _error(request.fake, line)
         try:
-            reply = play_line(line.line if isinstance(line, Broken) else line, request.ask)
+            reply = play_line(line.line if isinstance(line, BrokenStream) else line, request.ask)
         except ModelTimeout:
             self.closing.wait()
             return None
@@ -187,27 +187,27 @@ class ScriptedServer:
 def _streamed_response(events: list[str], line: ServerLine) -> _Response:
     """Return a streamed response, cut off after some events if the line is ``Broken``."""
     headers = {"content-type": "text/event-stream"}
-    if not isinstance(line, Broken):
+    if not isinstance(line, BrokenStream):
         return _Response(200, headers, "".join(events).encode())
     return _Response(200, headers, "".join(events[: line.events]).encode(), 1, line.silent)
 
 
-def _status_of(error: ModelError, fake: FakeApi) -> Status:
+def _status_of(error: ModelError, fake: FakeApi) -> HttpStatus:
     """Return the HTTP response that a client translates to this error."""
     match error:
         case ModelBusy(retry_after=seconds):
             headers = {} if seconds is None else {"retry-after": str(seconds)}
-            return Status(429, error.detail or "busy", headers=headers)
+            return HttpStatus(429, error.detail or "busy", headers=headers)
         case ContextTooLong(tokens=tokens, limit=limit):
             code = None if fake.wire.name == "anthropic" else "context_length_exceeded"
-            return Status(400, fake.too_long(tokens or 200_001, limit or 200_000), code)
+            return HttpStatus(400, fake.too_long(tokens or 200_001, limit or 200_000), code)
         case ModelRefused():
-            return Status(400, error.detail or "refused")
+            return HttpStatus(400, error.detail or "refused")
         case _:
-            return Status(500, error.detail or "failed")
+            return HttpStatus(500, error.detail or "failed")
 
 
-def _error(fake: FakeApi, status: Status) -> _Response:
+def _error(fake: FakeApi, status: HttpStatus) -> _Response:
     text = status.text
     if text is None:
         text = json.dumps(fake.error(status.status, status.message, status.code))

@@ -24,7 +24,7 @@ from clew.transcripts import FORMATS, detect, load, open_source
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.files import SessionFile
 from clew_evals.study import mapped
-from clew_evals.whole_bill import Bill, Bills, bills_of
+from clew_evals.whole_bill import Bills, SessionBill, bills_of
 
 WAYS = ("as it was", "no compaction", "with clew")
 PARTS = {
@@ -212,11 +212,11 @@ def _sum(several: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
     yield Styled(_saving(whole.saving, whole.as_it_was.total, whole.priced), "bold")
 
 
-def _added(bills: Sequence[Bill]) -> Bill:
+def _added(bills: Sequence[SessionBill]) -> SessionBill:
     sums = {
         name: sum(getattr(bill, name) for bill in bills) for name in (*PARTS, "compactions", "over_window")
     }
-    return Bill(**sums, largest_request=max(bill.largest_request for bill in bills))
+    return SessionBill(**sums, largest_request=max(bill.largest_request for bill in bills))
 
 
 def _to_json(session: _Priced) -> dict[str, object]:

@@ -18,7 +18,7 @@ from clew_evals.asked_model import try_reader
 from clew_evals.attacked import assaults
 from clew_evals.chain import chained
 from clew_evals.cli.eval_output import figures, tables
-from clew_evals.evictions import Eviction, evictions
+from clew_evals.evictions import EvictionAttack, evictions
 from clew_evals.growth import growths
 from clew_evals.lost import lost_by_tools
 from clew_evals.policies import CEILING, UNCUT, USUAL
@@ -60,7 +60,7 @@ def _findings(
     files: list[SessionFile],
     plan: Study,
     args: argparse.Namespace,
-    texts: list[Eviction],
+    texts: list[EvictionAttack],
     progress: Progress | None,
 ) -> Findings:
     common = common_keys(files, plan, progress)

@@ -14,13 +14,13 @@ from clew.message import Json, JsonObject
 from clew_evals.attacked import Assault, survival
 from clew_evals.chain import Link
 from clew_evals.growth import GROWN, Growth, drift
-from clew_evals.lost import OURS, Lost, OwnCompactions
+from clew_evals.lost import OURS, OwnCompactions, ToolLoss
 from clew_evals.policies import CEILING
 from clew_evals.report import Findings
 from clew_evals.report.figures import chain_line, is_apart, ranked
 from clew_evals.report.losses import in_words, newest, sides, use_of
-from clew_evals.study import Row, probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE, Line, agreement, reached, summarised
+from clew_evals.study import StudyRow, probes_by_cut, usual_budget
+from clew_evals.summary import HEADLINE, ResultLine, agreement, reached, summarised
 
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
 """Columns shown without decimals."""
@@ -48,7 +48,7 @@ SHORT = {
 """Short column heads, so that all tables fit 80 columns."""
 
 
-def table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
+def table(title: str, lines: Sequence[ResultLine], names: Sequence[str]) -> Table:
     """Return a table of some metrics, without columns that are empty for every policy."""
     drawn = empty_table(title)
     names = [name for name in names if any(name in line.means for line in lines)]
@@ -78,7 +78,7 @@ def style_of(policy: str) -> str:
     return "bold" if policy == "clew" else "dim" if is_apart(policy) else ""
 
 
-def _cell(line: Line, name: str) -> str:
+def _cell(line: ResultLine, name: str) -> str:
     mean = line.means.get(name)
     if mean is None:
         return "–"
@@ -122,7 +122,7 @@ def figures(findings: Findings) -> JsonObject:
     return figures_found
 
 
-def _by_policy(lines: Sequence[Line]) -> JsonObject:
+def _by_policy(lines: Sequence[ResultLine]) -> JsonObject:
     """Return the rows by policy; with several budgets, each policy's rows by budget."""
     if len({line.share for line in lines}) == 1:
         return {line.policy: line.to_json() for line in lines}
@@ -132,7 +132,7 @@ def _by_policy(lines: Sequence[Line]) -> JsonObject:
     return dict(result)
 
 
-def _reached(rows: Sequence[Row]) -> JsonObject:
+def _reached(rows: Sequence[StudyRow]) -> JsonObject:
     """Return clew's share of the upper bound, at the budget nearest to a tenth."""
     if not rows:
         return {}
@@ -143,7 +143,7 @@ def _reached(rows: Sequence[Row]) -> JsonObject:
     return {name: round(share, 4) for name, share in reached(lines[OURS], lines[CEILING]).items()}
 
 
-def _tau(rows: Sequence[Row], metric: str) -> JsonObject:
+def _tau(rows: Sequence[StudyRow], metric: str) -> JsonObject:
     budget = usual_budget(row.share for row in rows)
     result = agreement([row for row in rows if row.share == budget], metric)
     return {"mean_tau": round(result.mean, 3), "worst_tau": round(result.worst, 3)}
@@ -214,7 +214,7 @@ def print_lost(own: OwnCompactions, term: Terminal) -> None:
     term.print("")
 
 
-def _print_one(loss: Lost, term: Terminal) -> None:
+def _print_one(loss: ToolLoss, term: Terminal) -> None:
     when = (loss.time or "").replace("T", " ")[:16]
     sizes = f"{loss.tokens_before:,} tokens became {loss.tokens_after:,}"
     term.print("", Styled(f"{when}  {loss.format}: {sizes}", "bold"), Styled(f"  {loss.path.name}", "dim"))
@@ -222,7 +222,7 @@ def _print_one(loss: Lost, term: Terminal) -> None:
     term.print(*(f"  {one_line(line, room)}" for line in _losses(loss)))
 
 
-def _losses(loss: Lost) -> Iterator[str]:
+def _losses(loss: ToolLoss) -> Iterator[str]:
     """Yield what a compaction lost, a line per kind; for values used later, where they were used."""
     files = [Path(name).name for name in loss.files]
     for what, gone in (("rule", loss.rules), ("open task", loss.open), ("changed file", files)):
@@ -286,7 +286,7 @@ def tables(findings: Findings, term: Terminal) -> None:
         _print_attacks(findings.assaults, term)
 
 
-def _print_rows(rows: Sequence[Row], term: Terminal) -> None:
+def _print_rows(rows: Sequence[StudyRow], term: Terminal) -> None:
     cuts = probes_by_cut(rows)
     sessions = count(len({row.session for row in rows}), "session")
     values = count(sum(cuts.values()), "value")
@@ -301,7 +301,7 @@ def _print_rows(rows: Sequence[Row], term: Terminal) -> None:
     term.print(Styled(MEANINGS, "dim"))
 
 
-def _print_reached(lines: Sequence[Line], term: Terminal) -> None:
+def _print_reached(lines: Sequence[ResultLine], term: Terminal) -> None:
     by_name = {line.policy: line for line in lines}
     if OURS not in by_name or CEILING not in by_name:
         return

@@ -13,14 +13,14 @@ from typing import NamedTuple
 from rich.text import Text as Styled
 
 from clew.cli.inputs import open_arguments
-from clew.cli.sessions import Row, age_of, list_sessions
+from clew.cli.sessions import SessionRow, age_of, list_sessions
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
 from clew.errors import ClewError, NotFound
 from clew.transcripts import FORMATS, Transcript, load, open_source
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.files import SessionFile
-from clew_evals.forgotten import Forgotten, Kind, Thing, forgotten
+from clew_evals.forgotten import CompactionLosses, NeededItem, NeedKind, forgotten
 from clew_evals.study import mapped
 
 NAMED = 3
@@ -54,7 +54,7 @@ def _newest() -> str:
 
 
 def _lines(
-    session: Transcript, name: str, reports: Sequence[Forgotten], full: bool, width: int
+    session: Transcript, name: str, reports: Sequence[CompactionLosses], full: bool, width: int
 ) -> Iterator[Styled | str]:
     tool = FORMATS[session.format].title if session.format in FORMATS else session.format
     yield Styled(one_line(f"What {tool} lost: {session.label}", width), "bold")
@@ -75,7 +75,7 @@ def _footer(name: str, last: str, width: int) -> Iterator[str]:
     yield f"Start again from: clew handoff {name}"
 
 
-def _compaction(item: Forgotten, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
+def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
     when = (item.time or "")[:16].replace("T", " ")
     sizes = f"{item.tokens_before:,} → {item.tokens_left:,} tokens"
     text = ", ".join(filter(None, (sizes, when, item.trigger)))
@@ -103,13 +103,13 @@ def _compaction(item: Forgotten, tool: str, full: bool, width: int) -> Iterator[
         yield f"  {tool} kept all of it."
 
 
-def _counts(item: Forgotten, tool: str, width: int) -> Iterator[Styled]:
+def _counts(item: CompactionLosses, tool: str, width: int) -> Iterator[Styled]:
     wide = width >= 60
     columns = ("needed", f"{tool} kept", "clew kept") if wide else ("all", "tool", "clew")
     sizes = (12, len(tool) + 8, 12) if wide else (6, 6, 6)
     name = 20
     yield Styled(f"{'':<{name}}" + "".join(f"{c:>{n}}" for c, n in zip(columns, sizes, strict=True)), "dim")
-    for kind in Kind:
+    for kind in NeedKind:
         things = item.of_kind(kind)
         if things:
             ours = "–" if things[0].by_clew is None else str(sum(bool(thing.by_clew) for thing in things))
@@ -119,17 +119,17 @@ def _counts(item: Forgotten, tool: str, width: int) -> Iterator[Styled]:
 
 
 PLURALS = {
-    Kind.RULE: "rules",
-    Kind.OPEN: "open work",
-    Kind.FINDING: "findings",
-    Kind.FILE: "changed files",
-    Kind.VALUE: "values used later",
-    Kind.REREAD: "values read again",
+    NeedKind.RULE: "rules",
+    NeedKind.OPEN: "open work",
+    NeedKind.FINDING: "findings",
+    NeedKind.FILE: "changed files",
+    NeedKind.VALUE: "values used later",
+    NeedKind.REREAD: "values read again",
 }
 
 
-def _named(things: Sequence[Thing], full: bool, width: int) -> Iterator[str]:
-    for kind in Kind:
+def _named(things: Sequence[NeededItem], full: bool, width: int) -> Iterator[str]:
+    for kind in NeedKind:
         several = [thing for thing in things if thing.kind is kind]
         shown = several if full else several[:NAMED]
         for thing in shown:
@@ -138,15 +138,18 @@ def _named(things: Sequence[Thing], full: bool, width: int) -> Iterator[str]:
             yield f"    {'':<10}and {len(several) - len(shown)} more"
 
 
-def _label(kind: Kind) -> str:
-    return {Kind.OPEN: "open", Kind.FILE: "file", Kind.VALUE: "value", Kind.REREAD: "re-read"}.get(
-        kind, kind.value
-    )
+def _label(kind: NeedKind) -> str:
+    return {
+        NeedKind.OPEN: "open",
+        NeedKind.FILE: "file",
+        NeedKind.VALUE: "value",
+        NeedKind.REREAD: "re-read",
+    }.get(kind, kind.value)
 
 
-def _words(thing: Thing) -> str:
+def _words(thing: NeededItem) -> str:
     place = f" (#{thing.source})" if thing.source else ""
-    text = f"\u201c{thing.text}\u201d" if thing.kind is Kind.RULE else thing.text
+    text = f"\u201c{thing.text}\u201d" if thing.kind is NeedKind.RULE else thing.text
     if thing.use and thing.use != thing.text:
         return f"{text}{place}, used in #{thing.used}: …{thing.use}…"
     return f"{text}{place}{f', used in #{thing.used}' if thing.used else ''}"
@@ -154,11 +157,11 @@ def _words(thing: Thing) -> str:
 
 LOOKED_AT = 2_000
 HEADS = {
-    Kind.RULE: "RULES",
-    Kind.OPEN: "OPEN",
-    Kind.FINDING: "FINDINGS",
-    Kind.FILE: "FILES",
-    Kind.VALUE: "VALUES",
+    NeedKind.RULE: "RULES",
+    NeedKind.OPEN: "OPEN",
+    NeedKind.FINDING: "FINDINGS",
+    NeedKind.FILE: "FILES",
+    NeedKind.VALUE: "VALUES",
 }
 CELL = 10
 NARROW = 78
@@ -193,7 +196,7 @@ def print_table(limit: int, as_json: bool, term: Terminal) -> None:
     _print(rows, result, term)
 
 
-def _judged(file: SessionFile) -> list[Forgotten]:
+def _judged(file: SessionFile) -> list[CompactionLosses]:
     source = open_source(file.path)
     source.session = file.set  # a database holds several: read only this one
     try:
@@ -202,7 +205,7 @@ def _judged(file: SessionFile) -> list[Forgotten]:
         return []
 
 
-def _print(rows: Sequence[Row], result: Sequence[list[Forgotten]], term: Terminal) -> None:
+def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]], term: Terminal) -> None:
     width = term.console().width
     wide = width >= NARROW
     kinds = tuple(HEADS) if wide else ()
@@ -225,13 +228,13 @@ def _print(rows: Sequence[Row], result: Sequence[list[Forgotten]], term: Termina
     )
 
 
-def _cells(reports: Sequence[Forgotten], kinds: Sequence[Kind]) -> str:
+def _cells(reports: Sequence[CompactionLosses], kinds: Sequence[NeedKind]) -> str:
     if not kinds:
         return f"{_losses(reports, tuple(HEADS)):>{CELL}}"
     return "".join(f"{_losses(reports, (kind,)):>{CELL}}" for kind in kinds)
 
 
-def _losses(reports: Sequence[Forgotten], kinds: Sequence[Kind]) -> str:
+def _losses(reports: Sequence[CompactionLosses], kinds: Sequence[NeedKind]) -> str:
     things = [thing for item in reports for thing in item.things if thing.kind in kinds]
     return str(
         Losses(

@@ -17,7 +17,7 @@ from clew_evals.policies.fit import (
     newest_that_fit,
     without_seals,
 )
-from clew_evals.reading import Readable, Speaker, speaker
+from clew_evals.reading import PassageSpeaker, Readable, speaker
 from clew_evals.turns import turns_of
 
 OMITTED = "[old output omitted]"
@@ -139,11 +139,11 @@ def _edges(text: str, room: int) -> str:
 
 
 def _first_request(history: Readable) -> str:
-    return next((passage.text for passage in history.passages if passage.speaker is Speaker.USER), "")
+    return next((passage.text for passage in history.passages if passage.speaker is PassageSpeaker.USER), "")
 
 
 def _is_users(item: Item) -> bool:
-    return any(speaker(item.message, part) is Speaker.USER for part in item.message.parts)
+    return any(speaker(item.message, part) is PassageSpeaker.USER for part in item.message.parts)
 
 
 def _emptied(part: Part) -> Part:

@@ -17,10 +17,10 @@ from clew_evals.cuts import COUNTER, Cut
 
 def clew_policy(cut: Cut) -> Sequence[Item]:
     """Compact as clew does, with no model."""
-    return Compactor()(cut)
+    return ClewCompactor()(cut)
 
 
-class Compactor:
+class ClewCompactor:
     """clew over one session: what it has read and condensed so far is remembered, as a session does."""
 
     def __init__(self) -> None:

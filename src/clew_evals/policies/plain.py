@@ -20,7 +20,7 @@ from clew_evals.policies.fit import (
     shortened,
     without_seals,
 )
-from clew_evals.reading import Speaker, passages
+from clew_evals.reading import PassageSpeaker, passages
 
 LAST_MESSAGES = 8
 RESULTS_KEPT = 5
@@ -50,7 +50,7 @@ def tail(cut: Cut) -> Sequence[Item]:
 
 def first_and_tail(cut: Cut) -> Sequence[Item]:
     """Keep the first request, at most half of the room, and the newest messages."""
-    first = next((passage for passage in passages(cut.items) if passage.speaker is Speaker.USER), None)
+    first = next((passage for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER), None)
     if first is None:
         return tail(cut)
     item = cut.items[first.turn]
@@ -93,7 +93,7 @@ def user_messages(cut: Cut) -> Sequence[Item]:
     room = min(cut.budget_tokens, CODEX_TOKENS)
     kept: list[Item] = []
     for item in reversed(cut.items):
-        content = [passage for passage in passages([item]) if passage.speaker is Speaker.USER]
+        content = [passage for passage in passages([item]) if passage.speaker is PassageSpeaker.USER]
         if not content or room <= FRAMING:
             continue
         words = last_tokens("\n".join(passage.text for passage in content), room - FRAMING)
@@ -142,14 +142,14 @@ def _deeds(items: Sequence[Item]) -> Iterator[str]:
     last = {f"{call.name} {_object(call)}": call for call, _ in done}
     listed: set[int] = set()
     for passage in passages(items):
-        if passage.speaker is Speaker.USER:
+        if passage.speaker is PassageSpeaker.USER:
             yield f"User: {passage.text}"
         elif isinstance(passage.part, ToolCall):
             name = f"{passage.part.name} {_object(passage.part)}"
             if last.get(name) is passage.part and id(passage.part) not in listed:
                 listed.add(id(passage.part))
                 yield f"  {name}"
-        elif passage.speaker is Speaker.AGENT and isinstance(passage.part, Text):
+        elif passage.speaker is PassageSpeaker.AGENT and isinstance(passage.part, Text):
             yield f"Assistant: {passage.text[:LONGEST_LINE]}"
 
 

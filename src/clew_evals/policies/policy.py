@@ -18,7 +18,7 @@ Recall: TypeAlias = Callable[[Cut, Probe], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class EvalPolicy:
     """A named way to compact."""
 
     name: str

@@ -10,9 +10,9 @@ from clew_evals.attacked import Assault, survival
 from clew_evals.chain import Link
 from clew_evals.lost import OURS
 from clew_evals.policies import POLICIES
-from clew_evals.report.svg import SHARES, Axis, Point, Series, dots, lines
-from clew_evals.study import Row
-from clew_evals.summary import HEADLINE, Line, summarised
+from clew_evals.report.svg import SHARES, Axis, ChartPoint, Series, dots, lines
+from clew_evals.study import StudyRow
+from clew_evals.summary import HEADLINE, ResultLine, summarised
 
 GOING_ON = ("next_action", "goal", "reports", "roundtrip", "current")
 MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
@@ -26,10 +26,10 @@ SECONDS = (0.001, 0.01, 0.1, 1.0, 10.0)
 Tint = dict[str, str]
 
 
-def ranked(some: Iterable[Line], budget: float = 1.0) -> list[Line]:
+def ranked(some: Iterable[ResultLine], budget: float = 1.0) -> list[ResultLine]:
     """Return lines, the best by the headline first; who took more than its room, and limits, come last."""
 
-    def rank(line: Line) -> tuple[int, float]:
+    def rank(line: ResultLine) -> tuple[int, float]:
         place = 2 if is_apart(line.policy) else int(line.means["share"].value > budget * SLACK)
         return place, -line.means[HEADLINE].value if HEADLINE in line.means else 1.0
 
@@ -42,9 +42,9 @@ def is_apart(policy: str) -> bool:
     return known is not None and (known.is_cheat or known.sees_future)
 
 
-def against_budget(every: Sequence[Line], metric: str, tint: Tint) -> str:
+def against_budget(every: Sequence[ResultLine], metric: str, tint: Tint) -> str:
     """Draw a metric against the room that policies are given."""
-    by_policy: defaultdict[str, list[Point]] = defaultdict(list)
+    by_policy: defaultdict[str, list[ChartPoint]] = defaultdict(list)
     for line in sorted(every, key=lambda line: line.share):
         point = _point(line, metric, line.share)
         if point and _keeps_budget(line.policy):
@@ -57,19 +57,19 @@ def against_budget(every: Sequence[Line], metric: str, tint: Tint) -> str:
     return lines(series, x, replace(SHARES, title=metric), tint)
 
 
-def side_by_side(some: Sequence[Line], metric: str, tint: Tint) -> str:
+def side_by_side(some: Sequence[ResultLine], metric: str, tint: Tint) -> str:
     """Draw a metric for each policy."""
     rows = [(_with_size(line), [point]) for line in some if (point := _point(line, metric, 0))]
     colour = {_with_size(line): tint[line.policy] for line in some if line.policy in tint}
     return dots(rows, replace(SHARES, title=metric), colour)
 
 
-def _with_size(line: Line) -> str:
+def _with_size(line: ResultLine) -> str:
     """Return a policy's name; where it cannot aim at a size, with the size that it took."""
     return line.policy if _keeps_budget(line.policy) else f"{line.policy} ({line.means['share'].value:.0%})"
 
 
-def by_class(some: Sequence[Line], tint: Tint) -> str:
+def by_class(some: Sequence[ResultLine], tint: Tint) -> str:
     """Draw one policy over all classes of what is asked: clew where it took part, else the best."""
     shown = next((line for line in some if line.policy == OURS), some[0])
     rows = [(name, [point]) for name in (*GOING_ON, *CLASSES, *DUTIES) if (point := _point(shown, name, 0))]
@@ -91,10 +91,10 @@ def drift(links: Sequence[Link], metric: str, tint: Tint) -> str:
     return lines(series, x, replace(SHARES, title=metric), tint)
 
 
-def chain_line(links: Iterable[Link], times: int) -> Line:
+def chain_line(links: Iterable[Link], times: int) -> ResultLine:
     """Return one policy's means after so many compactions."""
     rows = [
-        Row(link.set, link.session, "", 1.0, 0, 0, 0.0, link.policy, link.score)
+        StudyRow(link.set, link.session, "", 1.0, 0, 0, 0.0, link.policy, link.score)
         for link in links
         if link.times == times
     ]
@@ -108,13 +108,15 @@ def under_attack(every: Sequence[Assault], tint: Tint) -> str:
     for policy in dict.fromkeys(assault.policy for assault in every if _keeps_budget(assault.policy)):
         mine = [assault for assault in every if assault.policy == policy]
         shares = [survival(assault for assault in mine if assault.times == number) for number in times]
-        points = [Point(number, share, share, share) for number, share in zip(times, shares, strict=True)]
+        points = [
+            ChartPoint(number, share, share, share) for number, share in zip(times, shares, strict=True)
+        ]
         series.append(_series(policy, points))
     x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
     return lines(series, x, replace(SHARES, title="rules that survive"), tint)
 
 
-def _series(policy: str, points: Sequence[Point]) -> Series:
+def _series(policy: str, points: Sequence[ChartPoint]) -> Series:
     return Series(policy, tuple(points), is_apart(policy), has_band=policy == OURS)
 
 
@@ -123,7 +125,7 @@ def _keeps_budget(policy: str) -> bool:
     return known is None or known.keeps_budget
 
 
-def cost(some: Sequence[Line], metric: str, title: str, tint: Tint) -> str:
+def cost(some: Sequence[ResultLine], metric: str, title: str, tint: Tint) -> str:
     """Draw what each policy costs, in tokens."""
     rows = [(line.policy, [point]) for line in some if (point := _point(line, metric, 0))]
     top = max((point.high for _, points in rows for point in points), default=1.0)
@@ -133,13 +135,13 @@ def cost(some: Sequence[Line], metric: str, title: str, tint: Tint) -> str:
     return dots(rows, Axis(title, ticks, labels), tint)
 
 
-def pace(some: Sequence[Line], tint: Tint) -> str:
+def pace(some: Sequence[ResultLine], tint: Tint) -> str:
     """Draw the time each policy takes, without a model."""
     rows = [(line.policy, [point]) for line in some if (point := _point(line, "seconds", 0))]
     labels = tuple(f"{tick:g}" for tick in SECONDS)
     return dots(rows, Axis("seconds per compaction (log)", SECONDS, labels, is_log=True), tint)
 
 
-def _point(line: Line, metric: str, x: float) -> Point | None:
+def _point(line: ResultLine, metric: str, x: float) -> ChartPoint | None:
     mean = line.means.get(metric)
-    return Point(x, mean.value, mean.low, mean.high) if mean else None
+    return ChartPoint(x, mean.value, mean.low, mean.high) if mean else None

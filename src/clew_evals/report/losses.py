@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from clew_evals.lost import Lost, OwnCompactions
+from clew_evals.lost import OwnCompactions, ToolLoss
 from clew_evals.probe import Probe
 from clew_evals.questions import GAP
-from clew_evals.summary import Line, summarised
+from clew_evals.summary import ResultLine, summarised
 
 AROUND = 45
 """Characters on either side of a value that show what it was used for."""
 
 
-def sides(judged: Sequence[Lost]) -> list[Line]:
+def sides(judged: Sequence[ToolLoss]) -> list[ResultLine]:
     """Return the tools' own line and clew's."""
     # Each compaction had a budget of its own; they are averaged as one.
     return summarised(replace(row, share=0.0) for loss in judged for row in loss.rows())
 
 
-def newest(judged: Sequence[Lost], count: int) -> list[Lost]:
+def newest(judged: Sequence[ToolLoss], count: int) -> list[ToolLoss]:
     """Return the last compactions, the newest first."""
     return sorted(judged, key=lambda item: item.time or "", reverse=True)[:count]
 
@@ -40,7 +40,7 @@ def in_words(own: OwnCompactions) -> Iterator[str]:
         yield f"Not judged: {number}, because {why}."
 
 
-def _gone(judged: Sequence[Lost]) -> Iterator[str]:
+def _gone(judged: Sequence[ToolLoss]) -> Iterator[str]:
     values = sum(loss.asked.values for loss in judged)
     lost = sum(not probe.refetched for loss in judged for probe in loss.values)
     ours = sum(round((1 - (loss.ours.retained or 0.0)) * loss.asked.values) for loss in judged)

@@ -10,7 +10,7 @@ from importlib.resources import files
 from clew_evals.attacked import Assault
 from clew_evals.chain import Link
 from clew_evals.growth import Growth
-from clew_evals.lost import NONE, OURS, THEIRS, Lost, OwnCompactions
+from clew_evals.lost import NONE, OURS, THEIRS, OwnCompactions, ToolLoss
 from clew_evals.probe import Probe
 from clew_evals.report.figures import (
     CLASSES,
@@ -31,8 +31,8 @@ from clew_evals.report.figures import (
 from clew_evals.report.losses import in_words, newest, sides, use_of
 from clew_evals.report.meanings import MEANINGS
 from clew_evals.report.svg import colours
-from clew_evals.study import Row, probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE, Line, agreement, summarised
+from clew_evals.study import StudyRow, probes_by_cut, usual_budget
+from clew_evals.summary import HEADLINE, ResultLine, agreement, summarised
 
 TABLES = (
     ("Going on: what the next step needs", ("share", HEADLINE, *GOING_ON, "redo", *MADE_OF)),
@@ -59,7 +59,7 @@ ATTACK = (
 class Findings:
     """Everything that a report shows."""
 
-    rows: Sequence[Row]
+    rows: Sequence[StudyRow]
     links: Sequence[Link] = ()
     own: OwnCompactions = NONE
     command: str = "clew eval"
@@ -117,7 +117,7 @@ def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         yield "</div>"
 
 
-def _lead(rows: Sequence[Row]) -> str:
+def _lead(rows: Sequence[StudyRow]) -> str:
     cuts = probes_by_cut(rows)
     sessions = len({row.session for row in rows})
     return (
@@ -128,7 +128,7 @@ def _lead(rows: Sequence[Row]) -> str:
     )
 
 
-def _over_budgets(every: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]]:
+def _over_budgets(every: Sequence[ResultLine], tint: Tint) -> Iterator[tuple[str, str]]:
     if len({line.share for line in every}) < 2:
         return
     yield (
@@ -142,7 +142,7 @@ def _over_budgets(every: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]
     )
 
 
-def _at_budget(some: Sequence[Line], budget: float, tint: Tint) -> Iterator[tuple[str, str]]:
+def _at_budget(some: Sequence[ResultLine], budget: float, tint: Tint) -> Iterator[tuple[str, str]]:
     yield (
         side_by_side(some, HEADLINE, tint),
         f"The headline at {budget:.0%} of the tokens; in brackets what those took that cannot aim at a "
@@ -173,7 +173,7 @@ def _attacks(every: Sequence[Assault], tint: Tint) -> Iterator[tuple[str, str]]:
         yield under_attack(every, tint), ATTACK
 
 
-def _costs(some: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]]:
+def _costs(some: Sequence[ResultLine], tint: Tint) -> Iterator[tuple[str, str]]:
     yield cost(some, "refetch_tokens", "tokens to fetch again per cut", tint), LOSS
     yield pace(some, tint), PACE
 
@@ -183,7 +183,7 @@ def _meanings() -> str:
     return f"<h2>What the figures mean</h2><dl>{rows}</dl>"
 
 
-def _tables(some: Sequence[Line]) -> Iterator[str]:
+def _tables(some: Sequence[ResultLine]) -> Iterator[str]:
     for title, names in TABLES:
         rows = []
         for line in some:
@@ -194,7 +194,7 @@ def _tables(some: Sequence[Line]) -> Iterator[str]:
         yield _wide(("policy", *names), rows)
 
 
-def _cell(line: Line, name: str) -> str:
+def _cell(line: ResultLine, name: str) -> str:
     mean = line.means.get(name)
     if mean is None:
         return "–"
@@ -207,7 +207,7 @@ def _wide(names: Sequence[str], rows: Sequence[str]) -> str:
     return f'<div class="wide">{table}</div>'
 
 
-def _agreement(rows: Sequence[Row]) -> Iterator[str]:
+def _agreement(rows: Sequence[StudyRow]) -> Iterator[str]:
     if len({row.policy for row in rows}) < 2 or len({row.session for row in rows}) < 2:
         return
     taus = [agreement(rows, metric) for metric in (HEADLINE, "roundtrip", "explained")]
@@ -240,7 +240,7 @@ def _lost(own: OwnCompactions) -> Iterator[str]:
     yield from _tables(sides(own.judged))
 
 
-def _lost_row(loss: Lost) -> str:
+def _lost_row(loss: ToolLoss) -> str:
     again = sum(probe.refetched for probe in loss.values)
     sizes = (loss.tokens_before, loss.tokens_after)
     counts = (*sizes, *map(len, (loss.rules, loss.open, loss.files, loss.values)), again)

@@ -19,7 +19,7 @@ LABEL_GAP = 12.5
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ChartPoint:
     """A measured value with its interval."""
 
     x: float
@@ -33,7 +33,7 @@ class Series:
     """A line of points under a name."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[ChartPoint, ...]
     is_quiet: bool = False
     """Drawn thin and grey: a cheat, a ceiling, whatever is not in the contest."""
     has_band: bool = False
@@ -87,7 +87,7 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, colour: dict[str, str]) ->
     return _figure(marks, HEIGHT)
 
 
-def dots(rows: Sequence[tuple[str, Sequence[Point]]], x: Axis, colour: dict[str, str]) -> str:
+def dots(rows: Sequence[tuple[str, Sequence[ChartPoint]]], x: Axis, colour: dict[str, str]) -> str:
     """Draw one row for each name: a dot for its value, a whisker for its interval."""
     step, top, left = 19, 8, 116
     height = top + step * len(rows) + 34

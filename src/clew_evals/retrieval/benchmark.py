@@ -15,7 +15,7 @@ from clew.memory.indexing import passages
 from clew.memory.search import Query
 from clew.memory.selection import recall
 from clew.memory.terms import analyse, stop_words
-from clew_evals.retrieval.datasets import Asked, Pool
+from clew_evals.retrieval.datasets import BenchmarkQuestion, Pool
 
 K1, B = 1.2, 0.75
 _WORD = re.compile(r"\w+")
@@ -75,7 +75,7 @@ Figures: TypeAlias = dict[str, float]
 class Result:
     """The figures of one question."""
 
-    asked: Asked
+    asked: BenchmarkQuestion
     figures: Figures
 
 
@@ -103,7 +103,7 @@ def ask_baselines(pool: Pool) -> Iterator[tuple[str, Result]]:
         yield "full context", Result(asked, {**everything, "tokens": size})
 
 
-def _result(asked: Asked, entries: Sequence[Entry]) -> Result:
+def _result(asked: BenchmarkQuestion, entries: Sequence[Entry]) -> Result:
     turns = list(dict.fromkeys((entry.session, entry.ref) for entry in entries))
     sessions = list(dict.fromkeys(entry.session for entry in entries))
     evidence = {session for session, _ in asked.evidence}

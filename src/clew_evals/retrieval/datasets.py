@@ -25,7 +25,7 @@ REALTALK_TUNED_ON = ("Chat_1_", "Chat_2_", "Chat_3_")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchmarkQuestion:
     """A question of a benchmark, and the turns that contain its answer."""
 
     id: str
@@ -43,7 +43,7 @@ class Pool:
 
     name: str
     entries: tuple[Entry, ...]
-    questions: tuple[Asked, ...]
+    questions: tuple[BenchmarkQuestion, ...]
 
 
 def datasets(folder: Path) -> dict[str, list[Pool]]:
@@ -86,7 +86,7 @@ def _locomo(conversations: list[dict[str, Any]]) -> Iterator[Pool]:
 
 def _cited_questions(
     name: str, asked_of: list[dict[str, Any]], entries: tuple[Entry, ...], tuned_on: bool
-) -> Iterator[Asked]:
+) -> Iterator[BenchmarkQuestion]:
     """Yield the questions of LoCoMo and REALTALK that have an answer and cite turns that exist."""
     there = {(entry.session, entry.ref) for entry in entries}
     for n, asked in enumerate(asked_of):
@@ -94,7 +94,9 @@ def _cited_questions(
         evidence = frozenset((f"session_{s}", f"D{s}:{t}") for s, t in cited) & there
         if evidence and asked["category"] != 5:
             kind = _LOCOMO_KINDS[asked["category"]]
-            yield Asked(f"{name}.{n}", asked["question"], entries[-1].time, evidence, kind, tuned_on)
+            yield BenchmarkQuestion(
+                f"{name}.{n}", asked["question"], entries[-1].time, evidence, kind, tuned_on
+            )
 
 
 _LOCOMO_KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -133,7 +135,9 @@ def _longmemeval(questions: list[dict[str, Any]]) -> Pool:
         if evidence and not name.endswith("_abs"):
             tuned_on = hashlib.sha256(name.encode()).hexdigest()[0] in LONGMEMEVAL_TUNED_ON
             at, kind = _time(question["question_date"]), question["question_type"]
-            asked.append(Asked(name, question["question"], at, frozenset(evidence), kind, tuned_on))
+            asked.append(
+                BenchmarkQuestion(name, question["question"], at, frozenset(evidence), kind, tuned_on)
+            )
     return Pool("oracle", tuple(entries.values()), tuple(asked))
 
 
@@ -204,7 +208,9 @@ def _beam(path: Path) -> Pool:
             ]
             if sources:
                 evidence = frozenset((entry.session, entry.ref) for entry in sources)
-                questions.append(Asked(f"{name}.{kind}.{n}", asked["question"], time, evidence, kind, False))
+                questions.append(
+                    BenchmarkQuestion(f"{name}.{kind}.{n}", asked["question"], time, evidence, kind, False)
+                )
     return Pool(name, tuple(entries.values()), tuple(questions))
 
 

@@ -37,7 +37,7 @@ from clew.log import export_session, export_session_zstd
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ChatCommand:
     """A chat command: its name, arguments, help, an example and its function."""
 
     name: str
@@ -82,7 +82,7 @@ def run_command(chat: Chat, line: str) -> Turn:
     return command_named(name).does(chat, f"{first} {rest.strip()}".strip())
 
 
-def command_named(name: str) -> Command:
+def command_named(name: str) -> ChatCommand:
     """Return a command by its name or alias, with or without slash, or by a unique prefix."""
     slashed = name if name.startswith(("/", "!")) else f"/{name}"
     plain = ALIASES.get(slashed, slashed).partition(" ")[0].removeprefix("/")
@@ -143,53 +143,55 @@ def _quit(_chat: Chat, _words: str) -> Turn:
     yield ChatEnded()
 
 
-GROUPS: dict[str, tuple[Command, ...]] = {
+GROUPS: dict[str, tuple[ChatCommand, ...]] = {
     "compaction": (
-        Command("compact", "[focus]", "compact now; name what to keep", "/compact the parser", compact),
-        Command("preview", "[focus]", "show what /compact would do and drop", "/preview", preview),
-        Command("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
-        Command("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
-        Command("trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", trace),
-        Command("auto", "on|off", "switch automatic compaction on or off", "/auto on", auto),
+        ChatCommand("compact", "[focus]", "compact now; name what to keep", "/compact the parser", compact),
+        ChatCommand("preview", "[focus]", "show what /compact would do and drop", "/preview", preview),
+        ChatCommand("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
+        ChatCommand("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
+        ChatCommand(
+            "trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", trace
+        ),
+        ChatCommand("auto", "on|off", "switch automatic compaction on or off", "/auto on", auto),
     ),
     "rules": (
-        Command("rules", "", "list the rules in force", "/rules", rules),
-        Command("pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", pin),
-        Command("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", unpin),
-        Command("trust", "FILE", "trust an instruction file written here", "/trust AGENTS.md", trust),
+        ChatCommand("rules", "", "list the rules in force", "/rules", rules),
+        ChatCommand("pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", pin),
+        ChatCommand("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", unpin),
+        ChatCommand("trust", "FILE", "trust an instruction file written here", "/trust AGENTS.md", trust),
     ),
     "memory": (
-        Command("recall", "WORDS", "search all messages", "/recall deploy token", recall),
-        Command("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", remember),
-        Command("forget", "NOTE [why]", "retire a note", "/forget w3", forget),
-        Command("notes", "", "list the notes", "/notes", notes),
-        Command("progress", "", "show what is done, open and next", "/progress", _progress),
+        ChatCommand("recall", "WORDS", "search all messages", "/recall deploy token", recall),
+        ChatCommand("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", remember),
+        ChatCommand("forget", "NOTE [why]", "retire a note", "/forget w3", forget),
+        ChatCommand("notes", "", "list the notes", "/notes", notes),
+        ChatCommand("progress", "", "show what is done, open and next", "/progress", _progress),
     ),
     "the next request": (
-        Command(
+        ChatCommand(
             "context",
             "[PART]",
             f"show it by region, or one PART: {', '.join(PARTS)}",
             "/context contributors history",
             context,
         ),
-        Command("stats", "", "count compactions, freed tokens and recalls", "/stats", stats),
-        Command("off", "", "send it as a plain client would; /on ends that", "/off", off),
+        ChatCommand("stats", "", "count compactions, freed tokens and recalls", "/stats", stats),
+        ChatCommand("off", "", "send it as a plain client would; /on ends that", "/off", off),
     ),
     "the chat": (
-        Command(
+        ChatCommand(
             "model",
             "[NAME]",
             "show the model, or switch to another",
             "/model anthropic/claude-sonnet-4-5",
             _model,
         ),
-        Command("retry", "", "call the model again for the last message", "/retry", _retry),
-        Command("export", "[FILE]", "write the session as one file", "/export chat.clew.zst", _export),
-        Command("help", "[COMMAND]", "show this list, or help for one command", "/help compact", _help),
-        Command("quit", "", "end the chat; the session is kept", "/quit", _quit),
+        ChatCommand("retry", "", "call the model again for the last message", "/retry", _retry),
+        ChatCommand("export", "[FILE]", "write the session as one file", "/export chat.clew.zst", _export),
+        ChatCommand("help", "[COMMAND]", "show this list, or help for one command", "/help compact", _help),
+        ChatCommand("quit", "", "end the chat; the session is kept", "/quit", _quit),
     ),
 }
 """The commands by topic, as ``/help`` lists them."""
 COMMANDS = tuple(command for group in GROUPS.values() for command in group)
-_ON = Command("on", "", "switch clew on again after /off", "/on", on)
+_ON = ChatCommand("on", "", "switch clew on again after /off", "/on", on)

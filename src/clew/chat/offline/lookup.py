@@ -40,7 +40,7 @@ _EXACT = re.compile(r"(?<![\w./-])(?=[\w./-]*[A-Za-z])(?=[\w./-]*[\d_])[A-Za-z\d
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ViewPassage:
     """A sentence with its speaker and its reference."""
 
     ref: str
@@ -48,7 +48,7 @@ class Passage:
     text: str
 
 
-def passages(items: Iterable[Item]) -> Iterator[Passage]:
+def passages(items: Iterable[Item]) -> Iterator[ViewPassage]:
     """Yield the sentences of a view; those of a digest with the references of their source turns."""
     for item in items:
         message = item.message
@@ -63,7 +63,7 @@ def passages(items: Iterable[Item]) -> Iterator[Passage]:
                 yield from of_result(item.id, result.name or "a tool", result.text)
 
 
-def of_result(ref: str, name: str, text: str) -> Iterator[Passage]:
+def of_result(ref: str, name: str, text: str) -> Iterator[ViewPassage]:
     """Yield the lines of a tool result; quoted earlier turns keep their own references."""
     blocks = list(_QUOTED_BLOCK.finditer(text))
     for block in blocks:
@@ -73,15 +73,15 @@ def of_result(ref: str, name: str, text: str) -> Iterator[Passage]:
         yield from _sentences(block["ref"], who, block["text"])
     if not blocks:
         lines = (line.strip() for line in text.splitlines())
-        yield from (Passage(ref, f"{name} answered", line[:LONGEST]) for line in lines if line)
+        yield from (ViewPassage(ref, f"{name} answered", line[:LONGEST]) for line in lines if line)
 
 
-def _of_digest(message: Message) -> Iterator[Passage]:
+def _of_digest(message: Message) -> Iterator[ViewPassage]:
     digest = parse_digest(message.text)
     if digest is None:
         return
     for pin in digest.pins:
-        yield Passage(pin.source.message, f"you laid down ({digest.id})", pin.quote)
+        yield ViewPassage(pin.source.message, f"you laid down ({digest.id})", pin.quote)
     for claim in digest.claims:
         for sentence in _sentences(
             claim.turns[0] if claim.turns else digest.id, f"on record ({digest.id})", claim.text
@@ -90,14 +90,14 @@ def _of_digest(message: Message) -> Iterator[Passage]:
                 yield sentence
 
 
-def _sentences(ref: str, who: str, text: str) -> Iterator[Passage]:
+def _sentences(ref: str, who: str, text: str) -> Iterator[ViewPassage]:
     for match in _SENTENCE.finditer(text):
         sentence = match[0].strip()
         if sentence and not sentence.endswith("?"):
-            yield Passage(ref, who, sentence[:LONGEST])
+            yield ViewPassage(ref, who, sentence[:LONGEST])
 
 
-def best(question: str, among: Sequence[Passage]) -> Passage | None:
+def best(question: str, among: Sequence[ViewPassage]) -> ViewPassage | None:
     """Return the sentence with most of a question's words, the latest on a tie; None if none has enough."""
     wanted = understand(question, date.today()).terms
     names = _EXACT.findall(question)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from clew.chat.offline.lookup import Passage, best, forbidding, of_result, passages
+from clew.chat.offline.lookup import ViewPassage, best, forbidding, of_result, passages
 from clew.ledger.ledger import Ledger
 from clew.memory.tools.recall import fence_verbatim
 from clew.message import (
@@ -60,19 +60,19 @@ CHANGING = re.compile(
 """Requests that no tool of the offline model can do."""
 
 
-class Deed(NamedTuple):
+class RequestedCall(NamedTuple):
     """A tool call that a request asks for."""
 
     tool: str
     arguments: JsonObject
 
 
-def parse_tool_request(request: str, tools: Collection[str]) -> Deed | None:
+def parse_tool_request(request: str, tools: Collection[str]) -> RequestedCall | None:
     """Return the tool call that a request asks for; None if no available tool matches."""
     for tool, pattern in _DEEDS:
         match = pattern.match(request.strip())
         if match and tool in tools:
-            return Deed(tool, _arguments(tool, match))
+            return RequestedCall(tool, _arguments(tool, match))
     return None
 
 
@@ -220,11 +220,13 @@ def _from_view(view: Sequence[Item], question: str, tools: Collection[str]) -> M
     if passage:
         return _assistant_message(_quote(passage))
     if "recall_search" in tools:
-        return _calls(Deed("recall_search", {"query": question, "limit": 6, "where": None}), view[-1].id)
+        return _calls(
+            RequestedCall("recall_search", {"query": question, "limit": 6, "where": None}), view[-1].id
+        )
     return _assistant_message(NOT_KNOWN.format(and_memory=""))
 
 
-def _quote(passage: Passage) -> str:
+def _quote(passage: ViewPassage) -> str:
     return f'[{passage.ref}] {passage.who}: "{passage.text}"'
 
 
@@ -274,6 +276,6 @@ def _assistant_message(text: str) -> Message:
     return text_message(Role.ASSISTANT, text)
 
 
-def _calls(deed: Deed, id_: str) -> Message:
+def _calls(deed: RequestedCall, id_: str) -> Message:
     call = ToolCall(f"call_{id_}", deed.tool, deed.arguments, trust=Trust.ASSISTANT)
     return Message(Role.ASSISTANT, (Text(f"Let me use {deed.tool}.", trust=Trust.ASSISTANT), call))

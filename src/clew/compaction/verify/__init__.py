@@ -2,17 +2,17 @@
 
 from clew.compaction.verify.checks import CHECKS, Check, preview, render_report, verify
 from clew.compaction.verify.repair import repair
-from clew.compaction.verify.report import Finding, Kept, Level, LossKind, Lost, Report
+from clew.compaction.verify.report import Finding, Level, LossKind, LostItem, Report, SurvivalCount
 
 __all__ = [
     "CHECKS",
     "Check",
     "Finding",
-    "Kept",
     "Level",
     "LossKind",
-    "Lost",
+    "LostItem",
     "Report",
+    "SurvivalCount",
     "preview",
     "render_report",
     "repair",

@@ -11,7 +11,7 @@ from clew.compaction.task import CompactionTask
 from clew.compaction.verify.claims import check_citations, check_form, check_size, check_trust
 from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.grounding import check_grounding
-from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, Report
+from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, Report, SurvivalCount
 from clew.compaction.verify.structure import check_structure
 from clew.compaction.verify.survival import check_loops, check_pins, check_values
 from clew.errors import StalePlan
@@ -117,7 +117,7 @@ def _finding(finding: Finding) -> str:
     return f"{_SIGNS[finding.level]} {finding.level.value:<6} {about}{_line(finding.what)}{why}"
 
 
-def _kept_lines(kept: Iterable[Kept]) -> Iterator[str]:
+def _kept_lines(kept: Iterable[SurvivalCount]) -> Iterator[str]:
     for survival in kept:
         if survival.before:
             others = f", {survival.reachable:,} more can be reached from it" if survival.reachable else ""
@@ -146,7 +146,7 @@ def _lost_lines(report: Report, how: str) -> Iterator[str]:
             yield from (f"  {line}" for line in _first_lines(map(_loss_line, lost), total))
 
 
-def _loss_line(lost: Lost) -> str:
+def _loss_line(lost: LostItem) -> str:
     where = "" if lost.id == lost.source else f" [{lost.source}]"
     reach = ", cited by a line that stays" if lost.reachable else ""
     return f"{lost.id:<6} {_line(lost.text)}{where}{reach}"

@@ -23,7 +23,7 @@ LEAST_OF_A_LOOP = 40
 _MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN)
 
 
-class Source:
+class CitedMessage:
     """The text of one part of a message."""
 
     def __init__(self, part: Part) -> None:
@@ -45,7 +45,7 @@ class Source:
         return Wording(f"{text}\n{_unescape(text)}" if isinstance(self.part, ToolCall) else text)
 
 
-class Spoken(NamedTuple):
+class SpokenPassage(NamedTuple):
     """A passage spoken by the user or the model."""
 
     said: Utterance
@@ -60,7 +60,7 @@ class ClaimCheck:
         self.gist = gist(claim)
         self.vouched = case.is_vouched(self.gist)
         """It comes from the ledger or from an accepted digest, so it needs no proof."""
-        self.sources: list[Source] = []
+        self.sources: list[CitedMessage] = []
         """The parts it cites."""
         self.missing: list[Cite] = []
         """Cited places that do not exist."""
@@ -135,8 +135,8 @@ class VerificationContext:
         self.required = task.required
         self.after = apply(plan, task.view)
         self.before = {item.id: item.message for item in task.view}
-        self._sources: dict[tuple[str, int], Source] = {}
-        self._speech: dict[str, list[Spoken]] = {}
+        self._sources: dict[tuple[str, int], CitedMessage] = {}
+        self._speech: dict[str, list[SpokenPassage]] = {}
 
     # What the plan does ----------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class VerificationContext:
         message = self.message(name)
         return message is not None and any(words(part).strip() for part in message.parts)
 
-    def source(self, cite: Cite) -> Source | None:
+    def source(self, cite: Cite) -> CitedMessage | None:
         """Return the part that a citation points into; None if that place does not exist."""
         key = (cite.message, cite.part)
         source = self._sources.get(key)
@@ -261,11 +261,11 @@ class VerificationContext:
             message = self.message(cite.message)
             if message is None or not 0 <= cite.part < len(message.parts):
                 return None
-            source = self._sources[key] = Source(message.parts[cite.part])
+            source = self._sources[key] = CitedMessage(message.parts[cite.part])
         end = len(source.text) if cite.end is None else cite.end
         return source if 0 <= cite.start <= end <= len(source.text) else None
 
-    def label(self, cite: Cite, source: Source) -> Trust:
+    def label(self, cite: Cite, source: CitedMessage) -> Trust:
         """Return the trust label of the text at a place."""
         if isinstance(source.part, ToolResult) and len(source.part.parts) > 1:
             for speech, _ in self.speech(cite.message):  # a person's words next to a tool result
@@ -273,12 +273,12 @@ class VerificationContext:
                     return speech.trust
         return source.part.trust
 
-    def speech(self, name: str) -> list[Spoken]:
+    def speech(self, name: str) -> list[SpokenPassage]:
         """Return what the user and the model say in a message."""
         if name not in self._speech:
             message = self.message(name)
             result = utterances(Item(name, message)) if message else []
-            self._speech[name] = [Spoken(utterance, Wording(utterance.text)) for utterance in result]
+            self._speech[name] = [SpokenPassage(utterance, Wording(utterance.text)) for utterance in result]
         return self._speech[name]
 
     @once

@@ -54,7 +54,7 @@ class LossKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostItem:
     """Something that the model would no longer see. It stays in the log."""
 
     matter: LossKind
@@ -68,7 +68,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SurvivalCount:
     """Counts for one sort of things: how many there were and what becomes of them."""
 
     matter: LossKind
@@ -88,8 +88,8 @@ class Kept:
 class Loss:
     """What becomes of the things of one sort."""
 
-    kept: Kept
-    lost: tuple[Lost, ...] = ()
+    kept: SurvivalCount
+    lost: tuple[LostItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Report:
     """The results of all checks of a plan."""
 
     findings: tuple[Finding, ...] = ()
-    kept: tuple[Kept, ...] = ()
-    lost: tuple[Lost, ...] = ()
+    kept: tuple[SurvivalCount, ...] = ()
+    lost: tuple[LostItem, ...] = ()
     """Every lost rule, open item and decision; of the values those most likely to be missed."""
     messages_before: int = 0
     messages_after: int = 0

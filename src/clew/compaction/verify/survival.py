@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import ClaimKind, Digest, RuleQuote
 from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, VerificationContext
-from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, short
+from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
 from clew.ledger.kinds import KNOWN_WORDS, value_words, with_punctuation
 from clew.ledger.values import Value
@@ -167,10 +167,14 @@ def _level_of_missing(case: VerificationContext, source: Cite) -> Level:
 def loss_of(case: VerificationContext, matter: LossKind, before: int, missing: Iterable[LedgerEntry]) -> Loss:
     """Return what becomes of the entries of one sort."""
     lost = tuple(
-        Lost(matter, entry.id, entry.text[:LONGEST], entry.source.message, entry.source.message in case.cited)
+        LostItem(
+            matter, entry.id, entry.text[:LONGEST], entry.source.message, entry.source.message in case.cited
+        )
         for entry in missing
     )
-    return Loss(Kept(matter, before, before - len(lost), sum(entry.reachable for entry in lost)), lost)
+    return Loss(
+        SurvivalCount(matter, before, before - len(lost), sum(entry.reachable for entry in lost)), lost
+    )
 
 
 MOST_VALUES = 100
@@ -229,9 +233,10 @@ def _values(case: VerificationContext) -> Loss:
             gone.append(value)
     missed = heapq.nlargest(MOST_VALUES, gone, key=_worth)
     lost = tuple(
-        Lost(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message) for value in missed
+        LostItem(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message)
+        for value in missed
     )
-    return Loss(Kept(LossKind.VALUE, before, stand, reachable), lost)
+    return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost)
 
 
 def _worth(value: Value) -> tuple[bool, bool, int]:

@@ -8,15 +8,15 @@ from clew.memory.documents.indexing import (
     update_index,
 )
 from clew.memory.documents.manifest import Document, Manifest
-from clew.memory.documents.split import DocumentPiece, Topic, split_document
+from clew.memory.documents.split import DocumentPiece, DocumentTopic, split_document
 
 __all__ = [
     "Document",
     "DocumentPassage",
     "DocumentPiece",
+    "DocumentTopic",
     "IndexUpdate",
     "Manifest",
-    "Topic",
     "read_passage",
     "search_documents",
     "split_document",

@@ -217,7 +217,7 @@ _SAYS = ("type", "kind", "category")
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class DocumentTopic:
     """A purpose that documents have, and the rules that recognize it."""
 
     name: str
@@ -228,11 +228,11 @@ class Topic:
 
 
 @cache
-def topics() -> tuple[Topic, ...]:
+def topics() -> tuple[DocumentTopic, ...]:
     """Return the topics; the first that matches a document wins."""
     written = tomllib.loads(files("clew.memory.documents").joinpath("topics.toml").read_text("utf-8"))
     return tuple(
-        Topic(
+        DocumentTopic(
             item["name"],
             item["title"],
             frozenset(item["says"]),

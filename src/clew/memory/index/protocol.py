@@ -93,7 +93,7 @@ class Mark(NamedTuple):
     """The number of messages up to it."""
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """An entry as stored in the index."""
 
     key: int
@@ -110,7 +110,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class IndexStats:
     """Term frequencies in a workspace."""
 
     entries: int
@@ -158,7 +158,7 @@ class Index(Protocol):
 
     def stats(
         self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
-    ) -> tuple[Stats, Mark]:
+    ) -> tuple[IndexStats, Mark]:
         """Return the frequencies of the terms, and how far the session's log is indexed.
 
         With ``spelling``, similar terms are returned for those that no entry contains.
@@ -167,7 +167,7 @@ class Index(Protocol):
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of matching entries, best first."""
 
-    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
+    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[IndexRow]:
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clew.memory.index.calendar import days_between
-from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, Row
+from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, IndexRow
 from clew.message import Trust
 
 
@@ -128,14 +128,14 @@ _KINDS = {str(kind): kind for kind in EntryKind}
 _LABELS = {int(trust): trust for trust in Trust}
 
 
-def row_of(row: tuple[Any, ...], model: str) -> Row:
+def row_of(row: tuple[Any, ...], model: str) -> IndexRow:
     """Return an entry from its row, with its vector if that is by this model."""
     key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
     seq, sources, terms, length, traits, days, by, vector = rest
     known = (ref, session, time, role, _LABELS[trust], text, _KINDS[kind], _names(files))
     entry = Entry(*known, speaker, start, seq, _names(sources))
     analysed = Analysed(entry, terms, length, traits, tuple(days.split()))
-    return Row(key, place, analysed, vector if by == model and model else b"")
+    return IndexRow(key, place, analysed, vector if by == model and model else b"")
 
 
 def _names(listed: str) -> tuple[str, ...]:

@@ -21,9 +21,9 @@ from clew.memory.index.protocol import (
     Analysed,
     Filters,
     Index,
+    IndexRow,
+    IndexStats,
     Mark,
-    Row,
-    Stats,
     VectorIndex,
     Wanted,
 )
@@ -113,12 +113,12 @@ class SqliteIndex(Index, VectorIndex):
 
     def stats(
         self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
-    ) -> tuple[Stats, Mark]:
+    ) -> tuple[IndexStats, Mark]:
         """Return the frequencies of the terms, and how far the session's log is indexed."""
         with self._database.reading() as connection:
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
             if row is None:
-                return Stats(0, 0.0, {}), Mark()
+                return IndexStats(0, 0.0, {}), Mark()
             home, entries, words = row
             having = {term: self._count(connection, workspace, home, entries, term) for term in terms}
             near: dict[str, tuple[str, ...]] = {}
@@ -128,7 +128,7 @@ class SqliteIndex(Index, VectorIndex):
             having |= {t: self._counts[workspace, t][0] for like in near.values() for t in like}
             known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
         mark = Mark(*known[1:]) if known else Mark()
-        return Stats(entries, words / entries if entries else 0.0, having, near), mark
+        return IndexStats(entries, words / entries if entries else 0.0, having, near), mark
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of matching entries, best first."""
@@ -157,7 +157,7 @@ class SqliteIndex(Index, VectorIndex):
             allowed = looking.latest("", POSTINGS) if scope or not looking.timeless else None
             return self._signs.nearest(wanted.vector, KEYS.of(home), allowed, limit)
 
-    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
+    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[IndexRow]:
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
         with self._database.reading() as connection:
             home = _workspace(connection, workspace)

@@ -2,7 +2,17 @@
 
 from clew.log.fold import NOTE
 from clew.memory.notes.log import NO_NOTES, Notes, fold_notes, note_to_json
-from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
+from clew.memory.notes.note import (
+    Author,
+    Category,
+    Draft,
+    Note,
+    NoteChange,
+    NoteScope,
+    NoteSource,
+    NoteStatus,
+    Priority,
+)
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.rules import UntrustedSource, untrusted_source
 from clew.memory.notes.select import (
@@ -25,18 +35,18 @@ __all__ = [
     "ActiveNotes",
     "Author",
     "Category",
-    "Change",
     "Conflict",
     "Draft",
     "Note",
+    "NoteChange",
+    "NoteScope",
+    "NoteSource",
+    "NoteStatus",
     "Notebook",
     "Notes",
     "Priority",
-    "Scope",
     "Selection",
     "Situation",
-    "Source",
-    "Status",
     "UntrustedSource",
     "active_notes",
     "fold_notes",

@@ -20,7 +20,7 @@ from clew.memory.notes.memory_files import (
     MOST_LINES,
     NO_FILES,
     ROOT,
-    Files,
+    MemoryFileState,
     Version,
     context_lines,
     delete_body,
@@ -75,7 +75,7 @@ class MemoryFiles:
         """Create a file; fails if the path exists."""
         place = resolve(path)
 
-        def decide(files: Files) -> JsonObject:
+        def decide(files: MemoryFileState) -> JsonObject:
             if files.exists(place):
                 raise refusal(f"File {path} already exists")
             require_directory(files, place, path)
@@ -88,7 +88,7 @@ class MemoryFiles:
         """Replace a text that occurs exactly once."""
         place = resolve(path)
 
-        def decide(files: Files) -> JsonObject:
+        def decide(files: MemoryFileState) -> JsonObject:
             text = file_of(files, place, path)
             require_once(text, old_str, path)
             return written_text("str_replace", place, text.replace(old_str, new_str))
@@ -102,7 +102,7 @@ class MemoryFiles:
         """Insert lines after a line; 0 is the top."""
         place = resolve(path)
 
-        def decide(files: Files) -> JsonObject:
+        def decide(files: MemoryFileState) -> JsonObject:
             lines = file_of(files, place, path).split("\n")
             if lines[-1] == "":
                 lines.pop()
@@ -124,7 +124,7 @@ class MemoryFiles:
         if not place:
             raise refusal(f"Cannot delete the {ROOT} directory itself")
 
-        def decide(files: Files) -> JsonObject:
+        def decide(files: MemoryFileState) -> JsonObject:
             if not files.exists(place):
                 raise refusal(f"The path {path} does not exist")
             return delete_body(place)
@@ -138,7 +138,7 @@ class MemoryFiles:
         if not old:
             raise refusal(f"Cannot rename the {ROOT} directory itself")
 
-        def decide(files: Files) -> JsonObject:
+        def decide(files: MemoryFileState) -> JsonObject:
             if files.exists(new):
                 raise refusal(f"The destination {new_path} already exists")
             if not files.exists(old):

@@ -18,13 +18,13 @@ from clew.memory.notes.note import (
     LIVE,
     Author,
     Category,
-    Change,
     Draft,
     Note,
+    NoteChange,
+    NoteScope,
+    NoteSource,
+    NoteStatus,
     Priority,
-    Scope,
-    Source,
-    Status,
 )
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust
@@ -69,7 +69,7 @@ def note_from(stored: StoredEvent) -> Note:
     """Return the note that an event added."""
     body: dict[str, Any] = stored.event.body
     try:
-        scope = Scope(body["scope"])
+        scope = NoteScope(body["scope"])
         return Note(
             id=f"{scope.value[0]}{stored.seq}",
             key=body["key"],
@@ -79,9 +79,9 @@ def note_from(stored: StoredEvent) -> Note:
             tags=tuple(body["tags"]),
             priority=Priority[body["priority"].upper()],
             trust=_TRUSTS[body["trust"]],
-            source=Source(Author(body["author"]), body["session"], tuple(body["messages"])),
+            source=NoteSource(Author(body["author"]), body["session"], tuple(body["messages"])),
             expires=body["expires"],
-            status=Status(body["status"]),
+            status=NoteStatus(body["status"]),
             why=body["why"],
             created=stored.event.time,
             history=(change_from(stored, body["author"]),),
@@ -96,15 +96,15 @@ def restrict_imported(stored: StoredEvent) -> StoredEvent | None:
     if body.get("does") != "add":
         return stored if body.get("does") == "show" else None
     trust = min(_TRUSTS.get(str(body.get("trust")), Trust.UNTRUSTED), Trust.SEMI_TRUSTED)
-    data = {**body, "status": Status.QUARANTINED.value, "why": IMPORTED, "trust": trust.label}
+    data = {**body, "status": NoteStatus.QUARANTINED.value, "why": IMPORTED, "trust": trust.label}
     return replace(stored, event=replace(stored.event, body=data))
 
 
-def change_from(stored: StoredEvent, by: str | None = None) -> Change:
+def change_from(stored: StoredEvent, by: str | None = None) -> NoteChange:
     """Return what an event did to a note."""
     body = stored.event.body
     author = str(body.get("by", "")) if by is None else by
-    return Change(stored.seq, stored.event.time, str(body["does"]), author, str(body.get("why", "")))
+    return NoteChange(stored.seq, stored.event.time, str(body["does"]), author, str(body.get("why", "")))
 
 
 def note_to_json(note: Note) -> JsonObject:
@@ -134,7 +134,7 @@ def note_to_json(note: Note) -> JsonObject:
     }
 
 
-Slot: TypeAlias = tuple[Status, tuple[str, Scope, Category]]
+Slot: TypeAlias = tuple[NoteStatus, tuple[str, NoteScope, Category]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Notes:
 
 NO_NOTES = Notes()
 
-_ENTERS = {"approve": Status.APPROVED, "reject": Status.FORGOTTEN, "forget": Status.FORGOTTEN}
+_ENTERS = {"approve": NoteStatus.APPROVED, "reject": NoteStatus.FORGOTTEN, "forget": NoteStatus.FORGOTTEN}
 
 
 def fold_notes(events: Iterable[StoredEvent], notes: Notes = NO_NOTES) -> Notes:
@@ -208,10 +208,10 @@ class _NoteFold:
         old = self.held.get(self.slots.get(slot, ""))
         if old is not None and note.status in LIVE:
             why = f"replaced by {note.id}"
-            change = Change(stored.seq, stored.event.time, "retire", note.id, why)
+            change = NoteChange(stored.seq, stored.event.time, "retire", note.id, why)
             history = (*old.history, change)
             self.held[old.id] = replace(
-                old, status=Status.RETIRED, why=why, replaced_by=note.id, history=history
+                old, status=NoteStatus.RETIRED, why=why, replaced_by=note.id, history=history
             )
             note = replace(note, replaces=(*note.replaces, old.id))
         self.held[note.id] = note

@@ -37,7 +37,7 @@ class Version(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class MemoryFileState:
     """Directories and files, with their versions."""
 
     texts: Mapping[Path, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -56,7 +56,7 @@ class Files:
         return sorted(path for path in every if len(path) == depth and path[:-1] == directory)
 
 
-NO_FILES = Files()
+NO_FILES = MemoryFileState()
 
 
 def write_body(does: str, path: Path, text: str) -> JsonObject:
@@ -77,7 +77,7 @@ def rename_body(path: Path, to: Path) -> JsonObject:
 CLEAR_BODY: JsonObject = {"does": "clear", "path": ""}
 
 
-def fold_files(events: Iterable[StoredEvent], files: Files = NO_FILES) -> Files:
+def fold_files(events: Iterable[StoredEvent], files: MemoryFileState = NO_FILES) -> MemoryFileState:
     """Replay events into files, starting from earlier ones, which are not changed."""
     shelf = _FileFold(files)
     for stored in events:
@@ -88,14 +88,14 @@ def fold_files(events: Iterable[StoredEvent], files: Files = NO_FILES) -> Files:
 class _FileFold:
     """The mutable state during a replay."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: MemoryFileState) -> None:
         self.texts = dict(files.texts)
         self.directories = set(files.directories)
         self.versions = dict(files.versions)
 
-    def files(self) -> Files:
+    def files(self) -> MemoryFileState:
         """Return the current state."""
-        return Files(
+        return MemoryFileState(
             MappingProxyType(self.texts), frozenset(self.directories), MappingProxyType(self.versions)
         )
 
@@ -195,7 +195,7 @@ def resolve(path: str) -> Path:
     return tuple(names[1:])
 
 
-def require_directory(files: Files, place: Path, path: str) -> None:
+def require_directory(files: MemoryFileState, place: Path, path: str) -> None:
     """Refuse a place below a file."""
     if any(place[:depth] in files.texts for depth in range(1, len(place))):
         raise refusal(f"The path {path} leads through a file")
@@ -204,7 +204,7 @@ def require_directory(files: Files, place: Path, path: str) -> None:
 # Texts -----------------------------------------------------------------------------------------------
 
 
-def text_of(files: Files, place: Path, path: str) -> str:
+def text_of(files: MemoryFileState, place: Path, path: str) -> str:
     """Return the text of an existing file."""
     text = files.texts.get(place)
     if text is None:
@@ -212,7 +212,7 @@ def text_of(files: Files, place: Path, path: str) -> str:
     return text
 
 
-def file_of(files: Files, place: Path, path: str) -> str:
+def file_of(files: MemoryFileState, place: Path, path: str) -> str:
     """Return the text of a file to edit; refuse a directory."""
     if place in files.directories:
         raise refusal(f"The path {path} is not a file.")
@@ -266,7 +266,7 @@ def number_lines(lines: Sequence[str], first: int) -> str:
 # Listings --------------------------------------------------------------------------------------------
 
 
-def listing(files: Files, directory: Path, shown: str, levels: int) -> Iterator[str]:
+def listing(files: MemoryFileState, directory: Path, shown: str, levels: int) -> Iterator[str]:
     """Yield the content of a directory with sizes; hidden names are left out."""
     for path in files.below(directory):
         if path[-1].startswith("."):

@@ -28,7 +28,7 @@ class Category(StrEnum):
         return self.value.replace("_", " ")
 
 
-class Scope(StrEnum):
+class NoteScope(StrEnum):
     """Where a note applies, from the widest to the narrowest."""
 
     GLOBAL = "global"
@@ -44,7 +44,7 @@ class Priority(IntEnum):
     HIGH = 3
 
 
-class Status(StrEnum):
+class NoteStatus(StrEnum):
     """The state of a note."""
 
     PROPOSED = "proposed"
@@ -57,8 +57,8 @@ class Status(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-WAITING = (Status.PROPOSED, Status.QUARANTINED)
-LIVE = (Status.APPROVED, *WAITING)
+WAITING = (NoteStatus.PROPOSED, NoteStatus.QUARANTINED)
+LIVE = (NoteStatus.APPROVED, *WAITING)
 
 
 class Author(StrEnum):
@@ -69,7 +69,7 @@ class Author(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NoteSource:
     """Where a note comes from."""
 
     author: Author
@@ -79,7 +79,7 @@ class Source:
     """The messages of that session that it is based on."""
 
 
-BY_A_PERSON = Source(Author.PERSON)
+BY_A_PERSON = NoteSource(Author.PERSON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +90,18 @@ class Draft:
     """Its subject. A newer note with the same key, scope and category replaces an older one."""
     text: str
     category: Category = Category.USER_PREFERENCE
-    scope: Scope = Scope.WORKSPACE
+    scope: NoteScope = NoteScope.WORKSPACE
     tags: tuple[str, ...] = ()
     priority: Priority = Priority.NORMAL
     trust: Trust = Trust.USER
     """The lowest trust of its sources."""
-    source: Source = BY_A_PERSON
+    source: NoteSource = BY_A_PERSON
     expires: str | None = None
     """Time (ISO 8601, UTC) from which it no longer applies."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NoteChange:
     """A change of a note."""
 
     seq: int
@@ -119,7 +119,7 @@ class Note(Draft):
 
     id: str
     """The scope's first letter and the number of its event: ``w3`` is a workspace note."""
-    status: Status
+    status: NoteStatus
     why: str = ""
     """The reason for this status, if any."""
     created: str
@@ -128,7 +128,7 @@ class Note(Draft):
     uses: int = 0
     replaces: tuple[str, ...] = ()
     replaced_by: str = ""
-    history: tuple[Change, ...] = ()
+    history: tuple[NoteChange, ...] = ()
     """All changes, oldest first; showing it is counted in ``uses``."""
 
     def expired(self, at: str) -> bool:
@@ -136,7 +136,7 @@ class Note(Draft):
         return self.expires is not None and self.expires <= at
 
     @property
-    def slot(self) -> tuple[str, Scope, Category]:
+    def slot(self) -> tuple[str, NoteScope, Category]:
         """Return the key of which only one live note per status can exist."""
         return plain_key(self.key), self.scope, self.category
 

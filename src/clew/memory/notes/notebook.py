@@ -27,7 +27,7 @@ from clew.memory.notes.log import (
     trusted_events,
     unix_ms,
 )
-from clew.memory.notes.note import LIVE, Draft, Note, Scope, plain_key
+from clew.memory.notes.note import LIVE, Draft, Note, NoteScope, plain_key
 from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, untrusted_source
 from clew.memory.notes.select import Conflict, Selection, active_notes
 from clew.message import Item, JsonObject, Trust
@@ -61,16 +61,18 @@ class Notebook:
         self.session = session
         self._clock = clock
         ctxs = {
-            Scope.GLOBAL: Ctx(workspace=everywhere or workspace, session=NOTES_SESSION),
-            Scope.WORKSPACE: Ctx(workspace=workspace, session=NOTES_SESSION),
+            NoteScope.GLOBAL: Ctx(workspace=everywhere or workspace, session=NOTES_SESSION),
+            NoteScope.WORKSPACE: Ctx(workspace=workspace, session=NOTES_SESSION),
         }
         if session is not None:
-            ctxs[Scope.SESSION] = Ctx(workspace=workspace, session=session)
+            ctxs[NoteScope.SESSION] = Ctx(workspace=workspace, session=session)
         journals = {
             ctx: Journal(store, ctx, NOTE, _folding(store, ctx), NO_NOTES, clock)
             for ctx in dict.fromkeys(ctxs.values())
         }
-        self._journals: dict[Scope, Journal[Notes]] = {scope: journals[ctx] for scope, ctx in ctxs.items()}
+        self._journals: dict[NoteScope, Journal[Notes]] = {
+            scope: journals[ctx] for scope, ctx in ctxs.items()
+        }
 
     # Reading ---------------------------------------------------------------------------------------------
 
@@ -164,7 +166,7 @@ class Notebook:
         notes, _ = journal.append(decide)
         return notes.by_id[id_]
 
-    def _journal(self, scope: Scope) -> Journal[Notes]:
+    def _journal(self, scope: NoteScope) -> Journal[Notes]:
         journal = self._journals.get(scope)
         if journal is None:
             raise InputError("a session note needs a session", "name the session, or use another scope")

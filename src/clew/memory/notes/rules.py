@@ -16,7 +16,7 @@ from typing import NamedTuple
 from clew.compaction.plan.render import parse_digest
 from clew.errors import InputError
 from clew.ledger.kinds import kind_of, values_in
-from clew.memory.notes.note import LIVE, WAITING, Author, Category, Draft, Note, Status
+from clew.memory.notes.note import LIVE, WAITING, Author, Category, Draft, Note, NoteStatus
 from clew.memory.terms import surface
 from clew.message import Item, Origin, Text, ToolResult, Trust, words
 from clew.secrets import mask
@@ -42,7 +42,7 @@ class UntrustedSource(NamedTuple):
         return f"“{self.words}” occurs in {self.message}, which is {self.trust.label}"
 
 
-class Passage(NamedTuple):
+class NotePassage(NamedTuple):
     """Text of one trust."""
 
     message: str
@@ -64,21 +64,21 @@ def untrusted_source(
     return _by_value(lines, doubtful, vouched) or _by_run(lines, doubtful, vouched)
 
 
-def passages_of(item: Item) -> Iterator[Passage]:
+def passages_of(item: Item) -> Iterator[NotePassage]:
     """Yield the texts of a message with their trust; a digest line by line."""
     id_, message = item
     digest = parse_digest(message.text) if message.origin is Origin.SUMMARY else None
     if digest is not None:
-        yield from (Passage(id_, pin.trust, pin.quote) for pin in digest.pins)
+        yield from (NotePassage(id_, pin.trust, pin.quote) for pin in digest.pins)
         for claim in digest.claims:
-            yield Passage(id_, Trust.UNTRUSTED if claim.untrusted else Trust.ASSISTANT, claim.text)
+            yield NotePassage(id_, Trust.UNTRUSTED if claim.untrusted else Trust.ASSISTANT, claim.text)
         return
     for part in message.parts:
         if isinstance(part, Text | ToolResult):
-            yield Passage(id_, part.trust, words(part))
+            yield NotePassage(id_, part.trust, words(part))
 
 
-def _by_value(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> UntrustedSource | None:
+def _by_value(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
     for value in (value for text in texts for value in note_values(text)):
         if any(value in text for text in vouched):
             continue
@@ -88,7 +88,7 @@ def _by_value(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> 
     return None
 
 
-def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> UntrustedSource | None:
+def _by_run(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
     runs = [run for text in texts for run in _runs(text)]
     own = [_flat(text) for text in vouched] if runs else []
     borrowed = [run for run in runs if not any(run in text for text in own)]
@@ -165,7 +165,7 @@ def key_of(text: str) -> str:
 class Ruling(NamedTuple):
     """The status that a new note starts with, and why."""
 
-    status: Status
+    status: NoteStatus
     why: str
 
 
@@ -198,14 +198,14 @@ def ruling(draft: Draft, stem: UntrustedSource | None = None) -> Ruling:
     """Return the status a draft starts with; raise ``InputError`` if its author may not set it at all."""
     if draft.source.author is Author.PERSON:
         require_authority(draft.category, draft.trust)
-        return Ruling(Status.APPROVED, "")
+        return Ruling(NoteStatus.APPROVED, "")
     if stem is not None:
-        return Ruling(Status.QUARANTINED, str(stem))
+        return Ruling(NoteStatus.QUARANTINED, str(stem))
     if draft.trust <= Trust.SEMI_TRUSTED:
-        return Ruling(Status.QUARANTINED, f"it is based on {draft.trust.label} text")
+        return Ruling(NoteStatus.QUARANTINED, f"it is based on {draft.trust.label} text")
     if draft.category in _NOT_THE_AGENTS:
-        return Ruling(Status.QUARANTINED, f"an agent proposed an {draft.category.label}")
-    return Ruling(Status.PROPOSED, "pending approval")
+        return Ruling(NoteStatus.QUARANTINED, f"an agent proposed an {draft.category.label}")
+    return Ruling(NoteStatus.PROPOSED, "pending approval")
 
 
 def require_authority(category: Category, trust: Trust) -> None:
@@ -218,20 +218,20 @@ def require_authority(category: Category, trust: Trust) -> None:
         )
 
 
-def require_room(notes: Iterable[Note], status: Status) -> None:
+def require_room(notes: Iterable[Note], status: NoteStatus) -> None:
     """Raise ``InputError`` for one more proposal if too many are pending."""
     if status in WAITING and sum(note.status in WAITING for note in notes) >= WAITING_AT_MOST:
         raise InputError(f"{WAITING_AT_MOST} proposals are pending", "a person must review them first")
 
 
-_BEFORE = {"approve": WAITING, "reject": WAITING, "forget": (*LIVE, Status.RETIRED)}
+_BEFORE = {"approve": WAITING, "reject": WAITING, "forget": (*LIVE, NoteStatus.RETIRED)}
 
 
 def require_change(note: Note, does: str, trust: Trust) -> None:
     """Raise ``InputError`` for a change that the note's status or the caller's trust does not allow."""
     if note.status not in _BEFORE[does]:
         raise InputError(f"cannot {does} {note.id}, which is {note.status}", "see `clew notes list --all`")
-    if does == "approve" or note.status is Status.APPROVED:
+    if does == "approve" or note.status is NoteStatus.APPROVED:
         require_authority(note.category, trust)
     elif trust < Trust.USER:
         raise InputError(f"{trust.label} text cannot {does} a note", "ask a person to do it")

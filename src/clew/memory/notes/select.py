@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
-from clew.memory.notes.note import LIVE, Category, Note, Priority, Scope, Status, plain_key
+from clew.memory.notes.note import LIVE, Category, Note, NoteScope, NoteStatus, Priority, plain_key
 from clew.memory.notes.rules import AUTHORITY, note_values
 from clew.memory.terms import stem, stop_words, surface
 from clew.message import Item, Json, JsonObject, Role, Text, ToolCall, Trust, text_message, words
@@ -82,7 +82,7 @@ def _terms(text: str) -> dict[str, str]:
     return {term: word for term, word in result.items() if term not in stop and word not in stop}
 
 
-_NARROWNESS = {scope: place for place, scope in enumerate(Scope)}
+_NARROWNESS = {scope: place for place, scope in enumerate(NoteScope)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def active_notes(notes: Iterable[Note], at: str) -> ActiveNotes:
     for note in notes:
         if why := _why_out(note, at):
             out.append((note, why))
-        elif note.status is Status.APPROVED:
+        elif note.status is NoteStatus.APPROVED:
             by_key.setdefault(plain_key(note.key), []).append(note)
     for same in by_key.values():
         narrow = _narrowest(same, out)
@@ -137,9 +137,9 @@ def active_notes(notes: Iterable[Note], at: str) -> ActiveNotes:
 
 
 def _why_out(note: Note, at: str) -> str:
-    if note.status is Status.PROPOSED:
+    if note.status is NoteStatus.PROPOSED:
         return "pending approval"
-    if note.status is Status.QUARANTINED:
+    if note.status is NoteStatus.QUARANTINED:
         return f"it is in quarantine: {note.why}"
     return f"it expired on {note.expires}" if note.status in LIVE and note.expired(at) else ""
 
@@ -223,7 +223,7 @@ _MANNER = re.compile(
 )
 """Openings of a note that says how to answer or to work, whatever the subject."""
 _URGENCY = {Priority.LOW: -1.0, Priority.NORMAL: 0.0, Priority.HIGH: 3.0}
-_NEARNESS = {Scope.SESSION: 0.5, Scope.WORKSPACE: 0.25, Scope.GLOBAL: 0.0}
+_NEARNESS = {NoteScope.SESSION: 0.5, NoteScope.WORKSPACE: 0.25, NoteScope.GLOBAL: 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +327,7 @@ def _directs(note: Note) -> bool:
     if Kind.PROHIBITION in kinds:
         return True
     return not note_values(note.text) and bool(
-        kinds or note.scope is Scope.SESSION or _MANNER.match(note.text)
+        kinds or note.scope is NoteScope.SESSION or _MANNER.match(note.text)
     )
 
 

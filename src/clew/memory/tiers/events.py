@@ -17,7 +17,7 @@ from clew.compaction.plan.digest import checksum, expand_spans, spans
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
 from clew.log.protocol import StoredEvent
-from clew.memory.tiers.tier import Eviction, Excerpt, Move, Tier
+from clew.memory.tiers.tier import Eviction, Excerpt, Tier, TierMove
 from clew.message import Json, JsonObject
 
 
@@ -90,7 +90,7 @@ def _operations(stored: StoredEvent, does: str) -> list[dict[str, Any]]:
         raise StoreDamaged(f"event {stored.seq} is not a valid compaction event ({cause!r})") from cause
 
 
-def move_to_json(move: Move) -> JsonObject:
+def move_to_json(move: TierMove) -> JsonObject:
     """Return the body of a move's event."""
     body: JsonObject = {
         "what": list[Json](move.what),
@@ -110,11 +110,11 @@ def move_to_json(move: Move) -> JsonObject:
     return body
 
 
-def move_from_json(stored: StoredEvent) -> Move:
+def move_from_json(stored: StoredEvent) -> TierMove:
     """Return the move in an event."""
     body: dict[str, Any] = stored.event.body
     try:
-        return Move(
+        return TierMove(
             what=tuple(str(item) for item in body["what"]),
             origin=Tier(body["from"]),
             to=Tier(body["to"]),

@@ -22,13 +22,13 @@ from clew.memory.tiers.events import (
 )
 from clew.memory.tiers.tier import (
     DEFAULT,
+    ArchiveSpan,
+    EvictedStub,
     Eviction,
     Excerpt,
     InjectedExcerpt,
-    Move,
-    Span,
-    Stub,
     Tier,
+    TierMove,
     TierPolicy,
     Tiers,
 )
@@ -58,7 +58,7 @@ def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Ti
     return room.now()
 
 
-def after(moves: Iterable[Move], tiers: Tiers) -> Tiers:
+def after(moves: Iterable[TierMove], tiers: Tiers) -> Tiers:
     """Return the tiers after these moves."""
     room = _TierFold(tiers)
     for move in moves:
@@ -101,11 +101,11 @@ class _TierFold:
         time = stored.event.time
         for digest in own_digests(stored):
             if digest.covers:
-                self.spans[digest.id] = Span(digest.id, stored.seq, spans(digest.covers), time)
+                self.spans[digest.id] = ArchiveSpan(digest.id, stored.seq, spans(digest.covers), time)
         for name, why in shortened_messages(stored):
-            self._cut_short(Stub(name, stored.seq, time, f"cut short: {why}"))
+            self._cut_short(EvictedStub(name, stored.seq, time, f"cut short: {why}"))
 
-    def _cut_short(self, stub: Stub) -> None:
+    def _cut_short(self, stub: EvictedStub) -> None:
         """Record the compaction that first shortened a message; it applies until that one is undone."""
         known = self.stubs.get(stub.ref)
         if known is None or known.undone:
@@ -124,7 +124,7 @@ class _TierFold:
             elif stub.seq >= since:
                 self.stubs[name] = replace(stub, undone=True)
 
-    def move(self, move: Move) -> None:
+    def move(self, move: TierMove) -> None:
         if move.digest:
             self.archives += 1
         if move.excerpt:
@@ -145,22 +145,22 @@ class _TierFold:
     def _know(self, name: str, left: Eviction, why: str) -> None:
         """Take in what left with a compaction that was not read."""
         if left.covers and name not in self.spans:
-            self.spans[name] = Span(name, left.seq, left.covers, left.time)
+            self.spans[name] = ArchiveSpan(name, left.seq, left.covers, left.time)
         elif not left.covers:
-            self._cut_short(Stub(name, left.seq, left.time, why))
+            self._cut_short(EvictedStub(name, left.seq, left.time, why))
 
-    def _welcome(self, excerpt: Excerpt, move: Move) -> None:
+    def _welcome(self, excerpt: Excerpt, move: TierMove) -> None:
         known = self.injected.get(excerpt.ref)
         self.injected[excerpt.ref] = InjectedExcerpt(excerpt, known.home if known else move.origin, move.at)
 
-    def _move_span(self, name: str, move: Move) -> None:
+    def _move_span(self, name: str, move: TierMove) -> None:
         if move.to is Tier.WORKING:
             del self.spans[name]
         else:
             into = move.into if move.to is Tier.ARCHIVE else ""
             self.spans[name] = replace(self.spans[name], tier=move.to, into=into)
 
-    def _move_stub(self, name: str, move: Move) -> None:
+    def _move_stub(self, name: str, move: TierMove) -> None:
         if move.to is Tier.WORKING:
             del self.stubs[name]
         else:
@@ -175,9 +175,9 @@ class Moment(NamedTuple):
     messages: int
 
 
-def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[Move]:
+def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[TierMove]:
     """Return the due moves: after compactions and undos, by age, and of idle excerpts."""
-    moves: list[Move] = []
+    moves: list[TierMove] = []
     for due in (_returns, _evictions, _agings, _departures):
         moves += due(after(moves, tiers), now, policy)
     return moves
@@ -186,14 +186,14 @@ def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[M
 # With compactions ------------------------------------------------------------------------------------
 
 
-def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
+def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
     """Yield what an undo brings back; an archive digest that loses a part is dissolved."""
     broken = {span.into for span in tiers.spans.values() if span.undone and span.into}
     for into, group in tiers.archived().items():
         stay = tuple(span.digest for span in group if not span.undone)
         if into in broken:
             # Recorded even if nothing remains, because the archive digest no longer exists.
-            yield Move(
+            yield TierMove(
                 what=stay,
                 origin=Tier.ARCHIVE,
                 to=Tier.RECALL,
@@ -206,10 +206,10 @@ def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
         what += [stub.ref for stub in tiers.stubs.values() if stub.undone and stub.tier is tier]
         if what:
             why = "the compaction was undone"
-            yield Move(what=tuple(what), origin=tier, to=Tier.WORKING, why=why, at=now.messages)
+            yield TierMove(what=tuple(what), origin=tier, to=Tier.WORKING, why=why, at=now.messages)
 
 
-def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
+def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
     """Yield what left the window with a compaction and is not recorded yet."""
     for span in tiers.spans.values():
         if span.tier is Tier.WORKING:
@@ -223,14 +223,16 @@ def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
         yield _eviction(refs, why, left, now)
 
 
-def _eviction(what: Sequence[str], why: str, left: Eviction, now: Moment) -> Move:
-    return Move(what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=left)
+def _eviction(what: Sequence[str], why: str, left: Eviction, now: Moment) -> TierMove:
+    return TierMove(
+        what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=left
+    )
 
 
 # With age --------------------------------------------------------------------------------------------
 
 
-def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
+def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
     """Yield the oldest spans of recall in groups: those beyond its size, and those beyond its age."""
     recall = [span for span in tiers.spans.values() if span.tier is Tier.RECALL and not span.undone]
     many = policy.archive_spans
@@ -245,7 +247,7 @@ def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
             return
         what = tuple(span.digest for span in group)
         into = f"a{number}"
-        yield Move(
+        yield TierMove(
             what=what, origin=Tier.RECALL, to=Tier.ARCHIVE, why=f"archived as {into}: {why}",
             at=now.messages, into=into,
         )  # fmt: skip
@@ -259,7 +261,7 @@ def _days_before(time: str, days: float) -> str:
 # On demand -------------------------------------------------------------------------------------------
 
 
-def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
+def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
     """Yield excerpts that were injected and not wanted for long."""
     for guest in tiers.injected.values():
         idle = now.messages - guest.used
@@ -267,7 +269,9 @@ def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]
             yield _leaves(guest, f"nothing asked for it in {idle} messages", now)
 
 
-def moves_for(wanted: Sequence[Excerpt], staying: Collection[str], tiers: Tiers, now: Moment) -> list[Move]:
+def moves_for(
+    wanted: Sequence[Excerpt], staying: Collection[str], tiers: Tiers, now: Moment
+) -> list[TierMove]:
     """Return the moves of a request that shows ``wanted`` and keeps ``staying``.
 
     Both were selected within the token limit; any other injected excerpt leaves.
@@ -285,14 +289,14 @@ def _why_out(guest: InjectedExcerpt, tiers: Tiers) -> str:
     return "the window shows it whole again" if is_back else "made room for what is wanted now"
 
 
-def _comes(excerpt: Excerpt, tiers: Tiers, now: Moment) -> Move:
+def _comes(excerpt: Excerpt, tiers: Tiers, now: Moment) -> TierMove:
     origin, why = tiers.of(excerpt.ref), f"wanted: {excerpt.why}"
     if excerpt.ref in tiers.injected:
         why = f"wanted again: {excerpt.why}"
-    return Move(
+    return TierMove(
         what=(excerpt.ref,), origin=origin, to=Tier.WORKING, why=why, at=now.messages, excerpt=excerpt
     )
 
 
-def _leaves(guest: InjectedExcerpt, why: str, now: Moment) -> Move:
-    return Move(what=(guest.excerpt.ref,), origin=Tier.WORKING, to=guest.home, why=why, at=now.messages)
+def _leaves(guest: InjectedExcerpt, why: str, now: Moment) -> TierMove:
+    return TierMove(what=(guest.excerpt.ref,), origin=Tier.WORKING, to=guest.home, why=why, at=now.messages)

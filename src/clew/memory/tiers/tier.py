@@ -66,7 +66,7 @@ class Eviction(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class TierMove:
     """A move from one tier to another, with its reason."""
 
     what: tuple[str, ...]
@@ -92,7 +92,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ArchiveSpan:
     """Messages that left the window together, represented by a digest of level 0."""
 
     digest: str
@@ -128,7 +128,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Stub:
+class EvictedStub:
     """A message that the window shows shortened; the whole of it is in recall."""
 
     ref: str
@@ -157,18 +157,18 @@ class Tiers:
 
     read: int = 0
     """The last event that it includes."""
-    spans: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
+    spans: Mapping[str, ArchiveSpan] = field(default_factory=lambda: MappingProxyType({}))
     """By their digests, oldest first."""
-    stubs: Mapping[str, Stub] = field(default_factory=lambda: MappingProxyType({}))
+    stubs: Mapping[str, EvictedStub] = field(default_factory=lambda: MappingProxyType({}))
     injected: Mapping[str, InjectedExcerpt] = field(default_factory=lambda: MappingProxyType({}))
     archives: int = 0
     """How many archive digests were ever created."""
     moved: int = 0
     """The last compaction whose moves are recorded."""
 
-    def archived(self) -> dict[str, list[Span]]:
+    def archived(self) -> dict[str, list[ArchiveSpan]]:
         """Return the spans of each archive digest, oldest first."""
-        result: dict[str, list[Span]] = {}
+        result: dict[str, list[ArchiveSpan]] = {}
         for span in self.spans.values():
             if span.into:
                 result.setdefault(span.into, []).append(span)
@@ -189,7 +189,7 @@ class Tiers:
             return span.tier
         return self.stubs[ref].tier if ref in self.stubs else Tier.WORKING
 
-    def _holding(self, number: int) -> Span | None:
+    def _holding(self, number: int) -> ArchiveSpan | None:
         """Return the span that contains a message. Spans are in the order of their messages."""
         left = list(self.spans.values())
         place = bisect_right(left, number, key=lambda span: span.first)

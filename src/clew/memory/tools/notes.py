@@ -11,10 +11,10 @@ from clew.memory.notes.note import (
     Category,
     Draft,
     Note,
+    NoteScope,
+    NoteSource,
+    NoteStatus,
     Priority,
-    Scope,
-    Source,
-    Status,
 )
 from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import NOTE_CHARACTERS, key_of, passages_of, require_keepable, untrusted_source
@@ -48,15 +48,15 @@ def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
         key=arguments["key"] or key_of(arguments["text"]),
         text=arguments["text"],
         category=Category(arguments["category"]),
-        scope=Scope(arguments["scope"] or Scope.WORKSPACE),
+        scope=NoteScope(arguments["scope"] or NoteScope.WORKSPACE),
         tags=tuple(dict.fromkeys(arguments["tags"] or ())),
         priority=Priority[(arguments["priority"] or "normal").upper()],
         trust=min(Trust.ASSISTANT, lowest(_labels(cited)) if cited else Trust.ASSISTANT),
-        source=Source(Author.AGENT, context.session.name, tuple(item.id for item in cited)),
+        source=NoteSource(Author.AGENT, context.session.name, tuple(item.id for item in cited)),
         expires=context.notebook.in_days(days) if days else None,
     )
     note = context.notebook.add(draft, [*context.session.view(), *cited])
-    if note.status is Status.QUARANTINED:
+    if note.status is NoteStatus.QUARANTINED:
         why = f"{note.id} is in quarantine until a person reviews it: {note.why}."
         return ToolAnswer(why, Trust.UNTRUSTED)
     return _ask_approval(context, note)
@@ -98,7 +98,7 @@ REMEMBER = Tool(
         text=string(f"The text, at most {NOTE_CHARACTERS} characters."),
         key=string("Its subject in a few words; made from the text if null.", optional=True),
         category=string("What kind of note it is.", of=Category),
-        scope=string("Where it applies; workspace if null.", optional=True, of=Scope),
+        scope=string("Where it applies; workspace if null.", optional=True, of=NoteScope),
         tags=strings("Words to find it by.", optional=True),
         priority=string("How important it is to show it; normal if null.", optional=True, of=_PRIORITIES),
         sources=strings("The messages it is based on, like m12.", optional=True),
@@ -172,7 +172,7 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     """Return approved notes only: pending and quarantined ones must not reach the model this way."""
     every = context.notebook.notes()
     now = context.notebook.now
-    approved = [note for note in every if note.status is Status.APPROVED and not note.expired(now)]
+    approved = [note for note in every if note.status is NoteStatus.APPROVED and not note.expired(now)]
     query = arguments["query"].strip()
     result = matches(approved, query)
     if query:

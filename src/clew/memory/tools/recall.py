@@ -11,7 +11,7 @@ from clew.compaction.plan.digest import spans
 from clew.errors import InputError
 from clew.memory.index.protocol import Entry, EntryKind, Filters
 from clew.memory.references import Quotation, Resolved
-from clew.memory.scope import InView, Where
+from clew.memory.scope import InView, SearchScope
 from clew.memory.search import Hit
 from clew.memory.selection import excerpt_start, reasons
 from clew.memory.tools.tool import (
@@ -124,7 +124,7 @@ _ROLES = ("user", "assistant", "tool", "system")
 def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     limit = bounded_number(arguments, "limit", 1, MOST_HITS, 5)
     filters = _filters(arguments)
-    where = Where(arguments["where"]) if arguments["where"] else None
+    where = SearchScope(arguments["where"]) if arguments["where"] else None
     view = InView(context.session.name, context.session.view())
     search_result = context.memory.find(arguments["query"], filters, limit, view, where)
     seen = list(dict.fromkeys(context.memory.ref(entry) for entry in search_result.in_view))
@@ -201,7 +201,9 @@ RECALL_SEARCH = Tool(
         query=string("What to look for: a question, words, or an exact value."),
         limit=integer(f"How many hits, at most {MOST_HITS}; 5 if null.", optional=True),
         where=string(
-            "Where to look; this_project if null. Use everywhere only if asked.", optional=True, of=Where
+            "Where to look; this_project if null. Use everywhere only if asked.",
+            optional=True,
+            of=SearchScope,
         ),
         kind=string("What to look for; anything if null.", optional=True, of=EntryKind),
         role=string("Who said it; anyone if null.", optional=True, of=_ROLES),

@@ -30,7 +30,7 @@ class FileKind(StrEnum):
     MISSING = "missing"
 
 
-class Files(Protocol):
+class FileSource(Protocol):
     """A file system addressed by absolute paths with forward slashes. No method raises for a missing path."""
 
     def kind(self, path: str) -> FileKind:
@@ -46,7 +46,7 @@ class Files(Protocol):
         """Return the names in a folder, sorted; empty if it is not a folder."""
 
 
-class Scope(StrEnum):
+class InstructionScope(StrEnum):
     """How widely an instruction applies, from the widest to the narrowest."""
 
     GLOBAL = "global"
@@ -57,11 +57,11 @@ class Scope(StrEnum):
 
 
 SCOPE_TRUST = {
-    Scope.GLOBAL: Trust.USER,
-    Scope.ORGANIZATION: Trust.DEVELOPER,
-    Scope.PROJECT: Trust.USER,
-    Scope.FOLDER: Trust.USER,
-    Scope.TASK: Trust.USER,
+    InstructionScope.GLOBAL: Trust.USER,
+    InstructionScope.ORGANIZATION: Trust.DEVELOPER,
+    InstructionScope.PROJECT: Trust.USER,
+    InstructionScope.FOLDER: Trust.USER,
+    InstructionScope.TASK: Trust.USER,
 }
 
 FOREIGN_FOLDERS = frozenset(
@@ -91,12 +91,12 @@ class Roots:
     home: str | None = None
     """What ``~`` means in an include."""
 
-    def all(self) -> Iterator[tuple[Scope, str]]:
+    def all(self) -> Iterator[tuple[InstructionScope, str]]:
         """Yield every root with its scope, the widest first."""
-        yield from ((Scope.GLOBAL, root) for root in self.everywhere)
-        yield from ((Scope.ORGANIZATION, root) for root in self.organization)
+        yield from ((InstructionScope.GLOBAL, root) for root in self.everywhere)
+        yield from ((InstructionScope.ORGANIZATION, root) for root in self.organization)
         if self.project is not None:
-            yield Scope.PROJECT, self.project
+            yield InstructionScope.PROJECT, self.project
 
 
 def is_inside(path: str, root: str) -> bool:
@@ -110,7 +110,7 @@ def components_below(path: str, root: str) -> list[str]:
     return [] if relative == "." else relative.split("/")
 
 
-def why_not(path: str, root: str, files: Files) -> str:
+def why_not(path: str, root: str, files: FileSource) -> str:
     """Return why a file may not become an instruction; empty if it may.
 
     Every component below the root is checked, because a link in any of them could lead out of it.
@@ -127,7 +127,7 @@ def why_not(path: str, root: str, files: Files) -> str:
     )
 
 
-def _step_why_not(root: str, parts: Sequence[str], depth: int, files: Files) -> str:
+def _step_why_not(root: str, parts: Sequence[str], depth: int, files: FileSource) -> str:
     """Return what is wrong with one component of a path."""
     name = posixpath.join(*parts[:depth])
     kind = files.kind(f"{root}/{name}")

@@ -17,9 +17,9 @@ from clew.message import Trust
 from clew.request.instructions.files import (
     SCOPE_TRUST,
     FileKind,
-    Files,
+    FileSource,
+    InstructionScope,
     Roots,
-    Scope,
     components_below,
     folders_touched,
     why_not,
@@ -29,7 +29,7 @@ from clew.secrets import mask
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LoadLimits:
     """How much may be read. The defaults were chosen by hand."""
 
     one_file: int = 64 * 1024
@@ -42,7 +42,7 @@ class Limits:
     """Includes of one instruction file in total."""
 
 
-class Refusal(NamedTuple):
+class RefusedFile(NamedTuple):
     """A file that was not read, and why."""
 
     path: str
@@ -50,20 +50,20 @@ class Refusal(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reader:
+class FileReader:
     """Reads one instruction file of a root, with everything it includes."""
 
-    files: Files
+    files: FileSource
     root: str
     home: str | None
-    limits: Limits
+    limits: LoadLimits
     room: int
     """Bytes that may still be read."""
     hashes: dict[str, str] = field(default_factory=dict)
     """The SHA-256 of each file that was read, by path."""
     included: dict[str, str] = field(default_factory=dict)
     """Of those, the files that were included."""
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
     taken: int = 0
 
     def raw(self, path: str) -> str | None:
@@ -148,7 +148,7 @@ class Reader:
         return "/".join(components_below(path, self.root))
 
     def _refuse(self, path: str, why: str) -> None:
-        self.refused.append(Refusal(path, why))
+        self.refused.append(RefusedFile(path, why))
 
 
 def _looks_like_path(name: str) -> bool:
@@ -174,7 +174,7 @@ class Instruction:
     id: str
     """Its scope and its path below its root: ``project:AGENTS.md``."""
     path: str
-    scope: Scope
+    scope: InstructionScope
     text: str
     """As the model reads it: without comments, with includes, secrets masked."""
     sha256: str
@@ -204,7 +204,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedInstructions:
     """The active instructions, widest scope first, and the refused files."""
 
     instructions: tuple[Instruction, ...] = ()
@@ -215,32 +215,34 @@ class Loaded:
         return next((instruction for instruction in self.instructions if instruction.id == id_), None)
 
 
-def load(files: Files, roots: Roots, touched: Sequence[str] = (), limits: Limits | None = None) -> Loaded:
+def load(
+    files: FileSource, roots: Roots, touched: Sequence[str] = (), limits: LoadLimits | None = None
+) -> LoadedInstructions:
     """Return the instructions that are active when these paths were touched.
 
     Files of the user, the organization and the project are always active; those of a folder, and rules with
     path patterns, once a path there was touched (see ``ledger.artifacts.files``).
     """
-    loading = _Loading(files, roots, limits or Limits())
+    loading = _Loading(files, roots, limits or LoadLimits())
     for scope, root in roots.all():
-        if scope is Scope.PROJECT and not roots.trusted:
+        if scope is InstructionScope.PROJECT and not roots.trusted:
             loading.refuse_all(root, "the user has not marked this project as trusted")
             continue
         loading.folder(root, root, scope)
         loading.rules(root, scope, touched)
     if roots.project is not None and roots.trusted:
         for folder in folders_touched(touched, roots.project)[:MOST_FOLDERS]:
-            loading.folder(folder, roots.project, Scope.FOLDER)
-    return Loaded(tuple(loading.found), tuple(dict.fromkeys(loading.refused)))
+            loading.folder(folder, roots.project, InstructionScope.FOLDER)
+    return LoadedInstructions(tuple(loading.found), tuple(dict.fromkeys(loading.refused)))
 
 
 @dataclass(slots=True)
 class _Loading:
     """The state of one ``load`` call."""
 
-    files: Files
+    files: FileSource
     roots: Roots
-    limits: Limits
+    limits: LoadLimits
     found: list[Instruction] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
@@ -251,7 +253,7 @@ class _Loading:
         """Refuse every instruction file of a root."""
         self.refused += [Refused(path, why) for path in self._present(root)]
 
-    def folder(self, folder: str, root: str, scope: Scope) -> None:
+    def folder(self, folder: str, root: str, scope: InstructionScope) -> None:
         """Load the instruction files of one folder."""
         for path in self._present(folder):
             self._take(path, root, scope)
@@ -265,9 +267,9 @@ class _Loading:
                     yield candidate
                     break
 
-    def rules(self, root: str, scope: Scope, touched: Sequence[str]) -> None:
+    def rules(self, root: str, scope: InstructionScope, touched: Sequence[str]) -> None:
         """Load the rules of a root: those without patterns, and those whose paths were touched."""
-        folder = posixpath.join(root, PROJECT_RULES if scope is Scope.PROJECT else OTHER_RULES)
+        folder = posixpath.join(root, PROJECT_RULES if scope is InstructionScope.PROJECT else OTHER_RULES)
         base = self.roots.project or root  # patterns in the user's own rules also apply to the project
         relative = [_relative(path, base) for path in touched]
         for path in list(self._rule_files(folder))[:MOST_RULES]:
@@ -283,11 +285,15 @@ class _Loading:
             else:
                 yield from self._rule_files(path, depth + 1)
 
-    def _take(self, path: str, root: str, scope: Scope, touched: Sequence[str] | None = None) -> None:
+    def _take(
+        self, path: str, root: str, scope: InstructionScope, touched: Sequence[str] | None = None
+    ) -> None:
         if why := why_not(path, root, self.files):
             self.refused.append(Refused(path, why))
             return
-        reader = Reader(self.files, root, self.roots.home, self.limits, self.limits.in_all - self.bytes_taken)
+        reader = FileReader(
+            self.files, root, self.roots.home, self.limits, self.limits.in_all - self.bytes_taken
+        )
         raw = reader.raw(path)
         if raw is None:
             self.refused += [Refused(*refusal) for refusal in reader.refused]

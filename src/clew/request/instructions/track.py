@@ -8,11 +8,11 @@ from clew.log.fold import CALL, COMPACTION, INSTRUCTION, MESSAGE, SWITCH, UNDO
 from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Role
 from clew.providers.shapes import as_object, as_text
-from clew.request.instructions.load import Instruction, Loaded
+from clew.request.instructions.load import Instruction, LoadedInstructions
 from clew.request.sections import INSTRUCTIONS, Piece
 
 
-def changes(before: Loaded, after: Loaded) -> Iterator[JsonObject]:
+def changes(before: LoadedInstructions, after: LoadedInstructions) -> Iterator[JsonObject]:
     """Yield the bodies of ``instruction`` events: files that were loaded, changed, removed or refused."""
     for instruction in after.instructions:
         known = before.get(instruction.id)
@@ -76,7 +76,7 @@ def _note(name: str, does: str, inside: set[str], into: set[str]) -> None:
         into.add(name)
 
 
-def pieces_of(loaded: Loaded, settled_ids: Collection[str]) -> list[Piece]:
+def pieces_of(loaded: LoadedInstructions, settled_ids: Collection[str]) -> list[Piece]:
     """Return the instructions as pieces of a request, the widest scope first."""
     return [
         Piece(

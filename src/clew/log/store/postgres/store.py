@@ -42,7 +42,7 @@ class _Layout:
     blobs: Mapping[str, bytes]
 
 
-class Forgotten(NamedTuple):
+class DeletedRows(NamedTuple):
     """What was deleted. ``remaining`` counts rows found afterwards that should be gone: always 0."""
 
     sessions: int
@@ -177,7 +177,7 @@ class PostgresStore(Store, Snapshots):
 
     def forget(
         self, workspace: str, session: str | None = None, *, unchanged_since: datetime | None = None
-    ) -> Forgotten:
+    ) -> DeletedRows:
         """Delete a session, or all sessions of a workspace, or those without an append since a time.
 
         Events, snapshots and the texts that no other session uses are deleted in one
@@ -308,7 +308,7 @@ def _blobs(connection: Connection, ctx: Ctx, names: Sequence[str], limit: int) -
     return {name: unpack(name, checksum, content) for name, checksum, content in rows if content is not None}
 
 
-def _forget(connection: Connection, query: Mapping[str, Any]) -> Forgotten:
+def _forget(connection: Connection, query: Mapping[str, Any]) -> DeletedRows:
     connection.execute(sql("allow_forget"))
     keys = [key for (key,) in connection.execute(sql("lock_workspace"), query)]
     owned = {"workspace": query["workspace"], "keys": keys}
@@ -318,4 +318,4 @@ def _forget(connection: Connection, query: Mapping[str, Any]) -> Forgotten:
     used = {**owned, "digests": digests}
     dropped = connection.execute(sql("drop_blobs"), used)
     left = connection.execute(sql("remaining"), used).fetchone()
-    return Forgotten(len(keys), counted[0] if counted else 0, dropped.rowcount, left[0] if left else 0)
+    return DeletedRows(len(keys), counted[0] if counted else 0, dropped.rowcount, left[0] if left else 0)

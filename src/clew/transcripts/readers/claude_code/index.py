@@ -86,7 +86,7 @@ class RecordKind(IntEnum):
     SUMMARY = 7
 
 
-class Fate(IntEnum):
+class RecordFate(IntEnum):
     """What happens to a record."""
 
     IGNORED = 0
@@ -255,7 +255,7 @@ class _RecordTree:
             {
                 i: self._kept_records(i, meta, fates)
                 for i, meta in self.kept_from.items()
-                if fates[i] == Fate.KEPT
+                if fates[i] == RecordFate.KEPT
             },
             self.problems,
             is_side_file,
@@ -336,7 +336,7 @@ class _RecordTree:
         fates = bytearray(len(on))
         for i, kind in enumerate(self.kinds):
             if kind >= RecordKind.ATTACHMENT:
-                fates[i] = Fate.KEPT if on[i] or self.sides[i] else Fate.ABANDONED
+                fates[i] = RecordFate.KEPT if on[i] or self.sides[i] else RecordFate.ABANDONED
         return fates
 
     def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
@@ -354,5 +354,5 @@ class _RecordTree:
         return tuple(
             i
             for i in range(head, boundary)
-            if fates[i] == Fate.KEPT and self.kinds[i] in _SAID and not self.sides[i]
+            if fates[i] == RecordFate.KEPT and self.kinds[i] in _SAID and not self.sides[i]
         )

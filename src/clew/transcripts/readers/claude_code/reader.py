@@ -13,7 +13,7 @@ from dataclasses import replace
 from clew.message import JsonObject, Message, Origin, Role
 from clew.transcripts.fields import count, mapping, objects, string
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.claude_code.index import Fate, RecordIndex, index_records, is_sidechain
+from clew.transcripts.readers.claude_code.index import RecordFate, RecordIndex, index_records, is_sidechain
 from clew.transcripts.readers.claude_code.thread import SideFolder, Thread
 from clew.transcripts.readers.claude_code.user_messages import (
     Queue,
@@ -128,7 +128,7 @@ class _RecordReader:
         record, number = line.value, line.number
         match record.get("type"):
             case "user" | "assistant":
-                if self._index.fates[i] != Fate.IGNORED:
+                if self._index.fates[i] != RecordFate.IGNORED:
                     yield from self._message_records(i, line)
             case "attachment":
                 self._aside(
@@ -157,7 +157,7 @@ class _RecordReader:
             yield Problem(f"a record of type {record['type']!r} without a message", number)
             return
         entry_id = string(record, "uuid") or f"L{number}"
-        if self._index.fates[i] == Fate.ABANDONED:
+        if self._index.fates[i] == RecordFate.ABANDONED:
             yield from self._abandon(self._add(self._branch, record, entry_id, number))
             return
         thread = self._side(self._side_name(record)) if self._is_side(record) else self._main
@@ -219,20 +219,20 @@ class _RecordReader:
 
     def _aside(self, line: ObjectLine, message: Message | None, i: int | None = None) -> None:
         """Add a message that arrived during a reply; an attachment's fate decides which branch gets it."""
-        fate = Fate.KEPT if i is None else self._index.fates[i]
-        if message is None or fate == Fate.IGNORED or self._is_side(line.value):
+        fate = RecordFate.KEPT if i is None else self._index.fates[i]
+        if message is None or fate == RecordFate.IGNORED or self._is_side(line.value):
             return
         entry_id = string(line.value, "uuid") or f"L{line.number}"
         time = string(line.value, "timestamp")
         entry = Entry(message, entry_id, line.number, time, sidechain=self._agent_id)
-        (self._main if fate == Fate.KEPT else self._branch).aside(entry)
+        (self._main if fate == RecordFate.KEPT else self._branch).aside(entry)
 
     def _system(self, i: int, line: ObjectLine) -> Iterator[Record]:
         record = line.value
         if self._is_side(record) or self._agent_id is not None:
             return
         subtype = record.get("subtype")
-        if subtype == "compact_boundary" and self._index.fates[i] == Fate.KEPT:
+        if subtype == "compact_boundary" and self._index.fates[i] == RecordFate.KEPT:
             yield from self._emit(self._main.end())
             yield self._boundary(i, line)
         elif subtype == "microcompact_boundary":
