@@ -127,6 +127,17 @@ def test_a_preview_changes_nothing_and_a_compaction_can_be_undone(long_chat: Cha
     assert [item.id for item in long_chat.session.view()] == before
 
 
+def test_a_range_is_previewed_and_compacted_with_a_focus_after_it(long_chat: Chat):
+    before = [item.id for item in long_chat.session.view()]
+    assert "would compact" in typed(long_chat, "/preview m1-m20")
+    (made,) = run_command(long_chat, "/compact m1-m20 part 7")
+    assert isinstance(made, ViewCompacted)
+    (done,) = long_chat.session.trace()
+    assert done.focus == "part 7"
+    assert int(done.digest.covers[-1][1:]) in range(20, 24)
+    assert [item.id for item in long_chat.session.view()][-5:] == before[-5:]
+
+
 def test_undo_takes_a_number_and_says_when_there_is_nothing(long_chat: Chat):
     with pytest.raises(InputError, match="none to undo"):
         typed(long_chat, "/undo")

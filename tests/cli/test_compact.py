@@ -136,6 +136,14 @@ def test_the_number_of_messages_to_keep_can_be_named(clew: Run, talk: str):
     assert few[-1] == many[-1] == body()["messages"][-1]
 
 
+def test_a_range_of_messages_can_be_named(clew: Run, talk: str):
+    found = compacted(clew, talk, "--range", "m2-m20")
+    assert refused(found) == ()
+    assert found["messages"][-40:] == compacted(clew, talk, "--window", "9000000")["messages"][-40:]
+    assert found["tokens"]["after"] < found["tokens"]["before"]
+    assert clew("compact", talk, "--focus", "m2-m20").returncode == 2
+
+
 # What a person sees ----------------------------------------------------------------------------------
 
 

@@ -181,6 +181,67 @@ def test_a_range_is_not_taken_for_a_focus(session, words):
     assert session.view() == before
 
 
+def ids_and_changes(session, before):
+    after = {item.id: item.message for item in session.view()}
+    return [name for name, message in before.items() if after.get(name) != message]
+
+
+def test_a_range_from_the_oldest_message_becomes_a_digest_and_all_else_stays(session):
+    session.add(*talk(40))
+    whole = session.view()
+    before = {item.id: item.message for item in whole}
+    planned = session.preview(messages="m1-m20")
+    assert session.view() == whole
+    done = session.compact(messages="m1-m20")
+    assert done.plan == planned.plan
+    assert ids_and_changes(session, before) == list(done.digest.covers)
+    assert done.digest.covers[-1] in ("m20", "m21", "m22")  # a call keeps its result
+    assert done.plan.tokens_after < done.plan.tokens_before
+    session.undo()
+    assert session.view() == whole
+
+
+def test_a_range_in_the_middle_is_shortened_in_place():
+    session = Session.open("fresh", MemoryStore())
+    for n in range(12):
+        session.add(text_message(Role.USER, f"Request {n}: read part {n}."))
+        session.add(text_message(Role.ASSISTANT, f"Part {n}: " + "what it says at length " * 400))
+    before = {item.id: item.message for item in session.view()}
+    done = session.compact(messages="m7-m10")
+    assert done.digest is None
+    assert ids_and_changes(session, before) == ["m8", "m10"]
+    assert [item.id for item in session.view()] == [*before]
+    session.compact(messages="m20-")
+    assert ids_and_changes(session, before) == ["m8", "m10", "m20", "m22"]  # the last answer stays
+
+
+@pytest.mark.parametrize(
+    ("messages", "why"),
+    [("m900-m950", "not in the view"), ("the parser", "not a range"), ("m1", "not a range")],
+)
+def test_a_range_that_names_nothing_is_refused(session, messages, why):
+    session.add(*talk(40))
+    before = everything(session)
+    with pytest.raises(InputError, match=why):
+        session.compact(messages=messages)
+    assert everything(session) == before
+
+
+def test_a_range_that_a_digest_covers_is_refused_and_one_that_reaches_beyond_is_folded(session):
+    session.add(*talk(60))
+    first = session.compact(messages="m1-m20").digest
+    with pytest.raises(InputError, match=f"are in {first.id}"):
+        session.compact(messages="m3-m9")
+    second = session.compact(messages="m10-m30").digest
+    assert second.folds == (first.id,)
+    assert second.covers[: len(first.covers)] == first.covers
+
+
+def test_a_size_and_a_range_exclude_each_other(session):
+    with pytest.raises(InputError, match="a size or a range"):
+        session.compact(messages="m1-m20", target_tokens=1_000)
+
+
 def test_rules_that_do_not_fit_are_an_error_and_nothing_is_lost(session):
     session.pin("x" * 40_000)
     before = everything(session)

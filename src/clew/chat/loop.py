@@ -197,9 +197,9 @@ class Chat:
         self._calls.begin(assembled, body, self.model.wire)
         return body
 
-    def compact(self, focus: str | None = None) -> Turn:
-        """Compact now, if that makes the view smaller."""
-        return self._fitter.compact(focus)
+    def compact(self, words: str = "") -> Turn:
+        """Compact now, if that makes the view smaller; a range (m1-m20) and a focus may be given."""
+        return self._fitter.compact(words)
 
     # Diagnostics -----------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from clew.request.diagnostics import RequestState
 from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layout_of
 from clew.request.sections import PLAN, Piece
 from clew.session import Compaction, Fitted, Request, Session
+from clew.session.compact_session import split_range
 
 
 class CallLog:
@@ -246,9 +247,10 @@ class RequestFitter:
             yield from self._announce(compaction)
         return compaction is not None
 
-    def compact(self, focus: str | None = None) -> Turn:
-        """Compact now, if that makes the view smaller."""
-        compaction = self.session.compact(focus=focus)
+    def compact(self, words: str = "") -> Turn:
+        """Compact now, if that makes the view smaller; a range (m1-m20) and a focus may be given."""
+        messages, focus = split_range(words)
+        compaction = self.session.compact(focus=focus, messages=messages)
         if compaction:
             yield from self._announce(compaction)
 

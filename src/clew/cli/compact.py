@@ -50,6 +50,7 @@ def _run(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
         target_tokens=args.target_tokens,
         window=args.window,
         focus=args.focus,
+        messages=args.range,
         keep=args.keep,
         wire=args.to,
         summariser=WatchedModel(open_model(args.model), display.report) if args.model else None,

@@ -26,6 +26,7 @@ from clew.compaction.plan.plan import apply
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
 from clew.ledger.ledger import Ledger
 from clew.log import TOOL_COMPACTION
+from clew.log.store import MemoryStore
 from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, Outcome, Session, compact
@@ -49,6 +50,8 @@ class CompactRequest:
     """Tokens without the system prompt; None for half of the list, or less if the window is small."""
     window: int | None = None
     focus: str | None = None
+    messages: str | None = None
+    """A range of messages, in place of a size."""
     keep: int | None = None
     """How many of the last messages to keep verbatim."""
     wire: str | None = None
@@ -156,23 +159,30 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
     if order.whole and session.trace():
         raise InputError("--whole cannot compact what was compacted", f"first `clew undo {log.name} --all`")
     part = _stored_part(log, session)
-    before = tuple(session.view())
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
+    return _compact_session(session, log.name, order, wire, part, undoable=log.own)
+
+
+def _compact_session(
+    session: Session, name: str, order: CompactRequest, wire: Wire, part: str, *, undoable: bool
+) -> CompactReport:
+    before = tuple(session.view())
     target = order.target_tokens
-    if target is None:
+    if target is None and order.messages is None:
         target = _default_target(before, session.counter, session.gauge, order)
-    else:
+    elif target is not None:
         target = _target_as_sent(target, lambda aim: _preview(session, aim, order), wire, session.counter)
+    asked = target is not None or order.messages is not None
     outcome = _compact_or_unchanged(
         order,
-        lambda: _stored_outcome(session, target, order) if target is not None else None,
+        lambda: _stored_outcome(session, target, order) if asked else None,
         lambda aim: _preview(session, aim, order),
     )
     after = apply(outcome.plan, before) if outcome and order.dry_run else session.view()
     digests = [compaction.digest for compaction in session.trace() if compaction.digest]
     shown = {item.id for item in after}  # an undone digest stays on record
     return CompactReport(
-        name=log.name,
+        name=name,
         before=before,
         after=tuple(after),
         ledger=session.ledger,
@@ -188,7 +198,7 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
             ]
         ),
         dry_run=order.dry_run,
-        undoable=log.own and outcome is not None and not order.dry_run,
+        undoable=undoable and outcome is not None and not order.dry_run,
         made=session.trace()[-1].name if outcome and not order.dry_run else None,
         keep=order.keep,
         model=session.gauge.model,
@@ -207,9 +217,9 @@ def _stored_part(log: Log, session: Session) -> str:
 
 def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> Outcome | None:
     if order.dry_run:
-        outcome = session.preview(target_tokens=target, focus=order.focus)
+        outcome = session.preview(target_tokens=target, focus=order.focus, messages=order.messages)
         return outcome if outcome and outcome.plan.operations else None
-    done = session.compact(target_tokens=target, focus=order.focus)
+    done = session.compact(target_tokens=target, focus=order.focus, messages=order.messages)
     return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls) if done else None
 
 
@@ -235,6 +245,14 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
     is_current = compacted > 0 and not order.whole
     messages = transcript.current() if is_current else transcript.full()
     wire = wire_named(order.wire or _own_wire(transcript.format))
+    part = _listed_part(transcript, counter, is_current) if compacted else ""
+    if order.messages is not None:
+        session = Session.open(
+            name, MemoryStore(), model=model, policy=order.policy, summariser=order.summariser
+        )
+        session.add(*messages)
+        report = _compact_session(session, name, order, wire, part, undoable=False)
+        return replace(report, is_current=is_current)
     base = read_list(messages, model)
 
     @cache  # the last trial is often the final result
@@ -275,7 +293,7 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         keep=order.keep,
         model=known,
         with_model=order.summariser is not None,
-        part=_listed_part(transcript, counter, is_current) if compacted else "",
+        part=part,
         is_current=is_current,
     )
 

@@ -59,6 +59,8 @@ class CompactionTask:
     keep: Keep = AS_USUAL
     focus: str | None = None
     """What a person said matters now."""
+    chosen: tuple[int, int] | None = None
+    """A range of the view that a person chose, as first index and one past the last; only it is compacted."""
     trigger: Trigger = Trigger.MANUAL
     reason: str = "asked for"
     wire: Wire | None = None

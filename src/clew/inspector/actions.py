@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from clew.compaction.plan import Condense, Shrink
 from clew.compaction.plan.digest import spans
@@ -16,6 +16,7 @@ from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, fixed_prefix, words
 from clew.session import Compaction, Outcome
+from clew.session.compact_session import split_range
 
 MOST_WORDS = 20_000
 """Most characters of a text that a page may send."""
@@ -58,8 +59,27 @@ def _target(handle: OpenSession, fields: Fields) -> int | None:
     return value - beyond
 
 
-def _focus(fields: Fields) -> str | None:
-    return text_of(fields, "focus") if fields.get("focus") else None
+def _focus(fields: Fields) -> tuple[str | None, str | None]:
+    """Return the range of messages and the focus that a person typed."""
+    return split_range(text_of(fields, "focus")) if fields.get("focus") else (None, None)
+
+
+def _size(handle: OpenSession, fields: Fields) -> CompactArguments:
+    """Return what to compact: a range, or the whole view to a target."""
+    messages, focus = _focus(fields)
+    return {
+        "target_tokens": None if messages else _target(handle, fields),
+        "focus": focus,
+        "messages": messages,
+    }
+
+
+class CompactArguments(TypedDict):
+    """The keyword arguments of ``Session.compact``."""
+
+    target_tokens: int | None
+    focus: str | None
+    messages: str | None
 
 
 # Compaction ------------------------------------------------------------------------------------------
@@ -74,7 +94,7 @@ def _beyond_target(handle: OpenSession) -> int:
 
 
 def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
-    outcome = handle.session.preview(target_tokens=_target(handle, fields), focus=_focus(fields))
+    outcome = handle.session.preview(**_size(handle, fields))
     if outcome is None:
         return {"preview": None}
     return {"preview": {**_outcome(handle, outcome), "price": str(handle.session.price(outcome))}}
@@ -99,7 +119,7 @@ def _outcome(handle: OpenSession, outcome: Outcome) -> JsonObject:
 
 
 def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
-    done = handle.session.compact(target_tokens=_target(handle, fields), focus=_focus(fields))
+    done = handle.session.compact(**_size(handle, fields))
     return {"compaction": _compaction_json(handle, done)}
 
 

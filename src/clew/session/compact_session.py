@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.budget import (
     Asker,
@@ -21,21 +20,21 @@ from clew.budget import (
     Trigger,
 )
 from clew.compaction.decide import Outcome, Writer, decide
+from clew.compaction.plan.digest import spans
 from clew.compaction.plan.plan import apply
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event
 from clew.log.protocol import Event
-from clew.message import JsonObject, fixed_prefix
+from clew.message import JsonObject, cut_points, fixed_prefix
 from clew.providers.model import Steps, drive
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread
 from clew.session.history import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
+from clew.session.result import RANGE, check_focus
 from clew.session.summariser import no_model
 
 HOLDER = "clew"
-_RANGE = re.compile(r"\s*m\d+\s*(?:-|–|\.\.+|:|to|,)\s*m?\d*\s*", re.IGNORECASE)
-"""A range such as m1-m20, which is not a focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +52,29 @@ class Request:
     """Extra fields for the TokenBudget event: the parts of the request, what memory returned and why."""
 
 
+def split_range(text: str) -> tuple[str | None, str | None]:
+    """Return the range at the start of what a person typed after ``/compact``, and the focus after it."""
+    found = RANGE.match(text)
+    chosen, focus = (found[0].strip(), text[found.end() :]) if found else (None, text)
+    return chosen, focus.strip() or None
+
+
 def requested_task(
-    replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None
+    replay: Replay,
+    gauge: Gauge,
+    target_tokens: int | None,
+    focus: str | None,
+    messages: str | None = None,
 ) -> CompactionTask | None:
     """Return the task of a compaction that a person asks for; None if there is nothing to gain."""
-    if focus and _RANGE.fullmatch(focus):
-        what = f"{focus.strip()!r} is a range of messages, and a compaction always covers the oldest ones"
-        raise InputError(what, "say in words what matters now, or set a size")
+    check_focus(focus)
+    if messages is not None:
+        if target_tokens is not None:
+            raise InputError("a compaction has a size or a range, not both", "leave one of them out")
+        chosen = _chosen(replay, messages)
+        names = spans(item.id for item in replay.items[slice(*chosen)])
+        task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, f"{names}, as asked", focus)
+        return replace(task, chosen=chosen, sized=False)
     if target_tokens is not None:
         prompt = replay.items[: fixed_prefix(replay.items)]
         target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
@@ -75,6 +90,33 @@ def requested_task(
             raise BudgetExceeded(why)
         case _:
             return None
+
+
+def _chosen(replay: Replay, messages: str) -> tuple[int, int]:
+    """Return the indices of a range in the view, extended so that no call is separated from its result."""
+    named = RANGE.fullmatch(messages)
+    if named is None:
+        raise InputError(
+            f"{messages!r:.60} is not a range of messages", "write it as m1-m20, or m30- to the end"
+        )
+    first, last = int(named[1]), int(named[2] or len(replay.view.whole))
+    view, prompt = replay.items, fixed_prefix(replay.items)
+    covered = {int(name[1:]) for name in replay.shown_digest[1].covers} if replay.shown_digest else set[int]()
+    numbers = [int(item.id[1:]) if item.id[0] == "m" else 0 for item in view]
+    inside = [i for i in range(prompt, len(view)) if first <= numbers[i] <= last]
+    if not inside:
+        where = (
+            f"in {replay.shown_digest[0]}" if replay.shown_digest and last in covered else "not in the view"
+        )
+        raise InputError(
+            f"the messages {messages.strip()} are {where}", "`clew show` lists the messages of the view"
+        )
+    points = [point for point in cut_points([item.message for item in view]) if point < len(view)]
+    start = prompt if first in covered else max(point for point in points if point <= inside[0])
+    stop = min((point for point in points if point > inside[-1]), default=points[-1])
+    if stop <= max(start, prompt):
+        raise InputError("the last turn is not compacted", "choose a range that ends before it")
+    return max(start, prompt), stop
 
 
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
@@ -139,11 +181,13 @@ def compacting(
     try:
         outcome = yield from decide(task, writer)
         if not outcome.plan.operations:
-            _record_failure(replay, task, "nothing could be made smaller")
+            if task.chosen is None:
+                _record_failure(replay, task, "nothing could be made smaller")
             return None
         return _commit(replay, outcome, task)
     except (CompactionRefused, BudgetExceeded) as refusal:
-        _record_failure(replay, task, refusal.detail, str(refusal))
+        if task.chosen is None:
+            _record_failure(replay, task, refusal.detail, str(refusal))
         if isinstance(refusal, NothingToGain) and not task.sized:
             return None
         raise

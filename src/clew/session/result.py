@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from clew.errors import ClewError, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
 from clew.message.codec import message_from_json, message_to_json
+from clew.message.patterns import lazy_pattern
 from clew.providers import Wire
 from clew.providers.cache_marks import chain_hash
 from clew.providers.shapes import plain
@@ -25,6 +27,15 @@ if TYPE_CHECKING:
     from clew.compaction.verify import Report
 
 VERSION = 1
+RANGE = lazy_pattern(r"\s*m(\d+)\s*(?:-|–|\.\.+|:|to\b|,)\s*m?(\d*)(?=\s|$)\s*", re.IGNORECASE)
+"""A range of messages such as m1-m20 or m30-."""
+
+
+def check_focus(focus: str | None) -> None:
+    """Raise ``InputError`` if a focus is a range of messages."""
+    if focus and RANGE.fullmatch(focus):
+        what = f"{focus.strip()!r} is a range of messages, not a focus"
+        raise InputError(what, "pass it to a session as messages=, to clew compact as --range")
 
 
 def saved_state(carry: ConversationState) -> JsonObject:
@@ -168,6 +179,7 @@ class Options:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise InputError(f"{name} is {value!r}", "pass a string")
+        check_focus(self.focus)
         if not isinstance(self.policy, Policy):
             raise InputError(f"policy is {self.policy!r}", "pass a clew.Policy")
 

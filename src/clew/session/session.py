@@ -441,28 +441,43 @@ class Session:
     # Compaction ------------------------------------------------------------------------------------------
 
     def compact(
-        self, *, target_tokens: int | None = None, focus: str | None = None, forced: bool = False
+        self,
+        *,
+        target_tokens: int | None = None,
+        focus: str | None = None,
+        messages: str | None = None,
+        forced: bool = False,
     ) -> Compaction | None:
         """Make the view smaller; None if there is nothing to gain.
 
         ``target_tokens`` is the size to reach, system prompt excluded; by default half of the view, or the
-        policy's ``down_to`` if that is less. ``focus`` says in a person's words what matters now. Raises
-        ``CompactionRefused`` if no proposal keeps what must be kept, and ``PinsDoNotFit`` if the rules
+        policy's ``down_to`` if that is less. ``focus`` says in a person's words what matters now.
+        ``messages`` is a range in place of a size, ``m1-m20`` or ``m30-``: only these messages are compacted,
+        the oldest ones into a digest, others by shortening them in place.
+
+        Raises ``CompactionRefused`` if no proposal keeps what must be kept, and ``PinsDoNotFit`` if the rules
         alone are larger than the target. ``forced`` marks a compaction that no person asked for, because the
         next request would not fit; its trigger is then recorded as pressure.
         """
-        return self._drive(self._compacting(target_tokens, focus, forced))
+        return self._drive(self._compacting(target_tokens, focus, messages, forced))
 
     async def compact_async(
-        self, *, target_tokens: int | None = None, focus: str | None = None, forced: bool = False
+        self,
+        *,
+        target_tokens: int | None = None,
+        focus: str | None = None,
+        messages: str | None = None,
+        forced: bool = False,
     ) -> Compaction | None:
         """Do the same with an asynchronous summariser."""
-        return await self._drive_async(self._compacting(target_tokens, focus, forced))
+        return await self._drive_async(self._compacting(target_tokens, focus, messages, forced))
 
-    def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
+    def preview(
+        self, *, target_tokens: int | None = None, focus: str | None = None, messages: str | None = None
+    ) -> Outcome | None:
         """Return what a compaction would do and lose, without doing it; no model is called."""
         self._replay.catch_up()
-        return preview_task(requested_task(self._replay, self.gauge, target_tokens, focus))
+        return preview_task(requested_task(self._replay, self.gauge, target_tokens, focus, messages))
 
     def price(self, outcome: Outcome, *, cache_age_seconds: float | None = 0.0) -> CompactionPrice:
         """Return what a previewed compaction would cost in prompt cache, and save on later requests.
@@ -499,13 +514,13 @@ class Session:
         return await self._drive_async(self._fitting(request, auto))
 
     def _compacting(
-        self, target_tokens: int | None, focus: str | None, forced: bool = False
+        self, target_tokens: int | None, focus: str | None, messages: str | None, forced: bool = False
     ) -> Steps[Compaction | None]:
         self._replay.catch_up()
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
         text = self._mask(focus) if focus else focus
-        task = requested_task(self._replay, self.gauge, target_tokens, text)
+        task = requested_task(self._replay, self.gauge, target_tokens, text, messages)
         if task and forced:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         done = yield from compacting(self._replay, task, self._writer)

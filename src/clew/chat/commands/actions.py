@@ -13,12 +13,13 @@ from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import key_of
 from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
 from clew.session import Compaction
+from clew.session.compact_session import split_range
 
 
 def compact(chat: Chat, words: str) -> Turn:
     """Compact the view."""
     try:
-        events = list(chat.compact(words or None))
+        events = list(chat.compact(words))
     except BudgetExceeded:
         if not _is_calm(chat):
             raise
@@ -34,7 +35,8 @@ def _is_calm(chat: Chat) -> bool:
 def preview(chat: Chat, words: str) -> Turn:
     """Show what a compaction would do and drop."""
     try:
-        outcome = chat.session.preview(focus=words or None)
+        messages, focus = split_range(words)
+        outcome = chat.session.preview(focus=focus, messages=messages)
     except BudgetExceeded:
         if not _is_calm(chat):
             raise

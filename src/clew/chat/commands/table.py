@@ -145,8 +145,16 @@ def _quit(_chat: Chat, _words: str) -> Turn:
 
 GROUPS: dict[str, tuple[ChatCommand, ...]] = {
     "compaction": (
-        ChatCommand("compact", "[focus]", "compact now; name what to keep", "/compact the parser", compact),
-        ChatCommand("preview", "[focus]", "show what /compact would do and drop", "/preview", preview),
+        ChatCommand(
+            "compact",
+            "[m1-m20] [focus]",
+            "compact now; name messages, or what to keep",
+            "/compact the parser",
+            compact,
+        ),
+        ChatCommand(
+            "preview", "[m1-m20] [focus]", "show what /compact would do and drop", "/preview", preview
+        ),
         ChatCommand("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
         ChatCommand("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
         ChatCommand(

@@ -34,6 +34,7 @@ def compact(parser: argparse.ArgumentParser) -> None:
       clew compact examples/sphinx-9229.traj.json.zst
       clew compact session.jsonl --target-tokens 8000 --digest
       clew compact codex:019a4c… --focus "the failing parser test"
+      clew compact codex:019a4c… --range m1-m40
       clew compact session.jsonl --target-tokens 20000 --dry-run
       clew compact session.jsonl --window 32000 --to openai -o smaller.json
       clew compact - --target-tokens 8000 --json < messages.json | jq .messages
@@ -47,6 +48,11 @@ def compact(parser: argparse.ArgumentParser) -> None:
     )
     size.add_argument(
         "--target-tokens", metavar="N", type=positive, help="tokens to leave, not counting the system prompt"
+    )
+    size.add_argument(
+        "--range",
+        metavar="m1-m20",
+        help="compact only these messages: the oldest into a digest, others by shortening them",
     )
     parser.add_argument("--focus", metavar="TEXT", help="what matters most now, in your words")
     parser.add_argument(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
+from clew.compaction.propose.chosen_range import faded_range, range_digest
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
 from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_OF_PROSE, prune, prune_repeated
 from clew.compaction.propose.scene import Scene
@@ -35,6 +36,8 @@ def propose(task: CompactionTask, written: Written | None = None) -> Plan:
     claims and before story and facts.
     """
     scene = Scene(task)
+    if task.chosen is not None:
+        return _of_range(scene, *task.chosen, written)
     gentle = _prune_only(scene)
     if gentle is not None:
         return _plan(scene, gentle)
@@ -50,6 +53,15 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned = prune_repeated(page_of(scene, held=True), scene.floor, stop) if stop > scene.floor else []
     keep = replace(scene.task.keep, for_prose=for_prose)
     return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned)
+
+
+def _of_range(scene: Scene, start: int, stop: int, written: Written | None) -> Plan:
+    """Compact the messages between two indices only."""
+    if start > scene.floor:
+        return _plan(scene, faded_range(scene, start, stop))
+    builder, room = range_digest(scene, stop)
+    digest, tokens = builder.fullest(room, written)
+    return _condensed(scene, Cut(stop, (), 0), digest, tokens)
 
 
 def _with_digest(scene: Scene, written: Written | None) -> Plan:
@@ -87,6 +99,10 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
 def outline(task: CompactionTask) -> Outline | None:
     """Return what a model is asked to write; None if ``propose`` would make no digest."""
     scene = Scene(task)
+    if task.chosen is not None:
+        start, stop = task.chosen
+        builder, room = range_digest(scene, stop)
+        return builder.outline(room) if start <= scene.floor else None
     if _prune_only(scene) is not None:
         return None
     _, cut = find_cut(_pruned(scene, for_prose=True))
