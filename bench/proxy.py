@@ -4,9 +4,9 @@
     uv run python bench/proxy.py --answer ../shared/data/transcripts/claude-code-entire-cli
 
 Load: CPU per request and memory at the start and at the end; the upstream is a second process that answers
-each request with a short event stream. Each conversation grows by two messages per request. CPU is that of
-the threads that serve requests; ``background_cpu_s`` is that of all others. ``--answer``: real sessions of
-200,000 tokens are sent request by request, then Claude Code's summary request.
+each request with a short event stream. Each conversation grows by two messages per request. ``cpu_ms`` is
+that of the threads that serve requests. ``--answer``: real sessions of 200,000 tokens are sent request by
+request, then Claude Code's summary request.
 """
 
 from __future__ import annotations
@@ -61,8 +61,11 @@ class Answering(BaseHTTPRequestHandler):
 
 
 def upstream(pipe: Connection) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 256
+
+    server = Server(("127.0.0.1", 0), Answering)
     pipe.send(f"http://127.0.0.1:{server.server_address[1]}")
     server.serve_forever()
 
@@ -108,6 +111,7 @@ def load(args: argparse.Namespace) -> None:
     server.start()
     stats, to = Stats(), Upstream.of(ours.recv())
     react = Compactions(stats, compact=args.compact, window=args.window)
+    react.warm_up()
     with Proxy(Routes(to, to), react, stats).running() as proxy:
         half = args.requests // 2
         for rounds in (range(1), range(1, half), range(half, args.requests)):
@@ -124,8 +128,10 @@ def load(args: argparse.Namespace) -> None:
                 f"{resident_mib():.0f} MiB",
                 flush=True,
             )
+        cpu = time.process_time()
         react.settle(600)
-        print(f"after the background thread is done: {resident_mib():.0f} MiB")
+        used = time.process_time() - cpu
+        print(f"after the background thread is done: {used:.1f} s CPU, {resident_mib():.0f} MiB")
         print(json.dumps(stats.report() | {"conversations": None}))
     react.close()
     server.terminate()

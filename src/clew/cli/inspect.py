@@ -6,7 +6,7 @@ import argparse
 import html
 import tempfile
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from importlib import import_module
@@ -23,6 +23,7 @@ from clew.log.protocol import Store
 from clew.log.store import SqliteStore
 from clew.message import Json, JsonObject
 from clew.settings import load_settings, network_disk, store_path
+from clew.tokens import UNKNOWN
 from clew.transcripts import Transcript, find_sessions, load
 from clew.transcripts.transcript import tool_compactions
 
@@ -255,6 +256,25 @@ def _session_pool(
             index,
             PoolOptions(args.model, args.window, auto=settings.auto, off=settings.off, note=note),
         )
+
+
+@contextmanager
+def page_of_proxy(live: Callable[[], JsonObject]) -> Iterator[str]:
+    """Serve the page in this process, with the figures of a proxy; return its address."""
+    from clew.inspector.server import Server
+
+    args = argparse.Namespace(model=UNKNOWN.id, window=None)
+    path = store_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        SqliteStore(path, network=network_disk()) as store,
+        _session_pool(store, path, args) as pool,
+        _with_others(pool, args, {}),
+    ):
+        pool.live = live
+        server = Server.bind(pool)
+        with server.running():
+            yield server.address()
 
 
 def run_serve(args: argparse.Namespace, term: Terminal) -> int:

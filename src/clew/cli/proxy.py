@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import threading
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
@@ -17,6 +18,9 @@ from clew.proxy.relay import Upstream
 from clew.proxy.server import ANTHROPIC_URL, OPENAI_URL, Proxy, Routes
 from clew.proxy.stats import Stats
 
+SWITCH_SECONDS = 0.001
+"""A stream waits at most this long for a compaction of another conversation; Python's default is 0.005."""
+
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Serve until Ctrl-C, or until the program that was started ends."""
@@ -24,23 +28,39 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     stats = Stats()
     react = Compactions(stats, compact=args.compact, window=args.window, digest_tokens=args.digest_tokens)
     proxy = Proxy(_routes(args), react, stats, args.port, args.timeout)
+    sys.setswitchinterval(SWITCH_SECONDS)
     threading.Thread(target=react.warm_up, daemon=True).start()
     try:
-        if command:
-            with proxy.running():
-                return run_program(proxy.url, command)
-        term.write(proxy.url)
-        term.note(f"Anthropic clients: ANTHROPIC_BASE_URL={proxy.url}")
-        term.note(f"OpenAI clients:    OPENAI_BASE_URL={proxy.url}/v1")
-        term.note(f"Counters: {proxy.url}/clew/health. Ctrl-C stops it.")
-        term.out.flush()
-        with suppress(KeyboardInterrupt):
-            proxy.run()
-        return 0
+        with _page(args, stats) as page:
+            return _serve(proxy, command, page, term)
     finally:
         react.close()
         if command and stats["answered"] + stats["compacted"] + stats["failed_open"]:
             term.note(printable(_summary(stats)))
+
+
+def _page(args: argparse.Namespace, stats: Stats) -> AbstractContextManager[str]:
+    if not args.inspect:
+        return nullcontext("")
+    from clew.cli.inspect import page_of_proxy
+
+    return page_of_proxy(stats.report)
+
+
+def _serve(proxy: Proxy, command: list[str], page: str, term: Terminal) -> int:
+    if page:
+        term.note(f"Page: {page}")
+    if command:
+        with proxy.running():
+            return run_program(proxy.url, command)
+    term.write(proxy.url)
+    term.note(f"Anthropic clients: ANTHROPIC_BASE_URL={proxy.url}")
+    term.note(f"OpenAI clients:    OPENAI_BASE_URL={proxy.url}/v1")
+    term.note(f"Counters: {proxy.url}/clew/health. Ctrl-C stops it.")
+    term.out.flush()
+    with suppress(KeyboardInterrupt):
+        proxy.run()
+    return 0
 
 
 def _summary(stats: Stats) -> str:

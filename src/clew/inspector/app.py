@@ -61,6 +61,7 @@ def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp
         Route("/", _front),
         Route("/api/sessions", _sessions(pool)),
         Route("/api/computer", _computer(pool)),
+        Route("/api/proxy", lambda _request: RouteAnswer(pool.live() if pool.live else {})),
         Route(
             "/api/about", lambda _request: RouteAnswer({"note": pool.options.note, "auto": pool.options.auto})
         ),

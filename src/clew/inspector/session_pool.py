@@ -335,6 +335,8 @@ class SessionPool:
     index: Index | None = None
     options: PoolOptions = PLAIN
     others: OtherSessions | None = None
+    live: Callable[[], JsonObject] | None = None
+    """Figures of a proxy in the same process."""
     copies: SessionPool | None = None
     """The pool for copies of other tools' sessions."""
     is_copy: bool = False

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from clew.proxy.relay import Exchange
-from clew.proxy.requests import AGENT_HEADER, SESSION_HEADERS, conversation_in
+from clew.proxy.requests import conversation_in, conversation_key
 from clew.proxy.stats import Stats
+
+if TYPE_CHECKING:
+    from clew.proxy.conversations import Conversations
 
 FIRST_BYTES = 256 << 10
 """Conversations are logged from this size on: about 70,000 tokens, when a compaction becomes likely."""
@@ -27,13 +30,12 @@ class Follower:
     """Reads requests in a background thread; ``offer`` returns at once."""
 
     def __init__(self, stats: Stats) -> None:
-        from clew.proxy.conversations import Conversations
-
-        self.stats, self.conversations = stats, Conversations()
+        self.stats = stats
         self._changed = threading.Condition()
-        self._sizes: OrderedDict[bytes, int] = OrderedDict()
+        self._sizes: OrderedDict[str, int] = OrderedDict()
         """The size at which each conversation is read next."""
-        self._waiting: OrderedDict[bytes, tuple[Exchange, bytes, str]] = OrderedDict()
+        self._waiting: OrderedDict[str, tuple[Exchange, bytes, str]] = OrderedDict()
+        self._conversations: Conversations | None = None
         self._busy = self._closed = False
         threading.Thread(target=self._run, daemon=True, name="clew-follow").start()
 
@@ -41,7 +43,7 @@ class Follower:
         """Read a request later, if its conversation has grown enough."""
         if len(raw) < FIRST_BYTES:
             return
-        key = _key(exchange, raw)
+        key = conversation_key(exchange, raw)
         with self._changed:
             if len(raw) < self._sizes.get(key, FIRST_BYTES):
                 return
@@ -55,6 +57,15 @@ class Follower:
                 self._sizes.popitem(last=False)
             self._changed.notify_all()
 
+    @property
+    def conversations(self) -> Conversations:
+        """Return the log; opened at its first use."""
+        from clew.proxy.conversations import Conversations
+
+        with self._changed:
+            self._conversations = self._conversations or Conversations()
+            return self._conversations
+
     def wait(self, seconds: float = 60.0) -> bool:
         """Wait until every offered request has been read; False after the time is over."""
         with self._changed:
@@ -67,7 +78,8 @@ class Follower:
             self._waiting.clear()
             self._changed.notify_all()
         self.wait(5.0)
-        self.conversations.close()
+        if self._conversations is not None:
+            self._conversations.close()
 
     def _run(self) -> None:
         while True:
@@ -95,9 +107,3 @@ class Follower:
             # not the last entry: clients append reminders to it that later requests do not repeat
             logged = conversation.log(given, len(given.hashes) - 1)
         self.stats.count("followed", logged)
-
-
-def _key(exchange: Exchange, raw: bytes) -> bytes:
-    """Identify a conversation, without parsing the request."""
-    named = "\0".join(exchange.header(name) for name in (*SESSION_HEADERS, AGENT_HEADER))
-    return blake2b(named.encode("utf-8", "replace") + raw[:1024], digest_size=12).digest()

@@ -20,7 +20,7 @@ from clew.providers.failures import error_for_response
 from clew.proxy.answers import thread_refusal
 from clew.proxy.conversations import entry_hash
 from clew.proxy.relay import Exchange
-from clew.proxy.requests import LIST_KEYS, STORED, session_id
+from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
 from clew.session import Compactor, CompactResult
@@ -63,8 +63,11 @@ class InFlight:
             label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
             if result.changed:
                 self.stats.count("compacted")
-                self.stats.compacted(key, result.tokens_before, result.tokens_after)
-        return Reaction(body=changed, label=label, retry=self._harder(key, body, wire))
+                with self.stats.conversation(conversation_key(exchange, raw)) as one:
+                    one.compacted(result.tokens_before, result.tokens_after, answered=False)
+        rewritten = changed is not None and result is not None and result.changed
+        retry = self._harder(key, body, wire)
+        return Reaction(body=changed, label=label, shortened=bool(changed), rewritten=rewritten, retry=retry)
 
     def _fit(self, key: str, body: JsonObject, wire: str, target: int | None = None) -> CompactResult:
         model = str(body.get("model") or "unknown")

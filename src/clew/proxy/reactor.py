@@ -6,7 +6,14 @@ import threading
 from typing import TYPE_CHECKING
 
 from clew.proxy.relay import Exchange
-from clew.proxy.requests import STORED, CompactionRequest, compaction_request, decoded, wire_of
+from clew.proxy.requests import (
+    STORED,
+    CompactionRequest,
+    compaction_request,
+    conversation_key,
+    decoded,
+    wire_of,
+)
 from clew.proxy.sealed import holds_sealed
 from clew.proxy.server import PASS, Reaction
 from clew.proxy.stats import Stats
@@ -48,7 +55,7 @@ class Compactions:
         raw = decoded(exchange)
         asked = compaction_request(exchange, raw)
         if asked is not None:
-            return self._answered(asked)
+            return self._answered(exchange, raw, asked)
         if wire == "responses" and holds_sealed(raw):
             from clew.proxy.answers import opened_body
 
@@ -78,7 +85,7 @@ class Compactions:
         if self._follower is not None:
             self._follower.close()
 
-    def _answered(self, asked: CompactionRequest) -> Reaction:
+    def _answered(self, exchange: Exchange, raw: bytes, asked: CompactionRequest) -> Reaction:
         from clew.proxy.answers import answer, thread_refusal
 
         thread = asked.body.get("thread")
@@ -90,7 +97,9 @@ class Compactions:
         digest = self._writing().write(asked)
         made = answer(asked, digest)
         self.stats.count("answered")
-        self.stats.compacted(digest.session, digest.tokens_before, digest.tokens)
+        with self.stats.conversation(conversation_key(exchange, raw)) as one:
+            one.model, one.session = str(asked.body.get("model")), digest.session
+            one.compacted(digest.tokens_before, digest.tokens, answered=True)
         label = (
             f"answered; {digest.session} {digest.digest}, {digest.tokens_before} to {digest.tokens} tokens"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import select
 import ssl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -252,8 +252,15 @@ def _chunks(file: BufferedIOBase) -> Iterator[bytes]:
         file.readline(8)
 
 
-def relay_body(response: HTTPResponse, out: BufferedIOBase, method: str, *, chunked: bool) -> int:
-    """Write the body of a response to the client as it arrives; return its size."""
+def relay_body(
+    response: HTTPResponse,
+    out: BufferedIOBase,
+    method: str,
+    *,
+    chunked: bool,
+    seen: Callable[[bytes], None] = lambda _: None,
+) -> int:
+    """Write the body of a response to the client as it arrives; return its size. ``seen`` gets each piece."""
     size = 0
     if method == "HEAD" or response.status in (204, 304):
         with suppress(HTTPException):
@@ -262,6 +269,7 @@ def relay_body(response: HTTPResponse, out: BufferedIOBase, method: str, *, chun
     for piece in pieces_of(response):
         size += len(piece)
         out.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+        seen(piece)
     if chunked:
         out.write(b"0\r\n\r\n")
     return size

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from hashlib import blake2b
 from typing import Any
 
 from clew.message import Json, JsonObject
@@ -21,6 +22,8 @@ from clew.proxy.sealed import digest_in
 LIST_KEYS = {"anthropic": "messages", "openai": "messages", "responses": "input"}
 _ENDINGS = {"/messages": "anthropic", "/chat/completions": "openai", "/responses": "responses"}
 COMPACT_PATH = "/responses/compact"
+KEY_BYTES = 1_024
+"""The beginning of a request identifies its conversation: model, and the first message."""
 STORED = ("previous_response_id", "conversation")
 """Fields that refer to messages which the provider keeps."""
 
@@ -127,6 +130,15 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
     if found.kind is not Kind.SUMMARY:
         found = replace(found, focus=None)  # the instructions are the agent's system prompt
     return replace(found, session=session_id(exchange, body), earlier=_earlier(found.entries))
+
+
+def conversation_key(exchange: Exchange, raw: bytes) -> str:
+    """Identify a request's conversation without parsing it: by the client's id, else by its beginning."""
+    named = next((value for name in SESSION_HEADERS if (value := exchange.header(name))), "")
+    agent = exchange.header(AGENT_HEADER)
+    begin = raw[:KEY_BYTES] if not named else b""
+    parts = (named.encode("utf-8", "replace"), agent.encode("utf-8", "replace"), begin)
+    return blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 
 def conversation_in(exchange: Exchange, body: Json, wire: str) -> CompactionRequest | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 import socket
 import threading
 import time
@@ -27,8 +28,9 @@ from clew.proxy.relay import (
     read_body,
     relay_body,
 )
-from clew.proxy.requests import wire_of
+from clew.proxy.requests import conversation_key, decoded, wire_of
 from clew.proxy.stats import Stats
+from clew.proxy.usage import UsageReader
 
 log = logging.getLogger("clew.proxy")
 LOOPBACK = "127.0.0.1"
@@ -37,6 +39,8 @@ WHOLE_BYTES = 64 << 20
 TIMEOUT_SECONDS = 600.0
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com"
+_MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,200})"')
+"""The model that a request names; a quote inside of a message is escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ class Reaction:
     kind: str = "application/json"
     label: str = "passed"
     """What happened, for the ``x-clew`` header."""
+    shortened: bool = False
+    """The body holds a compacted conversation..."""
+    rewritten: bool = False
+    """...which this request compacted further, so that the prompt cache does not hold it yet."""
     retry: Callable[[int, bytes], bytes | None] | None = None
     """Returns a shorter body for an error response, if there is one."""
 
@@ -127,6 +135,21 @@ class Proxy:
             return self.react(exchange)
         except Exception as error:  # noqa: BLE001  # in front of another program: report it, never break it
             return self.failed(error)
+
+    def used(self, client: Exchange, reaction: Reaction, reader: UsageReader) -> None:
+        """Record the usage that a response reported."""
+        usage = reader.usage if isinstance(client.body, bytes) and wire_of(client.path) else None
+        if usage is None:
+            return
+        try:
+            raw = decoded(client)
+            growth = len(raw) / len(reaction.body) if reaction.body and reaction.shortened else 1.0
+            with self.stats.conversation(conversation_key(client, raw)) as one:
+                found = _MODEL.search(raw)
+                one.model = found[1].decode("utf-8", "replace") if found else one.model
+                one.used(usage, growth, rewritten=reaction.rewritten)
+        except Exception:  # noqa: BLE001  # figures only
+            self.stats.count("not_counted")
 
     def failed(self, error: Exception) -> Reaction:
         """Count an error of clew, and log the first of its kind."""
@@ -206,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._forward(exchange, reaction, own)
 
     def _forward(self, exchange: Exchange, reaction: Reaction, own: list[tuple[str, str]]) -> None:
-        upstream = self.owner.routes.upstream(exchange)
+        upstream, client = self.owner.routes.upstream(exchange), exchange
         if reaction.body is not None:
             exchange = _with_body(exchange, reaction.body)
         try:
@@ -229,8 +252,9 @@ class _Handler(BaseHTTPRequestHandler):
         chunked = response.length is None and exchange.method != "HEAD" and response.status >= 200
         chunked = chunked and response.status not in (204, 304) and self.request_version != "HTTP/1.0"
         self._relay_head(response.status, response.reason, response.getheaders(), own, chunked=chunked)
+        reader = UsageReader(response.getheader("content-encoding") or "")
         try:
-            sent = relay_body(response, self.wfile, exchange.method, chunked=chunked)
+            sent = relay_body(response, self.wfile, exchange.method, chunked=chunked, seen=reader.add)
         except UpstreamFailed:
             self.owner.stats.count("cut_off")
             self.upstreams.drop(upstream)
@@ -241,6 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         else:
             self.owner.stats.count("bytes", sent)
+            self.owner.used(client, reaction, reader)
             response.close()
             if response.will_close:
                 self.upstreams.drop(upstream)

@@ -1,27 +1,96 @@
-"""Counters of a proxy: requests, compactions, errors, and the time that clew added."""
+"""Figures of a proxy: requests, compactions, errors, added time; usage and cost of each conversation."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-from clew.message import Json, JsonObject
+from clew.budget.cost import output_price
+from clew.message import Json, JsonObject, Usage
+from clew.tokens import model_named
 
 SAMPLES = 4_096
 """How many of the newest overheads are kept for percentiles."""
 CONVERSATIONS = 256
 
 
+SUMMARY_TOKENS = 2_000
+"""Output of the summary that a model would have written; agents' own summaries have 1,000 to 8,000 tokens."""
+COLD_SHARE = 0.2
+"""A request that read less of its input than this from the cache found it cold, with or without clew."""
+
+
 @dataclass(slots=True)
 class ConversationStats:
-    """What happened to one conversation."""
+    """What happened to one conversation; costs are in tokens of plain input."""
 
+    model: str = ""
+    session: str = ""
+    """Its session in clew's log, after a compaction."""
+    requests: int = 0
+    tokens: int = 0
+    """Input of the last request."""
+    input_tokens: int = 0
+    cache_reads: int = 0
+    cache_writes: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    cost_without: float = 0.0
+    """Estimated: the client's own requests, and a model's summary for each compaction that clew answered."""
     compactions: int = 0
     tokens_before: int = 0
     """Tokens of the conversation at its last compaction."""
     tokens_after: int = 0
+    seen: float = 0.0
+    """Seconds since 1970."""
+    whole: float = 0.0
+    """Input of the last request as the client sent it, before a compaction in flight."""
+
+    def used(self, usage: Usage, growth: float, *, rewritten: bool) -> None:
+        """Add a request: its usage, and how much larger the client's own body was than the one sent."""
+        model = model_named(self.model)
+        read, write, output = model.cache_read, model.cache_write, output_price(model)
+        fresh = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
+        cost = (
+            usage.cache_read_tokens * read + usage.cache_write_tokens * write + usage.output_tokens * output
+        )
+        whole, cost = usage.input_tokens * growth, cost + fresh
+        grown = whole - self.whole
+        if grown < 0 or not self.whole or (growth == 1.0 and not rewritten):
+            without = cost  # the same request with and without clew
+        elif not rewritten and usage.cache_read_tokens < COLD_SHARE * usage.input_tokens:
+            without = whole * write + usage.output_tokens * output
+        else:
+            without = self.whole * read + grown * write + usage.output_tokens * output
+        self.requests += 1
+        self.whole, self.tokens = whole, usage.input_tokens
+        self.input_tokens += usage.input_tokens
+        self.cache_reads += usage.cache_read_tokens
+        self.cache_writes += usage.cache_write_tokens
+        self.output_tokens += usage.output_tokens
+        self.cost += cost
+        self.cost_without += without
+
+    def compacted(self, before: int, after: int, *, answered: bool) -> None:
+        """Add a compaction."""
+        self.compactions += 1
+        self.tokens_before, self.tokens_after = before, after
+        if answered:
+            model = model_named(self.model)
+            self.cost_without += (self.whole or before) * model.cache_read
+            self.cost_without += SUMMARY_TOKENS * output_price(model)
+
+    def report(self) -> JsonObject:
+        """Return it as JSON; costs in US dollars if the price of the model is known."""
+        price = model_named(self.model).input_price
+        value: JsonObject = {key: one for key, one in asdict(self).items() if key != "whole"}
+        for name, cost in (("cost", self.cost), ("cost_without", self.cost_without)):
+            value[name] = round(cost if price is None else cost * price / 1e6, 4)
+        return value | {"unit": "tokens of input" if price is None else "US dollars"}
 
 
 class Stats:
@@ -54,22 +123,23 @@ class Stats:
         with self._lock:
             self._cpu.append(milliseconds)
 
-    def compacted(self, session: str, before: int, after: int) -> None:
-        """Record a compaction."""
+    @contextmanager
+    def conversation(self, name: str) -> Iterator[ConversationStats]:
+        """Return the figures of a conversation, to be changed; those not seen for the longest are dropped."""
         with self._lock:
-            one = self._conversations.pop(session, ConversationStats())
-            one.compactions += 1
-            one.tokens_before, one.tokens_after = before, after
-            self._conversations[session] = one
+            one = self._conversations.pop(name, None) or ConversationStats()
+            self._conversations[name] = one
+            one.seen = time.time()
             while len(self._conversations) > CONVERSATIONS:
                 self._conversations.popitem(last=False)
+            yield one
 
     def report(self) -> JsonObject:
         """Return everything, for ``/clew/health``."""
         with self._lock:
             counts: JsonObject = dict(self._counts)
             wall, cpu = sorted(self._wall), sorted(self._cpu)
-            conversations: JsonObject = {name: asdict(one) for name, one in self._conversations.items()}
+            conversations: JsonObject = {name: one.report() for name, one in self._conversations.items()}
         return {
             "status": "ok",
             "seconds": round(time.time() - self._begun),

@@ -91,6 +91,7 @@ def proxy(parser: argparse.ArgumentParser) -> None:
       clew proxy run -- claude
       clew proxy run -- codex
       clew proxy --port 8484
+      clew proxy --inspect run -- claude
       clew proxy --compact --window 100000 run -- aider --model sonnet
       clew proxy --anthropic https://gateway.example.com --route /openrouter=https://openrouter.ai
     """
@@ -110,6 +111,7 @@ def proxy(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--compact", "also compact ordinary requests in flight, when the window is nearly full")
     parser.add_argument("--window", type=positive, metavar="N", help="the window for --compact, in tokens")
+    flag(parser, "--inspect", "serve a page with the conversations as they go, their cache and their cost")
     parser.add_argument(
         "--digest-tokens", type=positive, metavar="N", help="target size of an answer (default: 6000)"
     )

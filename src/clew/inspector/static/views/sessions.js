@@ -2,6 +2,7 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
+import { Proxy } from "./proxy.js";
 import { Answer, Title, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
 
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
@@ -9,7 +10,7 @@ const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 export function Sessions() {
   const own = useAnswer(() => get("sessions"), []);
   const others = useAnswer(() => get("computer"), []);
-  return html`<${Title} title="Sessions on this computer" />
+  return html`<${Title} title="Sessions on this computer" /><${Proxy} />
     <${Answer} result=${own}>${(value) => html`<${List} own=${value.sessions} others=${others.value?.sessions ?? []} reading=${others.waiting} />`}<//>
     ${others.error && html`<p class="problem" role="alert">The sessions of other tools cannot be listed: ${others.error.message}</p>`}
     ${others.waiting && html`<p class="quiet" role="status">Reading the sessions of your agent tools… the first time this takes a moment.</p>`}`;
