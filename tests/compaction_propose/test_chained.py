@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-from clew.compaction.plan import Claim, ClaimKind, Condense, Plan
-from clew.compaction.propose import Written, propose
-from clew.compaction.task import CompactionTask
-from clew.message import Cite, Item, Role, Trust, text_message
+from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose import Written
+from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_propose.sessions import (
-    COUNTER,
     LONG,
     Living,
-    items,
     misquotes,
-    read,
     spoken,
-    step,
-    tokens_of,
 )
-
-OUTPUT = "\n".join(f"row {n}: checked entry_{n} in table_{n % 9}, which is fine" for n in range(400))
-
-
-def shrunk_then_condensed() -> tuple[dict[str, str], Plan]:
-    """Compact a view in which one output is shown in excerpt already."""
-    whole = items(
-        [
-            text_message(Role.USER, "Look at the tables."),
-            *step("c1", "run", {"cmd": "check"}, OUTPUT),
-            *[spoken("Then I looked elsewhere, which took a while and led nowhere.")] * 900,
-        ]
-    )
-    first = propose(_situation(whole, whole, tokens_of(whole) - 1_000))
-    (shrink,) = first.operations
-    assert not isinstance(shrink, Condense)
-    view = [Item(item.id, shrink.message) if item.id == "m3" else item for item in whole]  # type: ignore[union-attr]
-    plan = propose(_situation(whole, view, 8_000))
-    return {item.id: item.message.parts[0].text for item in whole if item.id == "m3"}, plan  # type: ignore[union-attr]
-
-
-def _situation(whole: list[Item], view: list[Item], target: int) -> CompactionTask:
-    originals = {item.id: item.message for item in whole}
-    return CompactionTask(
-        view=view, counter=COUNTER, target_tokens=target, ledger=read(whole), originals=originals.get
-    )
-
-
-def test_lines_of_an_output_shown_in_excerpt_are_quoted_from_the_whole():
-    said_first, plan = shrunk_then_condensed()
-    quotes = [one.text for one in plan.digests[0].claims if one.verbatim and one.sources[0].message == "m3"]
-    assert quotes
-    assert all(quote in said_first["m3"] for quote in quotes)
 
 
 def test_people_are_quoted_from_what_they_said_not_from_its_excerpt():

@@ -83,7 +83,7 @@ def test_every_rung_says_what_it_freed():
 
 def test_what_people_said_is_in_the_digest_word_for_word():
     view = turns(30)
-    op = condensed(propose(situation(view, 2_500)))
+    op = condensed(propose(situation(view, 3_500)))
     digest = op.digest
     goal = next(claim for claim in digest.claims if claim.kind is ClaimKind.GOAL)
     words = [claim.text for claim in digest.claims if claim.kind is ClaimKind.USER]

@@ -119,15 +119,25 @@ def test_a_request_is_open_until_the_model_reports_back():
 
 
 def test_each_question_of_the_user_is_a_loop():
-    asked = user(
-        "Look at this:\n```\nis it? # no question\n```\nWhy is it slow? And where does it end? Thanks!"
-    )
+    pasted = "```\n" + "a line of output\n" * 60 + "is it? # no question\n```\n"
+    asked = user(f"{pasted}Why is it slow? And where does it end? Thanks!")
     assert open_texts(ledger_of(asked), LoopKind.QUESTION) == ["Why is it slow?", "And where does it end?"]
     answered = ledger_of(asked, assistant("It reads twice."), user("ok"))
     assert ends(answered, LoopKind.QUESTION) == [
         ("Why is it slow?", Closed.ANSWERED),
         ("And where does it end?", Closed.ANSWERED),
     ]
+
+
+def test_a_question_with_an_instruction_is_one_request():
+    text = "Can we show it in the sidebar? Users want to see their code beside it."
+    assert open_texts(ledger_of(user(text)), LoopKind.REQUEST) == [text]
+    assert open_texts(ledger_of(user("Can we show it in the sidebar?")), LoopKind.REQUEST) == []
+
+
+def test_a_command_to_the_harness_is_no_request():
+    assert ledger_of(user("/undo")).loops.open == ()
+    assert open_texts(ledger_of(user("/fix the build")), LoopKind.REQUEST) == ["/fix the build"]
 
 
 def test_a_question_the_user_moved_on_from_is_open_until_a_report():

@@ -85,7 +85,10 @@ def test_a_very_long_session_forgets_the_oldest_turns_but_the_first(monkeypatch:
 def test_weak_findings_make_room_for_strong_ones(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(turns, "MOST_FINDINGS", 8)
     talk = [user("Go."), assistant("The root cause is a stale cache in loader.py.")]
-    talk += [assistant(f"Then I opened the file part_{n}.py to read it.") for n in range(60)]
+    talk += [
+        assistant(f"The file part_{n}.py holds the settings of the loader, in one long table.")
+        for n in range(60)
+    ]
     kept = ledger_of(*talk).turns.findings
     assert (kept[0].rank, kept[0].source.message) == (0, "m1")
     assert {one.rank for one in kept[1:]} == {2}
@@ -117,10 +120,13 @@ def test_verdicts_reasons_and_names_are_found_as_whole_sentences():
         "Let me think. The root cause is that `load()` runs twice on start. It is slow because nothing is "
         "cached at all!\n- I opened `src/app.py` and read the loader.\nThis sentence says nothing of note."
     )
+    names = "The settings live in `src/app.py`, in the table that the loader reads first."
+    assert found(names) == [(names, 2)]
+    assert found(f"I'm reading on. {names} {names}") == [(names, 2)]
+    assert found(f"THOUGHT: {names}") == [(names, 2)]
     assert found(text) == [
         ("The root cause is that `load()` runs twice on start.", 0),
         ("It is slow because nothing is cached at all!", 1),
-        ("I opened `src/app.py` and read the loader.", 2),
     ]
 
 

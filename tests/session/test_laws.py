@@ -1,5 +1,7 @@
 """What holds for every session, every target and every summariser."""
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,7 +85,9 @@ def test_every_rule_that_stands_can_be_read_in_the_view_word_for_word(messages, 
         compacted(session, target)
     shown = "\n".join(item.message.text for item in session.view())
     missing = [pin for pin in session.ledger.pins.active if pin.quote not in shown]
-    assert not missing or f"{len(missing)} more rules apply, not shown for lack of room" in shown
+    # A rule that collapsed may still be read elsewhere, for example in the goal.
+    counts = re.findall(r"(\d+) more rules apply, not shown for lack of room", shown)
+    assert len(missing) <= max(map(int, counts), default=0)
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4))

@@ -19,6 +19,10 @@ from clew.message import Cite, Item, Trust
 from clew.message.text import omission_note
 
 MOST_FAILURES = 12
+_SAYS_WHY = re.compile(r"(?:[^\W\d_]{2,}\W+){2}[^\W\d_]{2,}")
+"""Three words in a row: less than that does not say what failed."""
+REPEATED = 3
+"""Attempts from which a failure is worth a line although it was fixed; chosen by hand."""
 MOST_REFUSALS = 8
 MOST_ENDED = 8
 MOST_DECISIONS = 20
@@ -161,7 +165,10 @@ def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
 def shorten_claim(claim: Claim, most: int) -> Claim:
     """Return a goal or open item cut to its beginning; its citation leads to the whole."""
     start = _beginning(claim.text, most)
-    return claim if start == claim.text else claim._replace(text=f"{start}…", verbatim=False)
+    if start == claim.text:
+        return claim
+    whole, _, _ = start.partition("[… ")  # without half of an omission note
+    return claim._replace(text=f"{whole.rstrip()}…", verbatim=False)
 
 
 def _open(ledger: Ledger) -> Iterator[Claim]:
@@ -279,7 +286,12 @@ def _refusals(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _failures(ledger: Ledger) -> Iterator[Claim]:
-    for failure in ledger.failures[-MOST_FAILURES:]:
+    teaching = [
+        one
+        for one in ledger.failures
+        if (not one.fixed_by or one.count >= REPEATED) and _SAYS_WHY.search(" ".join(one.lines))
+    ]
+    for failure in teaching[-MOST_FAILURES:]:
         yield Claim(
             "", ClaimKind.ERROR, _failure_text(failure), failure.sources, Trust.UNTRUSTED, topic=Topic.FAILURE
         )

@@ -9,8 +9,9 @@ from functools import cached_property
 from clew.budget import Trigger
 from clew.compaction.ledger_claims import MandatoryContent, mandatory_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
+from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message
+from clew.message import Item, Message, Trust, words
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
@@ -85,6 +86,24 @@ class CompactionTask:
     def required(self) -> MandatoryContent:
         """The mandatory content for the whole view."""
         return self.mandatory(self.view)
+
+    @cached_property
+    def request(self) -> Claim | None:
+        """The user's last message that asks for something, whole; commands to the harness do not count."""
+        for turn in reversed(self.ledger.turns.all):
+            cite = turn.ask
+            message = self.source(cite.message) if turn.asks else None
+            part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
+            text = words(part)[cite.start : cite.end].strip() if part else ""
+            if part and text and not is_command(text):
+                trust = min(part.trust, Trust.USER)
+                return Claim("", ClaimKind.NEXT, text, (cite,), trust, verbatim=True)
+        return None
+
+    def source(self, name: str) -> Message | None:
+        """Return any message of the session in its original form, also one that a digest covers."""
+        found = self.originals(name) if self.originals else None
+        return found or next((item.message for item in self.view if item.id == name), None)
 
     @property
     def has_found_rules(self) -> bool:

@@ -226,6 +226,8 @@ class Goals:
     goals: list[Goal] = field(default_factory=list)
     reported_done: bool = False
     """The model reported the work done and made no call since."""
+    cleared: bool = False
+    """The user cleared the conversation: the next request sets the goal."""
 
     @property
     def all(self) -> tuple[Goal, ...]:
@@ -242,6 +244,7 @@ class Goals:
         if reading.calls:
             self.reported_done = False
         for said in reading.said:
+            self.cleared |= said.speaker is USER and _CLEARS.match(said.text) is not None
             if said.speaker is ASSISTANT:
                 self.reported_done = not reading.calls and _says_done(said.text)
             elif self.goals and _takes_back(said):
@@ -254,8 +257,10 @@ class Goals:
         if said.speaker is PLAN:
             # A model's words with the user's role are an approved plan, or the task of a sub-agent.
             return GoalKind.PLAN
-        if not self.goals:
-            return None if asks_nothing_new(text) or asks_for_nothing(text) else GoalKind.FIRST
+        if not self.goals or self.cleared:
+            if asks_nothing_new(text) or is_command(text) or asks_for_nothing(text):
+                return None
+            return GoalKind.CHANGED if self.goals else GoalKind.FIRST
         kind = self._change(text)
         if kind is None or _ASIDE.search(text, 0, _OPENING) or asks_nothing_new(text):
             return None
@@ -292,7 +297,7 @@ class Goals:
         if self.goals and quote == self.goals[-1].quote:
             return
         self.goals.append(Goal(f"g{len(self.goals) + 1}", kind, quote, said.cite(start, end), said.trust))
-        self.reported_done = False
+        self.reported_done = self.cleared = False
 
 
 def _takes_back(said: Utterance) -> bool:
@@ -309,6 +314,15 @@ def _says_done(text: str) -> bool:
 def asks_nothing_new(text: str) -> bool:
     """Return True if a text only greets, thanks, or continues the work."""
     return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _WORD.search(text)
+
+
+_COMMAND = lazy_pattern(r"/[a-z][\w:-]*")
+_CLEARS = lazy_pattern(r"/(?:clear|new|reset)\b")
+
+
+def is_command(text: str) -> bool:
+    """Return True if a text is a command to the harness, such as ``/undo``, without arguments."""
+    return text.startswith("/") and _COMMAND.fullmatch(text.strip()) is not None
 
 
 def _content_words(text: str) -> frozenset[str]:

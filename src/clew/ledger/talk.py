@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.exchange import Asked, Ended, Exchange, Reading
-from clew.ledger.goal import asks_nothing_new, states_only
+from clew.ledger.goal import asks_nothing_new, is_command, states_only
 from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.ledger.replies import DeferredRequests, is_report
@@ -29,6 +29,8 @@ from clew.rules.speech import ASSISTANT, USER, Utterance
 
 _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12
+_MOSTLY = 0.9
+"""Share of a text from which it only asks questions; chosen by hand."""
 _OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
 _MOST_ENDED_WORDS = 256
 """Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
@@ -161,14 +163,18 @@ class Talk:
     def _user_spoke(self, said: Utterance) -> None:
         self._settle(said)
         questions = list(_questions(said))
+        asked = sum(end - start for start, end in questions)
+        if not questions or (len(said.text) <= _LONGEST_REQUEST and asked < len(said.text.strip()) * _MOSTLY):
+            self._request(said)  # with the words around its questions
+            return
         for start, end in questions:
             self._open(LoopKind.QUESTION, said.text[start:end], said.cite(start, end))
-        if not questions:
-            self._request(said)
 
     def _request(self, said: Utterance) -> None:
         if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]) or states_only(said.text):
             return
+        if is_command(said.text):
+            return  # to the harness
         if _goes_on(said) and (self.open or self.put_off.held):
             return  # with what is open
         start = len(said.text) - len(said.text.lstrip())

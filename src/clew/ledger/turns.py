@@ -24,19 +24,22 @@ from clew.message import Cite, Message, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
-from clew.rules.speech import ASSISTANT, USER, WHOLE_SPEECH, Utterance
+from clew.rules.speech import ASSISTANT, PLAN, USER, WHOLE_SPEECH, Utterance
 from clew.rules.words import words_again
 
 MOST_TURNS = 5_000
 """Turns kept (chosen by hand); of a longer session the first turn and the latest."""
 MOST_FINDINGS = 3_000
+MOST_PER_TEXT = 5
+"""Findings taken from one text, the strongest first: a report is quoted as such; chosen by hand."""
 SHORTEST_FINDING, LONGEST_FINDING = 30, 420
 """Characters of a sentence that is informative on its own and not a paragraph; chosen by hand."""
 _LONGEST_READ = 40_000
 """Characters of one text that are searched for findings; agents rarely write more at once."""
 _FINDING = lazy_pattern(
     r"""(?P<strong>
-      root\ cause | turns\ out | \bconfirmed\b | \bculprit\b | \bverified\ that
+      root\ cause | turns\ out | \b(?:key\ finding|conclusion|verdict|lesson|constraint)\b
+    | \bconfirmed\b | \bculprit\b | \bverified\ that
     | \bruled\ out\b | \bno\ longer\b
     | the\ (?:real\ |actual\ |main\ |core\ )?
       (?:issue|problem|bug|cause|reason|error|failure|fix)\ (?:is|was|comes)\b
@@ -62,13 +65,16 @@ _ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S"
 """A list item or a heading."""
 _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
+WEAKEST, LEAST_PROSE = 2, 40
+"""The lowest rank, and the characters from which a sentence may have it; chosen by hand."""
 _STEP = lazy_pattern(
-    r"(?:thought:\s*)?(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
-    r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait)\b"
+    r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
+    r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
+    r"|i'?m \w+ing|i am \w+ing)\b"
 )
 """Matched against lower-case text: openings of sentences that announce a step and state no finding."""
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
-_MARKS = lazy_pattern(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s))*")
+_MARKS = lazy_pattern(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class Finding:
 
     source: Cite
     rank: int
-    """0 for a strong wording, 1 for a weaker one, 2 for a sentence that only names something."""
+    """0 for a strong wording, 1 for a weaker one, 2 for a sentence of prose that only names something."""
 
 
 @dataclass(slots=True)
@@ -102,7 +108,7 @@ class Turns:
     def add(self, reading: Reading) -> None:
         """Read the next message."""
         for one in reading.said:
-            if one.speaker is USER:
+            if one.speaker is USER or one.speaker is PLAN:
                 self._asked(one)
             elif one.speaker is ASSISTANT and one.text.strip():
                 self._answered(one)
@@ -148,7 +154,7 @@ def _fewer(findings: list[Finding]) -> list[Finding]:
 def finding_spans(text: str) -> list[tuple[int, int, int]]:
     """Return the sentences of a text that state findings: start, end and rank."""
     read = text[:_LONGEST_READ]
-    small = read.lower()
+    small = read.lower().replace("’", "'")
     if len(small) != len(read):  # some letters are longer in lower case: places would not match
         small = read
     found: list[tuple[int, int, int]] = []
@@ -162,11 +168,22 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
         if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:":
             continue
         verdict = _FINDING.search(small, start, end)
-        if verdict is not None:
-            found.append((start, end, 0 if verdict["strong"] is not None else 1))
-        elif _NAMES.search(read, start, end) is not None and _STEP.match(small, start, end) is None:
+        if verdict is not None and verdict["strong"] is not None:
+            found.append((start, end, 0))
+        elif _STEP.match(small, start, end) is not None:
+            continue
+        elif verdict is not None:
+            found.append((start, end, 1))
+        elif end - start >= LEAST_PROSE and "\n" not in read[:start][-2:] and _NAMES.search(read, start, end):
             found.append((start, end, 2))
-    return found
+    return _strongest(found)
+
+
+def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return a few findings of a text in order, and at most one that only names something."""
+    ranked = sorted(found, key=lambda one: one[2])
+    firm = sum(one[2] < WEAKEST for one in ranked)
+    return sorted(ranked[: min(MOST_PER_TEXT, max(1, firm))])
 
 
 _ACKNOWLEDGEMENT = lazy_pattern(

@@ -16,10 +16,10 @@ from clew.message import LONGEST_RULE, Cite, Item, Message, Role, Trust, words
 class ClaimKind(StrEnum):
     """What a claim is about, in the order in which kinds are rendered."""
 
-    GOAL = "goal"
-    """The request that the work is about now."""
     NEXT = "next"
-    """The current step and the plan."""
+    """The request in progress, the plan and the current step."""
+    GOAL = "goal"
+    """The request that set the goal of the work."""
     OPEN = "open"
     """What is still open: a task, a question, a promise, a failing test."""
     USER = "user"
@@ -54,7 +54,11 @@ class Topic(StrEnum):
     COMMAND = "command"
     FAILURE = "failure"
     NAMES = "names"
-    """A list of bare values, which versions before 0.2 wrote."""
+    """A bare value, or a list of them as versions before 0.2 wrote it."""
+
+
+VALUE_SEPARATOR = " · "
+"""Between the bare values of a line."""
 
 
 _CHANGED = re.compile(r"(?:created|deleted|modified|moved)(?: in |: )")

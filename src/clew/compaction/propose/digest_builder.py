@@ -18,6 +18,7 @@ from clew.compaction.propose.digest_content import (
     MandatoryLimits,
     last_words,
     place,
+    request_characters,
 )
 from clew.compaction.propose.scene import Scene
 from clew.message import Cite, Item, Message, words
@@ -48,7 +49,14 @@ class DigestBuilder:
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.task.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
-        self._matter = DigestInput(span, MandatoryContent(said.pins, claims), earlier, terms)
+        self._matter = DigestInput(
+            span,
+            MandatoryContent(said.pins, claims),
+            earlier,
+            terms,
+            request=scene.task.request,
+            for_request=request_characters(scene.room),
+        )
         self._frame = _framed(scene, self._matter)
         self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
 

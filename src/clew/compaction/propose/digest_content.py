@@ -10,11 +10,13 @@ from posixpath import commonprefix
 from clew.compaction.ledger_claims import MandatoryContent, is_restated, shorten_claim
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.brief import Written, label_of
+from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
 from clew.compaction.propose.tail import between
-from clew.compaction.propose.value_quotes import ValueQuote, value_quotes
+from clew.compaction.propose.value_index import value_index
 from clew.ledger.kinds import WORD
+from clew.ledger.loop import LoopKind
 from clew.message import Cite, Item, Message, words
 from clew.tokens import TokenCounter
 
@@ -63,6 +65,12 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+REQUEST_SHARE = 0.2
+"""Share of a view's room for the request that the agent is working on, if it leaves the view..."""
+LEAST_OF_REQUEST, MOST_OF_REQUEST = 600, 12_000
+"""...and the limits of that share, in characters..."""
+LONGEST_IN_VIEW = 240
+"""...and its characters if the view shows the whole."""
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
 CHARACTERS_PER_TOKEN = 3
@@ -80,10 +88,10 @@ FINDINGS_SHARE = 0.4
 """...for findings, before the rest of the story..."""
 EDITS_SHARE = 0.12
 """...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
-FACTS_SHARE = (0.0, 0.06)
+FACTS_SHARE = (0.0, 0.05)
 """Share of the view's room for exact values, in a small and in a large room; recall finds the others."""
-TOKENS_PER_CANDIDATE = 10
-"""Room per candidate line: about twice as many candidates as fit, since some are quoted elsewhere."""
+TOKENS_PER_CANDIDATE = 3
+"""Room per candidate value: several times as many as fit, since most are named elsewhere."""
 FOCUS_SHARE = 0.1
 """The same if a person said what matters: lines about it come first."""
 WRITTEN_SHARE = 0.6
@@ -114,6 +122,10 @@ class DigestInput:
     terms: MandatoryLimits
     hidden: Sequence[Claim] = ()
     """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
+    request: Claim | None = None
+    """The user's last message that asks for something."""
+    for_request: int = 0
+    """Characters for the request that the agent is working on, if it leaves the view."""
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -126,10 +138,37 @@ class DigestInput:
         """The mandatory claims."""
         changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
-        open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
+        return [*self._open_work(), *self._early_words, *(changes if few else ())]
+
+    def _open_work(self) -> list[Claim]:
+        """Return the goal and the open items; the request in progress as fully as its room allows."""
+        claims = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
-            open_work = [shorten_claim(claim, self.terms.longest) for claim in open_work]
-        return [*open_work, *self._early_words, *(changes if few else ())]
+            claims = [shorten_claim(claim, self.terms.longest) for claim in claims]
+        request = self._request_in_room()
+        if request is None:
+            return claims
+        turn = request.sources[0].message
+        stated = [one for one in claims if one.kind in (ClaimKind.GOAL, ClaimKind.OPEN) and not one.topic]
+        own = [one for one in stated if one.sources[0].message == turn]
+        goal = [one for one in own if one.kind is ClaimKind.GOAL]
+        if not own:
+            return claims  # it was reported done
+        again = [one for one in stated if one.kind is ClaimKind.OPEN and _repeats(one, request)]
+        now = request._replace(kind=ClaimKind.GOAL if goal else ClaimKind.NEXT)
+        return [now, *(one for one in claims if one not in goal and one not in again)]
+
+    def _request_in_room(self) -> Claim | None:
+        """Return the request in progress as fully as its room allows; a short one if the view shows it."""
+        request = self.request
+        if request is None:
+            return None
+        if request.sources[0].message not in self.gone:
+            return shorten_claim(request, self.terms.longest or LONGEST_IN_VIEW)
+        text = both_ends(request.text, self.for_request)
+        if self.terms.longest is not None or text is None:
+            return shorten_claim(request, self.terms.longest or self.for_request)
+        return request._replace(text=text, verbatim=text == request.text)
 
     @cached_property
     def _early_words(self) -> list[Claim]:
@@ -137,10 +176,14 @@ class DigestInput:
         left = self.terms.for_changes * CHARACTERS_PER_TOKEN
         kept = []
         for claim in self.brief.claims:
-            if claim.kind is ClaimKind.USER and len(claim.text) <= left:
+            if claim.kind is ClaimKind.USER and len(claim.text) <= left and not self.asks(claim):
                 kept.append(claim)
                 left -= len(claim.text)
         return kept
+
+    def asks(self, claim: Claim) -> bool:
+        """Whether a claim quotes the request in progress, which the digest states anyway."""
+        return self.request is not None and claim.text in self.request.text
 
 
 class DigestContent:
@@ -157,7 +200,9 @@ class DigestContent:
             [
                 one
                 for one in (*matter.hidden, *matter.brief.claims)
-                if one.kind not in NEVER_LEFT_OUT and one not in must
+                if one.kind not in NEVER_LEFT_OUT
+                and one not in must
+                and not (one.kind is ClaimKind.USER and matter.asks(one))
             ]
         )
         if written is None:  # without new prose, reuse that of the earlier digest
@@ -174,15 +219,12 @@ class DigestContent:
             self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
         share = between(FACTS_SHARE, scene.room)
         self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
-        self._facts = list(value_quotes(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
+        self._facts = list(value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
         if carried:
-            self._facts += [
-                ValueQuote("", one) for one in earlier if one.kind is ClaimKind.FACT and one.verbatim
-            ]
-        lines = [one.claim for one in self._facts]
+            self._facts += [one for one in earlier if one.topic is Topic.NAMES]
         self._gauge = Gauge(
             task.counter,
-            [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
+            [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1]))],
         )
         self._noted: set[str] = set()
         """Messages whose text the digest quotes as the agent's plan or status."""
@@ -225,7 +267,6 @@ class DigestContent:
         taken.update(map(id, more))
         known = [claim for claim in self._ledger if id(claim) in taken]
         found = sorted((claim for claim in new if id(claim) in taken), key=place)
-        said = by_turn(more)
         return [
             *known,
             *notes,
@@ -233,7 +274,7 @@ class DigestContent:
             *prose,
             *told,
             *found,
-            *(one for one in facts if not is_said(one, said)),
+            *facts,
         ]
 
     def _working_notes(self, room: float) -> tuple[list[Claim], float]:
@@ -248,17 +289,19 @@ class DigestContent:
         return [], 0.0
 
     def _unnamed_values(self, chosen: Sequence[Claim], room: float) -> tuple[list[Claim], float]:
-        """Take quotes for values that nothing chosen so far names; return them by place, and their tokens."""
+        """Take values that nothing chosen so far names; return them by place, and their tokens."""
         named = {word for claim in chosen for word in WORD.findall(claim.text)}
-        said = by_turn(chosen)
+        named |= {word.rpartition("/")[2] for word in named}
+        turns: set[str] = set()
         taken = []
         left = room
-        for value, claim in self._facts:
-            cost = self._gauge.claim(claim)
-            if cost <= left and value not in named and not is_said(claim, said):
+        for claim in self._facts:
+            turn = claim.sources[0].message
+            cost = self._gauge.line(claim) + (0.0 if turn in turns else self._gauge.per_turn)
+            if cost <= left and claim.text.rpartition("/")[2] not in named:
                 taken.append(claim)
+                turns.add(turn)
                 left -= cost
-                named.update(WORD.findall(claim.text))
         return sorted(taken, key=place), room - left
 
     def _story_claims(self, room: float) -> tuple[list[Claim], float]:
@@ -289,7 +332,8 @@ class DigestContent:
     def _unsaid(self, level: int) -> list[list[Claim]]:
         """Return the claims of each turn at a level of detail, without what mandatory claims say."""
         said = by_turn((*self._told, *self._prose, *self._ledger))
-        goals = {one.sources[0].message for one in self._told if one.kind is ClaimKind.GOAL}
+        asked = (ClaimKind.GOAL, ClaimKind.NEXT)
+        goals = {one.sources[0].message for one in self._told if one.kind in asked}
         found = []
         for entry in self._story.entries(level):
             new = [
@@ -367,6 +411,17 @@ def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
 
 
+def _repeats(claim: Claim, request: Claim) -> bool:
+    """Whether an open item only repeats what a request says, or its beginning."""
+    kind, _, text = claim.text.partition(": ")
+    whole = text.rstrip("…")
+    if kind not in (LoopKind.REQUEST, LoopKind.QUESTION):
+        return False
+    return whole in request.text or (
+        text.endswith("…") and request.text.startswith(whole[:LONGEST_IN_VIEW].rstrip())
+    )
+
+
 def place(claim: Claim) -> tuple[int, int]:
     """Return where in the session a claim comes from, to sort by."""
     cite = claim.sources[0]
@@ -397,6 +452,11 @@ def _unsaid(text: str, said: str) -> str:
     shared = commonprefix((text, said))
     start = text.rfind("\n", 0, len(shared)) + 1
     return text[start:].strip() if start else text
+
+
+def request_characters(room: int) -> int:
+    """Return the characters shown of the request that the agent is working on, in a view of this room."""
+    return min(MOST_OF_REQUEST, max(LEAST_OF_REQUEST, int(room * REQUEST_SHARE) * CHARACTERS_PER_TOKEN))
 
 
 def last_words(span: Iterable[Item]) -> list[Claim]:

@@ -13,6 +13,8 @@ from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
 """Shares of the room for the beginning and for the end; the rest is for lines about errors."""
+REQUEST_HEAD = 0.65
+"""Share of the room for the beginning of a request; the rest is for its end."""
 RELATED_EDGES = (0.15, 0.15)
 """The same if passages about the current work are found."""
 TWO_ENDS = 100
@@ -57,6 +59,21 @@ def excerpt(
     return ExcerptSource(text).excerpt(most_characters, held, longest_line)
 
 
+def both_ends(text: str, most_characters: int) -> str | None:
+    """Return the first and last lines of a request: what is asked for, and the conditions it ends with.
+
+    Returns None if a line would have to be cut: half a sentence may say the opposite of the whole.
+    """
+    if len(text) <= most_characters:
+        return text
+    for_head = int(most_characters * REQUEST_HEAD)
+    head = _fill(_lines(text), for_head, for_head)
+    tail = _fill(_lines_backwards(text), most_characters - for_head, for_head)
+    if any(end - start > for_head for start, end in (*head, *tail)):
+        return None
+    return ExcerptSource(text).shown({*head, *tail}, for_head)
+
+
 class ExcerptSource:
     """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
@@ -75,7 +92,7 @@ class ExcerptSource:
         if len(text) <= most_characters:
             return text
         pieces = _by_line(text, held)
-        return self._shown({*self._chosen(most_characters, longest_line), *pieces}, longest_line, pieces)
+        return self.shown({*self._chosen(most_characters, longest_line), *pieces}, longest_line, pieces)
 
     def fullest(
         self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
@@ -87,7 +104,7 @@ class ExcerptSource:
         level = self._level(most_characters)
         if level <= longest_line or len(self.text) <= most_characters:
             return self.excerpt(most_characters, held, longest_line)
-        return self._shown(set(_lines(self.text)), level, _by_line(self.text, held))
+        return self.shown(set(_lines(self.text)), level, _by_line(self.text, held))
 
     def _level(self, most_characters: int) -> int:
         """Return the characters of each line there is room for; 0 if there are too many lines."""
@@ -133,22 +150,25 @@ class ExcerptSource:
             self._found.append(line)
             yield line
 
-    def _shown(self, lines: set[Span], longest: int, pieces: Mapping[Span, Sequence[Span]]) -> str:
-        """Return these lines, with the gaps marked."""
+    def shown(
+        self, lines: set[Span], longest: int, pieces: Mapping[Span, Sequence[Span]] | None = None
+    ) -> str:
+        """Return these lines, with the gaps marked; ``pieces`` are always shown of a line."""
         text = self.text
         shown: list[str] = []
         done = 0
         for line in sorted(lines):
             if line[0] > done:
-                shown.append(_gap(text.count("\n", done, line[0])))
-            shown.append(_cut(text[slice(*line)], longest, pieces.get(line, ())))
+                shown.append(gap_note(text.count("\n", done, line[0])))
+            shown.append(_cut(text[slice(*line)], longest, (pieces or {}).get(line, ())))
             done = line[1] + 1
         if done <= len(text):
-            shown.append(_gap(text.count("\n", done) + 1))
+            shown.append(gap_note(text.count("\n", done) + 1))
         return "\n".join(shown)
 
 
-def _gap(count: int) -> str:
+def gap_note(count: int) -> str:
+    """Return the note that stands for so many lines."""
     return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
 
 

@@ -7,126 +7,15 @@ which all turns fit; if even the lowest does not fit, the latest turns are kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 
 from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import excerpt
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Finding, Turn, Turns
-from clew.message import Cite, Item, Json, Message, ToolCall, ToolResult, Trust, words
-
-SHORTEST = 8
-"""Characters from which a line is taken to be the same wherever it occurs."""
-_OLD = re.compile(r"old(?=$|_|[A-Z])|search$")
-"""Names of arguments with the text to replace; the argument with the new text is named alike."""
-_NEW = {"old": "new", "search": "replace"}
-_ARGUMENT = re.compile(r"\"[A-Za-z_]+\": \"")
-_PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
-_ESCAPED_SPACE = re.compile(r"\\[nrt]")
-_FOUND_AT = re.compile(r"\s*(?:[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]|\d+(?:→|\t|│|: ?)|[+-](?=\s))")
-"""The prefix of a line in search results, numbered listings and diffs."""
-_ESCAPED = re.compile(r"\\([\"\\/])")
-
-
-class Replaced:
-    """The lines that edits removed, and when."""
-
-    def __init__(self, view: Sequence[Item]) -> None:
-        """Read the successful edits of a view, oldest first; a line inserted again no longer counts."""
-        self._out: dict[str, int] = {}
-        calls: list[tuple[int, ToolCall]] = []
-        failed: set[str] = set()
-        for place, item in enumerate(view):
-            for part in item.message.parts:
-                if isinstance(part, ToolCall):
-                    calls.append((place, part))
-                elif isinstance(part, ToolResult) and part.is_error:
-                    failed.add(part.call_id)
-        for place, call in calls:
-            if call.call_id not in failed:
-                for old, new in edits(call.arguments):
-                    self._take(old, new, place)
-        self._ends = {line[-SHORTEST:] for line in self._out}
-        """Their last characters: a quick test that rules out nearly every other line."""
-
-    def _take(self, old: Iterable[str], new: Iterable[str], place: int) -> None:
-        put_in = set(_lines(new))
-        for line in put_in:
-            self._out.pop(line, None)
-        for line in _lines(old):
-            if line not in put_in:
-                self._out[line] = place
-
-    def holds(self, quote: str, place: int) -> bool:
-        """Whether a line quoted from a position in the view was removed there or later."""
-        if not self._out or (_is_plain(quote) and quote[-SHORTEST:] not in self._ends):
-            return False
-        shown = (line for line in _quoted_lines(quote) if line[-SHORTEST:] in self._ends)
-        return any(self._out.get(form, -1) >= max(place, 0) for line in shown for form in _forms(line))
-
-
-def _is_plain(quote: str) -> bool:
-    """Whether a quote is one line as in its file or in a search result, without escapes."""
-    return "\n" not in quote and "\\" not in quote and not quote.startswith('"') and not quote[-1:].isspace()
-
-
-def _forms(line: str) -> Iterator[str]:
-    """Yield a line as shown, and without the prefix that a tool adds."""
-    yield line
-    if found_at := _FOUND_AT.match(line):
-        yield line[found_at.end() :].strip()
-
-
-def _quoted_lines(quote: str) -> Iterator[str]:
-    """Yield the lines of a quote, with JSON escapes decoded."""
-    begun = _ARGUMENT.match(quote) if quote.startswith('"') else None
-    text = quote[begun.end() :].removesuffix('"') if begun else quote
-    if "\\" in text:
-        yield _ESCAPED.sub(r"\1", text).strip()
-        text = _ESCAPED.sub(r"\1", _ESCAPED_SPACE.sub("\n", text))
-    yield from (line.strip() for line in text.split("\n"))
-
-
-def _lines(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        for line in text.split("\n"):
-            if len(line := line.strip()) >= SHORTEST:
-                yield line
-
-
-def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the removed and the inserted texts of each edit in a call."""
-    if isinstance(arguments, str):
-        if ("@@" in arguments or "***" in arguments) and _PATCHED.search(arguments):
-            yield _patched(arguments)
-    elif isinstance(arguments, list):
-        for one in arguments:
-            yield from edits(one)
-    elif isinstance(arguments, Mapping):
-        for name, value in arguments.items():
-            other = _counterpart(name)
-            new = arguments.get(other) if other else None
-            if isinstance(value, str) and isinstance(new, str):
-                yield [value], [new]
-            else:
-                yield from edits(value)
-
-
-@lru_cache(maxsize=1_000)
-def _counterpart(name: str) -> str:
-    """Return the name of the argument with the new text for this one; "" if this is not an old text."""
-    old = _OLD.match(name)
-    return f"{_NEW[old[0]]}{name[old.end() :]}" if old else ""
-
-
-def _patched(patch: str) -> tuple[list[str], list[str]]:
-    lines = patch.split("\n")
-    old = [line[1:] for line in lines if line.startswith("-") and not line.startswith("---")]
-    new = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
-    return old, new
-
+from clew.message import Cite, Message, ToolCall, Trust, words
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
 """Characters quoted of each request and report, highest level first."""
@@ -138,6 +27,8 @@ MOST_FINDINGS = 600
 EDIT_LINES, LONGEST_EDIT = 3, 140
 """Lines quoted of an edit, and the characters of each."""
 SHORTEST_SENTENCE = 12
+LEAD_IN = 0.1
+"""Weight of a heading or a sentence that introduces what follows; chosen by hand."""
 MOST_RUNS = 3
 """Pieces in which a report is quoted; more would read as fragments."""
 _BOUNDARY = re.compile(r"(?<!\d)(?<=[.!?])\s+")
@@ -178,8 +69,19 @@ class Story:
         """Return the claims of each turn, oldest first, with at most ``level`` characters each."""
         found = self._at.get(level)
         if found is None:
-            found = self._at[level] = [entry for turn in self._turns if (entry := self._entry(turn, level))]
+            found = self._at[level] = list(self._entries(level))
         return found
+
+    def _entries(self, level: int) -> Iterator[list[Claim]]:
+        """Yield the claims of each turn, without requests that repeat the one before."""
+        asked = ""
+        for turn in self._turns:
+            entry = self._entry(turn, level)
+            if entry and entry[0].kind is ClaimKind.USER:
+                repeated, asked = entry[0].text == asked, entry[0].text
+                entry = entry[1:] if repeated else entry
+            if entry:
+                yield entry
 
     def notes(self, level: int, known: Collection[str] = ()) -> list[Claim]:
         """Return the agent's latest plan, status or list of facts, if it leaves the view.
@@ -275,6 +177,9 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
         if weights[i] > 0 and high - low <= left and len(_runs(taken | {i}, apart)) <= MOST_RUNS:
             taken.add(i)
             left -= high - low
+    leads = {i for i in taken if weights[i] <= LEAD_IN}
+    while alone := {i for i in leads & taken if i + 1 not in taken or i + 1 in apart}:
+        taken -= alone  # a heading or a lead-in without what it leads to
     if not taken:  # only one long sentence, or code: quote its beginning
         cut = text.rfind(" ", start + 1, start + most)
         return [(start, cut if cut > start else start + most)]
@@ -347,7 +252,7 @@ def _weight(sentence: str, place: int, count: int) -> float:
     if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()):
         return -1.0
     if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
-        return 0.1  # a heading, or a question that the next turn answers
+        return LEAD_IN  # or a question that the next turn answers
     weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with their result
     if "`" in text or any(map(str.isdigit, text)) or "/" in text:
         weight += 0.5

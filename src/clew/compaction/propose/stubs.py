@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, ExcerptSource, Span
+from clew.compaction.propose.edits import counterpart
+from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, ExcerptSource, Span, gap_note
 from clew.message import (
     Cite,
     Item,
@@ -230,10 +231,42 @@ def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
         short = max(LEAST_CHARACTERS, characters)
         return _naming(page.telling(value).fullest(short, longest_line=_line(short)), name)
     if isinstance(value, dict):
-        return {key: _shorter(page, child, name, characters) for key, child in value.items()}
+        changed = _changed_only(value, max(characters, SHORT_ARGUMENT))
+        return {key: _shorter(page, child, name, characters) for key, child in changed.items()}
     if isinstance(value, list):
         return [_shorter(page, child, name, characters) for child in value]
     return value
+
+
+CONTEXT = 2
+"""Lines shown before and after what an edit changes."""
+
+
+def _changed_only(arguments: JsonObject, characters: int) -> JsonObject:
+    """Return arguments; those of a long edit without the lines that it leaves as they are."""
+    shorter = dict(arguments)
+    for key, old in arguments.items():
+        new = arguments.get(counterpart(key))
+        if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > characters:
+            shorter[key], shorter[counterpart(key)] = _without_common_lines(old, new)
+    return shorter
+
+
+def _without_common_lines(old: str, new: str) -> tuple[str, str]:
+    """Return both texts of an edit without most of the lines that they begin and end with in common."""
+    before, after = old.split("\n"), new.split("\n")
+    most = min(len(before), len(after))
+    head = next((i for i in range(most) if before[i] != after[i]), most)
+    rest = most - head
+    tail = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
+    head, tail = max(0, head - CONTEXT), max(0, tail - CONTEXT)
+    return _middle(before, head, tail), _middle(after, head, tail)
+
+
+def _middle(lines: list[str], head: int, tail: int) -> str:
+    shown = lines[head : len(lines) - tail]
+    first = [gap_note(head)] if head else []
+    return "\n".join((*first, *shown, *([gap_note(tail)] if tail else ())))
 
 
 def with_text(part: Part, text: str) -> Part:

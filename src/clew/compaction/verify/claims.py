@@ -17,6 +17,8 @@ CLAIMS_PER_SOURCE = 8
 """A digest in a summariser's own words must cite one message per this many claims (chosen by hand)..."""
 MESSAGES_PER_SOURCE = 4
 """...but never more than one per this many covered messages."""
+LONGEST_REQUEST = 12_000
+"""Characters of a request that a digest may quote: a task description is worth its room."""
 STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
 """Kinds that the next assistant acts on: they may not come from tools, files or machine text."""
 
@@ -216,7 +218,9 @@ def _echo(look: ClaimCheck) -> str:
     claim = look.claim
     if look.vouched:
         return ""
-    if len(claim.text) > LONGEST_CLAIM and not (claim.verbatim and claim.kind is ClaimKind.USER):
+    is_request = claim.kind in (ClaimKind.GOAL, ClaimKind.NEXT) and len(claim.text) <= LONGEST_REQUEST
+    of_user = (is_request and look.quoted) or (claim.verbatim and claim.kind is ClaimKind.USER)
+    if len(claim.text) > LONGEST_CLAIM and not of_user:
         return f"the claim has {len(claim.text):,} characters: a copy, not a digest"
     if look.quoted:
         return ""

@@ -20,7 +20,7 @@ CUT = "…"
 """The end of a claim that quotes only the beginning of something."""
 LEAST_OF_A_LOOP = 40
 """Characters of its beginning by which a shortened open item is recognised; chosen by hand."""
-_MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN)
+_MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.NEXT)
 
 
 class CitedMessage:
@@ -324,7 +324,9 @@ class VerificationContext:
     def _vouched(self) -> frozenset[Gist]:
         earlier = (claim for digest in self.shown_digests.values() for claim in digest.claims)
         loops = map(open_claim, self.required.open_items)
-        return frozenset(map(gist, (*self.required.claims, *earlier, *loops)))
+        request = self.task.request
+        asked = (request, request._replace(kind=ClaimKind.GOAL)) if request else ()
+        return frozenset(map(gist, (*self.required.claims, *earlier, *loops, *asked)))
 
 
 def open_claim(loop: LedgerEntry) -> Claim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from clew.compaction.plan import Claim, ClaimKind, RuleQuote
+from clew.compaction.plan import Claim, ClaimKind, RuleQuote, Topic
 from clew.compaction.verify.assertions import (
     DONE_TO_FILES,
     FEWEST,
@@ -66,7 +66,8 @@ _OF_THE_USER = re.compile(
     r"confirm\w*|prefer\w*|authori[sz]\w*|lift\w*|revok\w*|requir\w*|need\w*|decid\w*|grant\w*|cho[so]\w*)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: (Speaker.USER, Speaker.PLAN)}
+_REQUESTS = (Speaker.USER, Speaker.PLAN)
+_SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: _REQUESTS, ClaimKind.NEXT: _REQUESTS}
 
 
 def check_grounding(case: VerificationContext) -> Iterator[Finding]:
@@ -123,8 +124,10 @@ def _is_verbatim(case: VerificationContext, claim: Claim) -> bool:
 
 def _speaks_for_user(look: ClaimCheck) -> bool:
     """Whether a claim reads as the user's own words, and so must be."""
-    kind = look.claim.kind
-    return kind in _SPEAKERS or (kind is ClaimKind.DECISION and look.lowest >= Trust.USER)
+    claim = look.claim
+    if claim.kind is ClaimKind.NEXT:  # rendered as the user's, or as the agent's
+        return min(claim.trust, look.ceiling) >= Trust.USER
+    return claim.kind in _SPEAKERS or (claim.kind is ClaimKind.DECISION and look.lowest >= Trust.USER)
 
 
 def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
@@ -175,7 +178,7 @@ def _speaking(look: ClaimCheck) -> list[Wording]:
 
 def _torn(look: ClaimCheck) -> tuple[str, str] | None:
     """Find a quote without its negation; of a steering claim also a question or condition."""
-    if not _speaking(look):
+    if not _speaking(look) or look.claim.topic is Topic.NAMES:  # a bare value says nothing
         return None
     text, wordings = look.claim.text, [source.wording for source in look.sources]
     is_half = (

@@ -122,10 +122,11 @@ def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
 
 def _holds_cut(text: str, loop: LedgerEntry) -> bool:
     """Whether a claim from the same turn states a long item by an excerpt or by its beginning."""
-    if is_elided(text) and is_quote(text, Wording(loop.text)):
+    elided = is_elided(text)
+    if elided and is_quote(text, Wording(loop.text)):
         return True
-    if text.endswith(CUT) and len(loop.text) > LEAST_OF_A_LOOP and loop.text[:LEAST_OF_A_LOOP] in text:
-        return True
+    if (elided or text.endswith(CUT)) and loop.text[:LEAST_OF_A_LOOP] in text:
+        return len(loop.text) > LEAST_OF_A_LOOP
     return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
 
 

@@ -5,8 +5,8 @@ import { Answer, Trust, html, number, plural, useAnswer } from "../ui.js";
 import { Source } from "./message.js";
 
 const KINDS = {
+  next: "Now",
   goal: "Goal",
-  next: "Next",
   open: "Open",
   user: "The user said",
   report: "Reported",

@@ -1,0 +1,106 @@
+"""The request in progress, edits shown by their changes, and the index of exact values."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.compaction.plan import ClaimKind, Digest, Topic
+from clew.compaction.plan.render import render_digest
+from clew.compaction.propose.excerpt import both_ends
+from clew.compaction.propose.stubs import _changed_only
+from clew.message import Message, Role, text_message
+from tests.compaction_propose.sessions import Living, spoken, step
+
+PLAN = "Implement this plan:\n" + "\n".join(f"{n}. Change module_{n} as agreed." for n in range(60))
+
+
+LONG = f"also go through it. {'And on. ' * 200}"
+
+
+def work(count: int) -> list[Message]:
+    return [
+        message
+        for n in range(count)
+        for message in (spoken(f"Now step_{n}."), *step(f"c{n}", "run", {"cmd": f"make {n}"}, "ok\n" * 80))
+    ]
+
+
+def digest_of(messages: list[Message], tokens: int) -> Digest:
+    (digest,) = Living(messages).compact(tokens).digests
+    return digest
+
+
+def test_a_plan_that_leaves_the_view_is_quoted_whole_if_it_fits_its_share():
+    digest = digest_of([text_message(Role.USER, PLAN), *work(120)], 4_000)
+    (goal,) = (one for one in digest.claims if one.kind is ClaimKind.GOAL)
+    assert (goal.text, goal.verbatim) == (PLAN, True)
+
+
+def test_a_later_request_comes_first_and_is_not_listed_as_open_again():
+    asked = "Rename the flag to --quiet.\nKeep the old name as an alias."
+    messages = [text_message(Role.USER, "Fix the parser."), *work(30), spoken("I looked at half of it.")]
+    digest = digest_of([*messages, text_message(Role.USER, asked), *work(90)], 3_000)
+    assert (digest.claims[0].kind, digest.claims[0].text) == (ClaimKind.NEXT, asked)
+    assert [one.text for one in digest.claims if asked in one.text] == [asked]
+    first, second = "- user: Rename the flag to --quiet.", "  Keep the old name as an alias."
+    assert f"Now:\n[m93]\n{first}\n{second}\nGoal:" in render_digest(digest)
+
+
+def test_a_request_in_view_is_named_in_a_line():
+    digest = digest_of(
+        [text_message(Role.USER, "Fix the parser."), *work(60), text_message(Role.USER, LONG)], 3_000
+    )
+    (now,) = (one for one in digest.claims if one.kind is ClaimKind.NEXT)
+    assert now.text.startswith("also go through it. And on.")
+    assert now.text.endswith("…")
+    assert len(now.text) < 260
+
+
+def test_a_cleared_conversation_has_the_goal_that_follows():
+    messages = [text_message(Role.USER, "Draw the chart as bars."), *work(20), spoken("Done.")]
+    cleared = [text_message(Role.USER, "/clear"), text_message(Role.USER, "Count the lines per tag.")]
+    digest = digest_of([*messages, *cleared, *work(80)], 3_000)
+    assert [one.text for one in digest.claims if one.kind is ClaimKind.GOAL] == ["Count the lines per tag."]
+
+
+@given(st.lists(st.text("ab \n", max_size=60), min_size=1, max_size=40), st.integers(60, 900))
+def test_both_ends_are_whole_lines_in_order(lines: list[str], most: int):
+    text = "\n".join(lines)
+    shown = both_ends(text, most)
+    if len(text) <= most:
+        assert shown == text
+    elif shown is not None:
+        head, gap, tail = shown.partition("[… ")
+        assert text.startswith(head)
+        assert not gap or text.endswith(tail.partition("]\n")[2])
+
+
+LINES = st.lists(st.sampled_from(("a = 1", "b = 2", "c = 3", "return a")), max_size=30)
+
+
+@given(LINES, LINES, LINES, LINES)
+def test_a_shortened_edit_shows_every_changed_line(
+    head: list[str], old: list[str], new: list[str], tail: list[str]
+):
+    before, after = "\n".join([*head, *old, *tail]), "\n".join([*head, *new, *tail])
+    shown = _changed_only({"path": "a.py", "old_string": before, "new_string": after}, 20)
+    assert shown["path"] == "a.py"
+    if before != after:
+        assert shown["old_string"] != shown["new_string"]
+    for whole, key in ((before, "old_string"), (after, "new_string")):
+        kept = [line for line in str(shown[key]).split("\n") if not line.startswith("[… ")]
+        assert "\n".join(kept) in whole
+
+
+def test_bare_values_share_a_line_and_only_those_that_nothing_else_names_are_listed():
+    messages = [
+        text_message(Role.USER, "Compare the tables."),
+        *(spoken(f"alpha_{n} equals beta_{n} now.") for n in range(900)),
+    ]
+    digest = digest_of(messages, 8_000)
+    values = [one.text for one in digest.claims if one.topic is Topic.NAMES]
+    others = " ".join(one.text for one in digest.claims if one.topic is not Topic.NAMES)
+    assert values
+    assert not any(value in others.split() for value in values)
+    assert " · " in render_digest(digest)
