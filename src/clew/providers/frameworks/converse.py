@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-from clew.errors import UnknownEntry
+from clew.errors import CannotCarry, UnknownEntry
 from clew.message import (
     JsonObject,
     Media,
@@ -121,30 +121,87 @@ def write(messages: Sequence[Message]) -> list[Any]:
 def _entry(message: Message) -> JsonObject:
     base = native_object(message.native, NAME)
     role = "assistant" if message.role is Role.ASSISTANT else "user"
-    content = list(_blocks(message.parts))
+    content = _with_cache_points([_block(part) for part in message.parts], base)
     return overlay(base, cast(JsonObject, {"role": role, "content": content}))
 
 
-def _blocks(parts: Sequence[Part]) -> Iterator[Any]:
-    for part in parts:
-        base = native_object(part.native, NAME)
-        if base is not None and _part(base, part.trust) == part:
-            yield base
-        elif isinstance(part, Text):
-            yield {"text": part.text}
-        elif isinstance(part, ToolCall):
-            old = base.get("toolUse") if base else None
+def _with_cache_points(blocks: list[Any], base: JsonObject | None) -> list[Any]:
+    """Return the blocks with the original's cache points, each after the same number of blocks as before.
+
+    Of two that would be neighbours because the blocks between them were dropped, one stays.
+    """
+    original = base.get("content") if base else None
+    if not isinstance(original, list):
+        return blocks
+    result = list(blocks)
+    for index, block in enumerate(original):
+        if _is_mark(block) and not any(map(_is_mark, result[:index][-1:])):
+            result.insert(index, block)
+    return result
+
+
+def _block(part: Part) -> Any:  # noqa: ANN401  # JSON, with bytes
+    """Return a part as a block: the original if it is unchanged, else a new one that keeps its other fields.
+
+    A part that Converse cannot express raises ``CannotCarry``: a block is never left out silently.
+    """
+    if isinstance(part, Unknown) and part.native is not None and part.native.wire == NAME:
+        return part.native.value
+    base = native_object(part.native, NAME)
+    if base is not None and _part(base, part.trust) == part:
+        return base
+    match part:
+        case Text():
+            return {"text": part.text}
+        case ToolCall():
             fields: JsonObject = {
                 "toolUseId": part.call_id,
                 "name": part.name,
                 "input": arguments_object(part),
             }
-            yield {"toolUse": overlay(old if isinstance(old, dict) else None, fields)}
-        elif isinstance(part, ToolResult):
-            old = base.get("toolResult") if base else None
+            return {"toolUse": overlay(_inner(base, "toolUse"), fields)}
+        case ToolResult():
             status = "error" if part.is_error else "success"
-            fields = {"toolUseId": part.call_id, "status": status, "content": list(_blocks(part.parts))}
-            yield {"toolResult": overlay(old if isinstance(old, dict) else None, fields)}
+            content = [_block(inner) for inner in part.parts]
+            fields = {"toolUseId": part.call_id, "status": status, "content": content}
+            return {"toolResult": overlay(_inner(base, "toolResult"), fields)}
+        case Thinking():
+            return {"reasoningContent": _reasoning(part)}
+        case Media(data=str() as data, kind=kind) if kind in _MEDIA:
+            return {kind: _media_fields(part, {"bytes": _bytes(data)})}
+        case Media(url=str() as url, kind=kind) if kind in _MEDIA and url.startswith("s3://"):
+            return {kind: _media_fields(part, {"s3Location": {"uri": url}})}
+        case _:
+            what = f"a {part.kind} without data" if isinstance(part, Media) else f"{type(part).__name__}"
+            raise CannotCarry(
+                f"{what} cannot be written as a Converse block", "send it as text, or drop the message"
+            )
+
+
+def _inner(base: JsonObject | None, kind: str) -> JsonObject | None:
+    """Return the object under a block's only key."""
+    value = base.get(kind) if base else None
+    return value if isinstance(value, dict) else None
+
+
+def _reasoning(part: Thinking) -> dict[str, Any]:
+    if part.redacted:
+        return {"redactedContent": _bytes(part.signature or "")}
+    signature = {} if part.signature is None else {"signature": part.signature}
+    return {"reasoningText": {"text": part.text, **signature}}
+
+
+def _media_fields(part: Media, source: dict[str, Any]) -> dict[str, Any]:
+    fields = {"format": (part.media_type or "").rpartition("/")[2], "source": source}
+    return fields if part.title is None else {**fields, "name": part.title}
+
+
+def _bytes(data: str) -> bytes | str:
+    """Return base64 text as bytes, as boto3 expects; other text unchanged."""
+    try:
+        return b64decode(data, validate=True)
+    except ValueError:
+        return data
 
 
 CODEC = Codec(NAME, read, write)
