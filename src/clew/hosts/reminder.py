@@ -1,7 +1,8 @@
 """The text that is injected into a host's context: the state of the work, and what a summary left out.
 
-Everything is quoted from a transcript: one line each, within a token budget, inside a fence that it cannot
-close. Imports little, since a hook may need nothing else.
+Everything is quoted from a transcript: one line per item, within a token budget, between the tags of
+``OPENING`` and ``CLOSING``. ``session_state`` has escaped clew's own tags in quoted text, so that it cannot
+end the block. This module imports little, because a hook runs at every prompt and must start fast.
 """
 
 from __future__ import annotations

@@ -146,35 +146,44 @@ def find(index: Index, workspace: str, query: Query, embedder: Embedder | None =
 def score_candidates(
     index: Index, workspace: str, query: Query, embedder: Embedder | None = None
 ) -> tuple[list[ScoredCandidate], list[Entry]]:
-    """Return every candidate with its features, unordered, and the best entries that are in view."""
+    """Return every candidate with its features, unordered, and the best entries that are in view.
+
+    Two passes: the first scores all hits of the index without their surroundings; the second scores the best
+    ``RERANKED`` of them and the messages beside them again, now with the text before and after each.
+    """
     query = replace(query, filters=in_utc(query.filters))
-    asked = embedder.embed([query.text])[0] if embedder else b""
+    query_vector = embedder.embed([query.text])[0] if embedder else b""
     question = understand(query.text, date.fromisoformat(query.at[:10]))
     question, stats = _as_spelled(index, workspace, question)
     more = 2 if query.in_view else 1  # entries in view will be dropped
     keys = dict.fromkeys(
-        key for wanted, filters, limit in _queries(question, stats, asked, query.filters)
+        key for wanted, filters, limit in _queries(question, stats, query_vector, query.filters)
         for key in index.find(workspace, wanted, filters, limit * more)
     )  # fmt: skip
     rows = index.rows(workspace, list(keys))
     rows += _deeper(index, workspace, question, query.filters, rows)
-    alone = to_candidates(question, rows)
-    extractor = FeatureExtractor(question, stats, alone)
-    weights = _weights(_kind(alone), bool(asked))
-    scored = _score(extractor, alone, asked, weights)
-    scored, seen = _without_visible(scored, query)
-    first = nlargest(RERANKED, scored, key=lambda item: (item.order, item.score))
-    result = {candidate.candidate.row.key: candidate.candidate.said for candidate in first}
-    rows = index.rows(workspace, list(result), around=1)
-    beside = [row for row in rows if row.key in result or row.entry.kind not in STANDALONE]
-    again = _score(extractor, to_candidates(question, beside, result), asked, weights)
+
+    # First pass: each hit by itself.
+    candidates = to_candidates(question, rows)
+    extractor = FeatureExtractor(question, stats, candidates)
+    weights = _weights(_kind(candidates), bool(query_vector))
+    scored, best_in_view = _without_visible(_score(extractor, candidates, query_vector, weights), query)
+    best = nlargest(RERANKED, scored, key=lambda item: (item.order, item.score))
+    matched = {item.candidate.row.key: item.candidate.said for item in best}
+
+    # Second pass: the best hits with their neighbours. A digest or note beside a hit is unrelated to it.
+    rows = index.rows(workspace, list(matched), around=1)
+    rows = [row for row in rows if row.key in matched or row.entry.kind not in STANDALONE]
+    rescored = _score(extractor, to_candidates(question, rows, matched), query_vector, weights)
+
+    # A neighbour was not searched for, so it is checked against the filters and the view here.
     visible = query.in_view or (lambda _: False)
     return [
-        candidate
-        for candidate in again
-        if _passes(query.filters, candidate.candidate.row.entry)
-        and (candidate.candidate.row.key in result or not visible(candidate.candidate.row.entry))
-    ], seen
+        scored
+        for scored in rescored
+        if _passes(query.filters, scored.candidate.row.entry)
+        and (scored.candidate.row.key in matched or not visible(scored.candidate.row.entry))
+    ], best_in_view
 
 
 def _as_spelled(index: Index, workspace: str, question: ParsedQuestion) -> tuple[ParsedQuestion, IndexStats]:

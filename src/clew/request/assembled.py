@@ -42,14 +42,17 @@ class AssembledRequest:
     added: tuple[Text, ...]
     """Blocks added to it, one per section."""
     history: tuple[Message, ...]
+    """The messages of the view after the system prompt."""
     end: Message | None
+    """What changes with every request (the current state, recalled passages), sent after the history so that
+    the history can be cached; None if there is none."""
     tools: tuple[OfferedTool, ...]
     contributions: tuple[Contribution, ...]
     """Each source with the tokens it asked for and got, in request order."""
     plain: bool
     """Nothing was added: the request is what a plain client sends."""
     marks: Marks | None = None
-    """Where to put Anthropic's cache marks, unless ``body`` is told otherwise."""
+    """Where to put Anthropic's cache marks, unless ``body`` gets its own."""
 
     @property
     def asks(self) -> dict[Region, int]:
@@ -121,10 +124,11 @@ def _system(assembled: AssembledRequest, wire: Wire) -> tuple[Message, ...]:
 
 
 def with_end(history: Sequence[Message], end: Message | None, wire: Wire) -> list[Message]:
-    """Return the history followed by the volatile end.
+    """Return the history followed by ``end``, the message that changes with every request.
 
     Anthropic treats text next to tool results as a new user turn, and then drops the signed thinking of the
-    running tool loop and its cache. There the end goes inside the last result.
+    running tool loop and its cache. So while the model thinks in a tool loop, the end becomes part of the
+    last tool result.
     """
     messages = list(history)
     if end is None:

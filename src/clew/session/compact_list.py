@@ -26,7 +26,7 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import ConversationState, advance, start
 from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput, carried_by, restore
-from clew.session.result import CompactResult, Options, restore_carry
+from clew.session.result import CompactResult, Options, restore_conversation
 from clew.session.summariser import (
     AsyncSummariser,
     Summariser,
@@ -56,9 +56,9 @@ _seen: OrderedDict[int, list[int]] = OrderedDict()
 _lock = Lock()
 
 
-def warn_if_forgotten(carry: ConversationState) -> None:
+def warn_if_forgotten(conversation: ConversationState) -> None:
     """Warn if a list begins with one that was compacted before; lists are compared by message sizes."""
-    view = carry.view
+    view = conversation.view
     if view.digest is not None or not view.items:
         return  # the caller keeps the compacted list, whose digest carries the state
     key = hash((view.items[0].message.role, view.items[0].message.text[:1_000]))
@@ -182,38 +182,46 @@ def _compacting(
     previous: CompactResult | None,
     summariser: Model | AsyncModel | None,
 ) -> Steps[CompactResult]:
+    # 1. Parse the list. With a previous result, only what was appended since is parsed, and the codec that
+    #    read the rest is tried first.
     if switched_off():
         options, previous = replace(options, window=NEVER_FULL, target_tokens=None), None
-    carry = previous.carry if previous else None
-    known = carry.record.codec if carry else None
+    conversation = previous.conversation if previous else None
+    known = conversation.record.codec if conversation else None
     wire = wire_named(options.wire) if options.wire else None
     if not isinstance(messages, Mapping | str | bytes | list) and isinstance(messages, Iterable):
         messages = list(messages)  # an iterator can be read only once
     parsed = ParsedInput.of(messages, wire, known if wire is None or (known and known.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
-    result = advance(parsed, carry, counter) if carry else None
-    if result is None:
+    conversation = advance(parsed, conversation, counter) if conversation else None
+    if conversation is None:  # no previous result, or the list is not a continuation of it
         parsed = ParsedInput.of(messages, wire)
-        result = _start(parsed, previous, counter)
-    carry = result
-    now = _unchanged_result(parsed, carry, gauge, options)
-    goal = _goal(now, carry, gauge, options)
+        conversation = _start(parsed, previous, counter)
+
+    # 2. Measure. Most calls end here: there is room left.
+    now = _unchanged_result(parsed, conversation, gauge, options)
+    goal = _goal(now, conversation, gauge, options)
     if goal is None:
         return now
-    if carry.record.changed_at(carry.entries, whole=True) < carry.entries:
-        carry = advance(parsed, carry, counter, thorough=True) or start(parsed, counter)
-        now = _unchanged_result(parsed, carry, gauge, options)
+
+    # 3. Before a compaction, look for entries that the caller changed in place since they were parsed. That
+    #    compares whole entries, which is too slow for every call.
+    if conversation.record.changed_at(conversation.entries, whole=True) < conversation.entries:
+        conversation = advance(parsed, conversation, counter, thorough=True) or start(parsed, counter)
+        now = _unchanged_result(parsed, conversation, gauge, options)
     if previous is None and goal.trigger is not Trigger.MANUAL:
-        warn_if_forgotten(carry)
+        warn_if_forgotten(conversation)
+
+    # 4. Decide on a plan and apply it. A plan whose digest would show a secret is made again, masked.
     from clew.compaction.decide import Writer, decide
 
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
-    task = _task(carry, counter, gauge, options, goal)
+    task = _task(conversation, counter, gauge, options, goal)
     outcome = yield from decide(task, writer)
     if options.mask_secrets and _shows_secrets(outcome.plan):
-        outcome = yield from decide(_mask_task(task, carry), writer)
-    return _compacted_result(now, carry, outcome, counter) if outcome.plan.operations else now
+        outcome = yield from decide(_mask_task(task, conversation), writer)
+    return _compacted_result(now, conversation, outcome, counter) if outcome.plan.operations else now
 
 
 # Measure ---------------------------------------------------------------------------------------------
@@ -221,27 +229,27 @@ def _compacting(
 
 def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> ConversationState:
     """Parse a list from its beginning; with a saved result, as compacted as that one was."""
-    carry = start(parsed, counter)
+    conversation = start(parsed, counter)
     if previous is not None and previous.saved is not None:
-        return restore_carry(previous.saved, carry.record, counter) or carry
-    return carry
+        return restore_conversation(previous.saved, conversation.record, counter) or conversation
+    return conversation
 
 
 def _unchanged_result(
-    parsed: ParsedInput, carry: ConversationState, gauge: Gauge, options: Options
+    parsed: ParsedInput, conversation: ConversationState, gauge: Gauge, options: Options
 ) -> CompactResult:
-    view = carry.view
+    view = conversation.view
     tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
     full = view.tokens + options.fixed_tokens >= gauge.policy.warn_at.of(gauge.window.usable_tokens)
     signals = (ANSWERED,) if full and _is_answered(view.items) else ()
     return CompactResult(
-        messages=view.sent(carry.record.entries),
+        messages=view.sent(conversation.record.entries),
         system=parsed.system_field,
         budget=gauge.measure(tokens, signals, view.state),
         tokens_before=view.tokens,
         tokens_after=view.tokens,
         digest=view.digest,
-        carry=carry,
+        conversation=conversation,
     )
 
 
@@ -258,12 +266,12 @@ def _is_answered(items: Sequence[Item]) -> bool:
     return asked and before.role is Role.ASSISTANT and not any(before.calls)
 
 
-def _pays(now: CompactResult, verdict: Compact, carry: ConversationState, gauge: Gauge) -> bool:
+def _pays(now: CompactResult, verdict: Compact, conversation: ConversationState, gauge: Gauge) -> bool:
     """Whether a compaction that could wait saves more than it costs, with a warm prompt cache."""
     if verdict.must or now.budget is None:
         return True
     cache = Cache(gauge.model, age_seconds=0.0)
-    choice = gauge.weigh(now.budget.allotment, verdict, cache, carry.view.replies, with_model=False)
+    choice = gauge.weigh(now.budget.allotment, verdict, cache, conversation.view.replies, with_model=False)
     return choice.move is not CostMove.WAIT
 
 
@@ -274,12 +282,12 @@ class _Goal(NamedTuple):
 
 
 def _task(
-    carry: ConversationState, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal
+    conversation: ConversationState, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal
 ) -> CompactionTask:
     from clew.compaction.ledger_claims import MandatoryContent
     from clew.compaction.task import CompactionTask
 
-    record, view = carry.record, carry.view
+    record, view = conversation.record, conversation.view
     digest = view.digest
     number = int(digest.id[1:]) if digest and digest.id[1:].isdecimal() else 0
     return CompactionTask(
@@ -300,9 +308,11 @@ def _task(
     )
 
 
-def _goal(now: CompactResult, carry: ConversationState, gauge: Gauge, options: Options) -> _Goal | None:
+def _goal(
+    now: CompactResult, conversation: ConversationState, gauge: Gauge, options: Options
+) -> _Goal | None:
     """Return the goal set by the caller or the window; None if nothing is to be done."""
-    view = carry.view
+    view = conversation.view
     if options.target_tokens is not None:
         target = options.target_tokens + sum(view.sizes[: fixed_prefix(view.items)])
         reason = f"down to {options.target_tokens:,} tokens, as asked"
@@ -310,7 +320,7 @@ def _goal(now: CompactResult, carry: ConversationState, gauge: Gauge, options: O
     verdict = now.budget.verdict if now.budget else None
     if isinstance(verdict, Stop) and not verdict.fits:
         raise BudgetExceeded(verdict.why)
-    if not isinstance(verdict, Compact) or not _pays(now, verdict, carry, gauge):
+    if not isinstance(verdict, Compact) or not _pays(now, verdict, conversation, gauge):
         return None
     usable = gauge.window.usable_tokens
     target = with_unread(verdict.target_tokens, view.items, view.sizes, usable) - options.fixed_tokens
@@ -328,12 +338,12 @@ def _shows_secrets(plan: Plan) -> bool:
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
-def _mask_task(task: CompactionTask, carry: ConversationState) -> CompactionTask:
+def _mask_task(task: CompactionTask, conversation: ConversationState) -> CompactionTask:
     """Return the same task with all secrets masked."""
     from clew.secrets import mask_message
 
-    digest = carry.view.digest
-    content = {name: mask_message(message) for name, message in carry.record.originals.items()}
+    digest = conversation.view.digest
+    content = {name: mask_message(message) for name, message in conversation.record.originals.items()}
     ledger = Ledger()
     for name, message in content.items():
         if digest and name == digest.id:
@@ -346,12 +356,12 @@ def _mask_task(task: CompactionTask, carry: ConversationState) -> CompactionTask
 
 
 def _compacted_result(
-    now: CompactResult, carry: ConversationState, outcome: Outcome, counter: TokenCounter
+    now: CompactResult, conversation: ConversationState, outcome: Outcome, counter: TokenCounter
 ) -> CompactResult:
     from clew.compaction.plan.plan import apply
 
-    plan, record = outcome.plan, carry.record
-    view = carry.view.replaced(apply(plan, carry.view.items), record.codec, counter)
+    plan, record = outcome.plan, conversation.record
+    view = conversation.view.replaced(apply(plan, conversation.view.items), record.codec, counter)
     view.digest = plan.digests[-1] if plan.digests else view.digest
     view.state = view.state.ended(
         Trigger(plan.trigger), plan.tokens_before, plan.tokens_after, plan.target_tokens
@@ -367,5 +377,5 @@ def _compacted_result(
         calls=outcome.calls,
         tokens_after=plan.tokens_after,
         digest=view.digest,
-        carry=ConversationState(record, carry.entries, view, len(view.slots), len(view.items)),
+        conversation=ConversationState(record, conversation.entries, view, len(view.slots), len(view.items)),
     )

@@ -174,11 +174,11 @@ def _shared_entries(result: CompactResult | None, entries: list[Any]) -> int:
     Different conversations may share the system prompt and the first request, so a list continues a result
     only if it holds more than half of its entries.
     """
-    carry = result.carry if result else None
-    if carry is None or not entries:
+    conversation = result.conversation if result else None
+    if conversation is None or not entries:
         return 0
-    whole = begins_with(entries, carry.record.entries, carry.entries)
-    shown = begins_with(entries, carry.view.shown, carry.slots)
-    if whole * 2 > carry.entries or shown * 2 > carry.slots:
+    whole = begins_with(entries, conversation.record.entries, conversation.entries)
+    shown = begins_with(entries, conversation.view.shown, conversation.slots)
+    if whole * 2 > conversation.entries or shown * 2 > conversation.slots:
         return max(whole, shown)
     return 0

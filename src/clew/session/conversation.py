@@ -376,7 +376,7 @@ def start(parsed: ParsedInput, counter: TokenCounter) -> ConversationState:
 
 
 def advance(
-    parsed: ParsedInput, carry: ConversationState, counter: TokenCounter, thorough: bool = False
+    parsed: ParsedInput, conversation: ConversationState, counter: TokenCounter, thorough: bool = False
 ) -> ConversationState | None:
     """Continue an earlier call with the new entries of a list; None if it is a different list.
 
@@ -384,12 +384,12 @@ def advance(
     rotating part of the others.
     """
     entries = parsed.entries
-    with carry.record.lock:
-        place = _place(carry, parsed, thorough)
+    with conversation.record.lock:
+        place = _place(conversation, parsed, thorough)
         if place is None:
             return None
         count, slots, is_whole, exact = place
-        record, view = _exclusive(carry, entries if is_whole else None, count, slots)
+        record, view = _exclusive(conversation, entries if is_whole else None, count, slots)
         fresh = entries[count:] if is_whole else entries[slots:]
         if not _same_format(record, fresh):
             return None
@@ -417,12 +417,12 @@ class _Place(NamedTuple):
     """The known entries are the same objects as before."""
 
 
-def _place(carry: ConversationState, parsed: ParsedInput, thorough: bool) -> _Place | None:
+def _place(conversation: ConversationState, parsed: ParsedInput, thorough: bool) -> _Place | None:
     """Return how much of a list is known; None if it is a different list.
 
     A list that was truncated is known up to the cut, unless the digest covers more than that.
     """
-    record, count, view, slots, _ = carry
+    record, count, view, slots, _ = conversation
     if parsed.codec.name != record.codec.name or (parsed.system_field is None) != (
         record.system_field is None
     ):
@@ -472,13 +472,15 @@ def _hold(record: Record, view: ListView, entries: Sequence[Any], count: int | N
 
 
 def _exclusive(
-    carry: ConversationState, entries: Sequence[Any] | None, count: int, slots: int
+    conversation: ConversationState, entries: Sequence[Any] | None, count: int, slots: int
 ) -> tuple[Record, ListView]:
     """Return a record and view that may be extended: those of the result, or copies if they are shared."""
-    record, view = carry.record, carry.view
+    record, view = conversation.record, conversation.view
     more = record.entries[count:]
     if more:  # the same result was continued before, by a repeated call or in another branch
-        repeated = entries is not None and count == carry.entries and len(entries) == len(record.entries)
+        repeated = (
+            entries is not None and count == conversation.entries and len(entries) == len(record.entries)
+        )
         if not repeated or begins_with(entries[count:], more) < len(more):  # type: ignore[index]
             record = record.until(count)
     if len(view.slots) != slots:

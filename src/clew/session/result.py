@@ -38,11 +38,11 @@ def check_focus(focus: str | None) -> None:
         raise InputError(what, "pass it to a session as messages=, to clew compact as --range")
 
 
-def saved_state(carry: ConversationState) -> JsonObject:
+def saved_state(conversation: ConversationState) -> JsonObject:
     """Return the state of a conversation as JSON."""
     from clew.compaction.plan.codec import digest_to_json  # to save or restore a state only
 
-    record, count, view, slots, _ = carry
+    record, count, view, slots, _ = conversation
     stored: dict[int, list[Item]] = {}
     for item, slot in zip(view.items, view.slot_of, strict=True):
         stored.setdefault(slot, []).append(item)
@@ -75,7 +75,9 @@ def _slot_to_json(slot: int | OwnEntry, items: list[Item]) -> Json:
     return {**body, "continues": True} if slot.continues else body
 
 
-def restore_carry(saved: JsonObject, record: Record, counter: TokenCounter) -> ConversationState | None:
+def restore_conversation(
+    saved: JsonObject, record: Record, counter: TokenCounter
+) -> ConversationState | None:
     """Return the restored conversation; None if the list is a different one."""
     from clew.compaction.plan.codec import digest_from_json  # as above
 
@@ -207,7 +209,7 @@ class CompactResult:
     tokens_after: int = 0
     digest: Digest | None = field(default=None, repr=False)
     """The digest in the list."""
-    carry: ConversationState | None = field(default=None, repr=False, compare=False)
+    conversation: ConversationState | None = field(default=None, repr=False, compare=False)
     """The state that the next call continues from; None for a result read from JSON..."""
     saved: JsonObject | None = field(default=None, repr=False, compare=False)
     """...which holds the saved state instead."""
@@ -244,31 +246,31 @@ class CompactResult:
     @property
     def wire(self) -> Wire | None:
         """Return the provider's format of the list; None for one of clew's own messages."""
-        return self.carry.record.codec.wire if self.carry else None
+        return self.conversation.record.codec.wire if self.conversation else None
 
     @property
     def items(self) -> tuple[Item, ...]:
         """Return the messages of the view with their ids."""
-        return tuple(self.carry.view.items[: self.carry.messages]) if self.carry else ()
+        return tuple(self.conversation.view.items[: self.conversation.messages]) if self.conversation else ()
 
     @property
     def ledger(self) -> Ledger:
         """Return what code extracted from the messages: rules, goal, open work, files, values."""
-        if self.carry is None:
+        if self.conversation is None:
             return Ledger()
-        record, count = self.carry.record, self.carry.entries
+        record, count = self.conversation.record, self.conversation.entries
         with record.lock:
             return record.ledger if len(record.entries) == count else record.until(count).ledger
 
     @property
     def originals(self) -> Mapping[str, Message]:
         """Return every message of these calls by id: the sources of the digest's lines."""
-        return MappingProxyType(self.carry.record.originals if self.carry else {})
+        return MappingProxyType(self.conversation.record.originals if self.conversation else {})
 
     @property
     def state(self) -> State:
         """Return the budget's state: what the last compaction left, failures, sizes of tool results."""
-        return self.carry.view.state if self.carry else FRESH
+        return self.conversation.view.state if self.conversation else FRESH
 
     def to_json(self) -> JsonObject:
         """Return the result as plain JSON, with the state that another process needs for ``previous=``.
@@ -279,7 +281,7 @@ class CompactResult:
             "messages": plain(self.messages) if self.wire else [],
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
-            "state": self.saved or (saved_state(self.carry) if self.carry else None),
+            "state": self.saved or (saved_state(self.conversation) if self.conversation else None),
         }
 
     @classmethod
@@ -295,7 +297,7 @@ class CompactResult:
         return cls(messages=messages, tokens_before=before, tokens_after=after, saved=state)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.saved or (saved_state(self.carry) if self.carry else None)
+        state = self.saved or (saved_state(self.conversation) if self.conversation else None)
         kept = {"messages", "system", "tokens_before", "tokens_after", "usage", "calls"}
         return {**{name: vars(self)[name] for name in kept}, "saved": state}
 

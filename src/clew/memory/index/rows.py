@@ -129,11 +129,14 @@ _LABELS = {int(trust): trust for trust in Trust}
 
 
 def row_of(row: tuple[Any, ...], model: str) -> IndexRow:
-    """Return an entry from its row, with its vector if that is by this model."""
+    """Return an entry from its row, with its vector if that is by this model.
+
+    The columns are those of the statements in ``index.sql`` that select entries, in that order.
+    """
     key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
     seq, sources, terms, length, traits, days, by, vector = rest
-    known = (ref, session, time, role, _LABELS[trust], text, _KINDS[kind], _names(files))
-    entry = Entry(*known, speaker, start, seq, _names(sources))
+    fields = (ref, session, time, role, _LABELS[trust], text, _KINDS[kind], _names(files))
+    entry = Entry(*fields, speaker, start, seq, _names(sources))
     analysed = Analysed(entry, terms, length, traits, tuple(days.split()))
     return IndexRow(key, place, analysed, vector if by == model and model else b"")
 

@@ -1,7 +1,10 @@
 """Claude Code: ``~/.claude/projects/<project>/<session>.jsonl`` and the folder of the same name.
 
-The file is read twice: the first pass finds which records belong to the conversation (``index``), the
-second yields them. Neither holds more than one reply with its results.
+Each line of the file is a record with a ``parentUuid``: the records form a tree, and a rewind or an edited
+prompt starts a new branch. The file is therefore read twice. The first pass (``index``) notes the kind and
+parent of every record and finds the branch that is the current conversation. The second pass yields the
+records of that branch, with those of sub-agents in the session's folder. Memory stays small: the first pass
+keeps a few bytes per record, the second one reply of the model with its tool results.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem,
 from clew.transcripts.source import Source, open_source
 
 _MAX_HELD = 10_000
+"""Most records that wait in memory for a parent that comes later in the file (chosen by hand)."""
 _BOOKKEEPING = {
     "agent-color",
     "agent-name",
