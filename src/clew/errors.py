@@ -21,6 +21,7 @@
     │   ├── StoreDamaged      the data on disk was changed or damaged
     │   ├── StoreUnreachable  the database server does not answer
     │   ├── StoreTooNew       written by a later version of clew
+    │   ├── NoIndex           a store that cannot be searched
     │   └── UnsafeFileSystem  a network file system, unsafe for SQLite
     ├── ModelError            a model did not answer
     │   ├── ModelBusy         rate limited or overloaded
@@ -142,6 +143,10 @@ class StoreDamaged(StoreError):
 
 class StoreUnreachable(StoreError):
     """the database server does not answer; check its address and that it runs, then try again"""
+
+
+class NoIndex(StoreError):
+    """use a SqliteStore or a PostgresStore, or pass an index to clew.memory.open_memory"""
 
 
 class StoreTooNew(StoreError):

@@ -109,7 +109,7 @@ def test_a_forgotten_session_leaves_nothing_and_others_stay_whole(place, open_st
     store.append(CTX, [new_event("note", {"text": LONG}), new_event("note", {"text": LONG + "mine"})], None)
     head = store.append(other, [new_event("note", {"text": LONG})], None)
     store.save_snapshot(CTX, store.head(CTX), {"view": 1})
-    assert store.forget("north", "main") == (1, 2, 1, 0)
+    assert store.forget("north", "main") == (1, 2, 1, 0, 0)
     assert store.head(CTX).seq == 0
     assert everything(place) == {"session": 1, "event": 1, "blob": 1, "blob_use": 1, "snapshot": 0}
     assert [one.event.body for one in store.read(other)] == [{"text": LONG}]
@@ -121,7 +121,7 @@ def test_a_forgotten_workspace_leaves_nothing_and_another_stays(place, open_stor
     for workspace in ("north", "south"):
         for session in ("a", "b"):
             store.append(Ctx(workspace=workspace, session=session), [new_event("note", {"text": LONG})], None)
-    assert store.forget("north") == (2, 2, 1, 0)
+    assert store.forget("north") == (2, 2, 1, 0, 0)
     assert set(everything(place).values()) == {0}
     assert len(list(store.sessions("south"))) == 2
 
@@ -135,7 +135,7 @@ def test_retention_deletes_what_has_not_changed_since(open_store):
 
 
 def test_forgetting_what_does_not_exist_deletes_nothing(open_store):
-    assert open_store().forget("north", "nothing") == (0, 0, 0, 0)
+    assert open_store().forget("north", "nothing") == (0, 0, 0, 0, 0)
 
 
 # Snapshots, migrations, errors --------------------------------------------------------------------------

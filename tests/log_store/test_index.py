@@ -1,4 +1,4 @@
-"""The search index in SQLite."""
+"""The search index, in SQLite and in PostgreSQL."""
 
 import re
 import sqlite3
@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from clew.errors import StoreError
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.log.store.database import migrate, statements
@@ -13,12 +14,14 @@ from clew.memory.index.protocol import ANYTHING, Entry, EntryKind, Filters, Mark
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.terms import analyse, terms
 from clew.message import Trust
+from tests.postgres import place
+
+__all__ = ["place"]  # a fixture
 
 
 @pytest.fixture
-def index(path):
-    with SqliteIndex(path, model="m") as opened:
-        yield opened
+def index(place):
+    return place.index("m")
 
 
 def entry(text, n=0, **fields):
@@ -78,7 +81,7 @@ def test_a_workspace_sees_nothing_of_another(index):
     put(index, entry("public"))
     (theirs,) = index.find("south", words("secret"), ANYTHING, 10)
     assert index.find("north", words("secret"), ANYTHING, 10) == []
-    assert index.rows("north", [theirs], around=5) == []
+    assert "secret" not in [row.entry.text for row in index.rows("north", [theirs], around=5)]
     assert index.stats("north", ["secret"])[0].having == {"secret": 0}
 
 
@@ -136,7 +139,7 @@ def test_what_is_forgotten_is_found_by_no_word_and_no_vector(index):
 
 def test_a_batch_is_put_in_whole_or_not_at_all(index):
     broken = analyse(entry("two", 1))._replace(traits=2**70)
-    with pytest.raises(OverflowError):
+    with pytest.raises((OverflowError, StoreError)):
         index.add("north", [analyse(entry("one", 0)), broken], {"main": Mark(2, 2)})
     assert index.stats("north", ["one"], "main") == (index.stats("north", [])[0], Mark())
 
@@ -187,7 +190,8 @@ def test_near_vectors_are_found_as_they_come_in(index):
     assert refs(index, Wanted(vector=minus)) == ["r1", "r2", "r0"]
 
 
-def test_what_lacks_a_vector_is_told_whatever_workspace_it_came_into_and_whatever_model_came_between(index):
+def test_what_lacks_a_vector_is_told_whatever_workspace_it_came_into_and_whatever_model_came_between(path):
+    index = SqliteIndex(path, model="m")
     put(index, entry("one"), workspace="north")
     put(index, entry("two"), workspace="south")
 
@@ -201,6 +205,7 @@ def test_what_lacks_a_vector_is_told_whatever_workspace_it_came_into_and_whateve
     assert [embed("m"), embed("m")] == [["three"], []]
     assert [sorted(embed("other")), embed("other")] == [["one", "three", "two"], []]
     assert sorted(embed("m")) == ["one", "three", "two"]
+    index.close()
 
 
 def test_the_index_lies_in_the_file_of_the_log_and_the_audit_is_content(path):

@@ -3,9 +3,7 @@
 import pytest
 
 from clew.log.protocol import Ctx
-from clew.log.store import SqliteStore
 from clew.memory import Memory
-from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 
@@ -13,21 +11,20 @@ QUESTION = "what port did we choose for the kiln"
 
 
 @pytest.fixture
-def session(tmp_path):
-    with SqliteStore(tmp_path / "clew.db") as store:
-        yield Session.open("main", store)
+def session(place):
+    return Session.open("main", place.store)
 
 
 @pytest.fixture
-def found(tmp_path, session):
-    with SqliteIndex(tmp_path / "clew.db", model="") as index:  # by words alone: places are easy to tell
-        memory = Memory(session.store, Ctx(workspace="local", session="other"), index)
+def found(place, session):
+    index = place.index("", workspace="local")  # by words alone: places are easy to tell
+    memory = Memory(session.store, Ctx(workspace="local", session="other"), index)
 
-        def find(query=QUESTION):
-            Memory(session.store, session.ctx, index).catch_up()
-            return [hit.entry.ref for hit in memory.search(query)]
+    def find(query=QUESTION):
+        Memory(session.store, session.ctx, index).catch_up()
+        return [hit.entry.ref for hit in memory.search(query)]
 
-        yield find
+    return find
 
 
 def looked_up(n, words="Let me use recall_search."):

@@ -23,9 +23,8 @@ DIGESTS = Filters(kinds=(EntryKind.DIGEST,))
 
 
 @pytest.fixture
-def index(tmp_path):
-    with SqliteIndex(tmp_path / "i.db") as opened:
-        yield opened
+def index(place):
+    return place.index()
 
 
 def found(index, text, filters=ANYTHING):

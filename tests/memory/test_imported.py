@@ -8,11 +8,10 @@ from clew.chat.sessions import fork
 from clew.errors import InputError
 from clew.log import export_session, import_session, message_event
 from clew.log.protocol import Ctx
-from clew.log.store import MemoryStore, SqliteStore
+from clew.log.store import MemoryStore
 from clew.log.transfer import IMPORTS_SESSION, ImportedEvents, imported_events
 from clew.memory import Memory
 from clew.memory.index.protocol import Filters
-from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import (
     NOTES_SESSION,
     Author,
@@ -32,15 +31,13 @@ BY_AGENT = NoteSource(Author.AGENT, "holiday", ())
 
 
 @pytest.fixture
-def store(tmp_path):
-    with SqliteStore(tmp_path / "clew.db") as opened:
-        yield opened
+def store(place):
+    return place.store
 
 
 @pytest.fixture
-def index(tmp_path, store):
-    with SqliteIndex(tmp_path / "clew.db") as opened:
-        yield opened
+def index(place):
+    return place.index(workspace="local")
 
 
 def exported(store, ctx):

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
+from clew.errors import NoIndex
 from clew.log.protocol import Ctx
-from clew.log.store import MemoryStore, SqliteStore
+from clew.log.store import MemoryStore
 from clew.memory import Memory, StaticEmbedder, open_memory
-from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource
 from clew.memory.selection import EXCERPT, Passage, render_passages, select_injections
@@ -23,15 +23,13 @@ COUNT = counter_for("unknown").count_text
 
 
 @pytest.fixture
-def store(tmp_path):
-    with SqliteStore(tmp_path / "clew.db") as opened:
-        yield opened
+def store(place):
+    return place.store
 
 
 @pytest.fixture
-def index(tmp_path, store):
-    with SqliteIndex(tmp_path / "clew.db", model=StaticEmbedder.name) as opened:
-        yield opened
+def index(place):
+    return place.index(StaticEmbedder.name)
 
 
 def opened(store, index, name="main", **settings):
@@ -48,7 +46,20 @@ def test_memories_share_an_index_and_one_without_finds_nothing(index):
     found = open_memory(elsewhere, CTX, index=index).search("port of the kiln")
     assert {hit.entry.session for hit in found} == {"one", "two"}
     assert open_memory(elsewhere, CTX, index=None).search("port of the kiln") == []
-    assert open_memory(elsewhere, CTX).index is None
+
+
+def test_a_store_without_an_index_says_so_and_notes_still_work():
+    session = Session.open("main", MemoryStore(), workspace="north")
+    session.add(text_message(Role.USER, "The kiln listens on port 8123."))
+    with pytest.raises(NoIndex, match="MemoryStore has no search index"):
+        session.memory.search("port of the kiln")
+    assert session.memory.inject("port of the kiln").passages == ()
+
+
+def test_a_session_searches_with_the_index_of_its_store(store):
+    session = Session.open("main", store, workspace="north")
+    session.add(text_message(Role.USER, "The kiln listens on port 8123."))
+    assert [hit.entry.ref for hit in session.memory.search("port of the kiln")] == ["m1"]
 
 
 def heads(answer):

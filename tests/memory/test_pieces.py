@@ -23,9 +23,8 @@ LOG = "\n".join(f"step {n}: the glaze of batch {n} was even and dry" for n in ra
 
 
 @pytest.fixture
-def index(tmp_path):
-    with SqliteIndex(tmp_path / "i.db") as opened:
-        yield opened
+def index(place):
+    return place.index()
 
 
 def found(index, text, **fields):

@@ -8,7 +8,6 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
 from clew.memory.index.protocol import EntryKind, Filters
-from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import PIECE
 from clew.memory.question import occurs_in
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
@@ -21,9 +20,8 @@ CTX = Ctx(workspace="north", session="main")
 
 
 @pytest.fixture
-def index(tmp_path):
-    with SqliteIndex(tmp_path / "i.db", model=StaticEmbedder.name) as opened:
-        yield opened
+def index(place):
+    return place.index(StaticEmbedder.name)
 
 
 def found(index, text, embedder=None, **query):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
-from clew.errors import HeadMoved, NotFound, StoreBusy
+from clew.errors import HeadMoved, NoIndex, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store
@@ -24,6 +24,7 @@ from clew.memory.index.protocol import (
     Filters,
     Index,
     Mark,
+    Searchable,
     VectorIndex,
 )
 from clew.memory.index.sqlite import SqliteIndex
@@ -106,6 +107,8 @@ class Memory:
         self.with_unnamed = False
         """Whether sessions of no known project are searched too: if a person looks, never unasked."""
         self.where = where
+        self.searchable = True
+        """False if the store has no index: then a search raises ``NoIndex``."""
         self._counter = counter
         self._clock = clock
         self._counted = Mark()
@@ -147,6 +150,8 @@ class Memory:
     ) -> SearchResult:
         """Return the same, except that entries visible in the view are listed separately."""
         if self.index is None:
+            if not self.searchable:
+                raise NoIndex(f"{type(self.store).__name__} has no search index")
             return SearchResult([], [])
         self.catch_up()
         filters = self._limit_to_scope(filters, where or self.where)
@@ -247,8 +252,9 @@ class Memory:
         ``query`` is what the user said and wants. Do not put tool results in it: a web page could then choose
         what is injected. For the same reason nothing below ``trust`` is injected; the agent can still find
         tool output and web pages by searching. The sources of forgotten notes are not injected either.
+        If the store has no index, only notes are injected.
         """
-        hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES)
+        hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES) if self.searchable else []
         tiers, forgotten = self.tiers, self._forgotten()
         fresh = [
             passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
@@ -391,15 +397,32 @@ def open_memory(
 ) -> Memory:
     """Return the memory of a session. All of clew opens memories here.
 
-    The search index is by default the one in the file of a ``SqliteStore``; call ``close`` when done. Other
-    stores have none. Pass an index to share it between memories, or None to search nothing.
+    The search index is by default that of the store; call ``close`` when done. If the store has none, notes
+    work and a search raises ``NoIndex``. Pass an index to share it between memories, or None to search
+    nothing.
     """
-    if index == "store":
-        index = None
-        if isinstance(store, SqliteStore):
-            model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
-            index = SqliteIndex(store.path, model=model)
-    return Memory(store, ctx, index, embedder=embedder, **options)
+    if index != "store":
+        return Memory(store, ctx, index, embedder=embedder, **options)
+    model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
+    own = index_of(store, ctx.workspace, model)
+    memory = Memory(store, ctx, own, embedder=embedder, **options)
+    memory.searchable = own is not None
+    return memory
+
+
+def index_of(store: Store, workspace: str, model: str | None = None) -> Index | None:
+    """Open the search index of a store; None if it has none. ``model`` is the embedder's name."""
+    if isinstance(store, Searchable):
+        return store.open_index(workspace, model)
+    if isinstance(store, SqliteStore):
+        return SqliteIndex(store.path, model=model)
+    if type(store).__module__ == "clew.log.store.postgres.store":  # not imported here: it needs an extra
+        from clew.log.store.postgres import PostgresStore
+        from clew.memory.index.postgres import PostgresIndex
+
+        if isinstance(store, PostgresStore):
+            return PostgresIndex(store.connections, workspace, model)
+    return None
 
 
 def _sources(note: Note) -> list[tuple[str, str]]:

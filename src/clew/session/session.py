@@ -206,7 +206,7 @@ class Session:
     def memory(self) -> Memory:
         """Return the memory: search, recall and notes over this session and earlier ones.
 
-        Searching needs a ``SqliteStore``; with other stores only notes work.
+        It searches with the store's index; if the store has none, notes work and a search raises ``NoIndex``.
         """
         if self._memory is None:
             from clew.memory import open_memory  # imported only if memory is used

@@ -1,1 +1,1 @@
-"""The search index of a history: its protocol, and the SQLite implementation."""
+"""The search index of a history: its protocol, in SQLite and in PostgreSQL."""

@@ -192,6 +192,14 @@ class VectorIndex(Protocol):
         """Return how many entries have an embedding by this model, and how many there are."""
 
 
+@runtime_checkable
+class Searchable(Protocol):
+    """A store that brings its own search index. clew's own stores are known to ``open_memory``."""
+
+    def open_index(self, workspace: str, model: str | None) -> Index:
+        """Open the index of a workspace; ``model`` names the embedder, None the shipped one, "" none."""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors that are near each other if the meanings are."""
 

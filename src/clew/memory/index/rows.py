@@ -5,12 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from typing import Any
 
 from clew.memory.index.calendar import days_between
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, IndexRow
 from clew.message import Trust
+
+POSTINGS = 5_000
+"""How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in
+say little about what is meant. Chosen by hand for latency on large stores."""
+COUNTED = 4_000
+"""Up to this many entries with a term are counted; beyond it, the count is extrapolated."""
+GROWN = 1.05
+"""Counts are refreshed when a workspace has grown by this factor."""
 
 
 class _Keys:
@@ -55,6 +64,24 @@ class _Keys:
 KEYS = _Keys()
 
 
+def best_keys(found: Iterable[tuple[Sequence[int], float]], mean_length: float, limit: int) -> list[int]:
+    """Return the keys with the highest total weight; ``found`` has the keys of each term with its weight."""
+    worth: dict[int, float] = {}
+    for keys, weight in found:
+        fresh = dict.fromkeys(keys, weight)
+        for key in worth.keys() & fresh:
+            fresh[key] += worth[key]
+        worth |= fresh
+    shares = KEYS.shares(mean_length)
+    mask = KEYS.length_mask
+    for key, total in worth.items():
+        worth[key] = total * shares[key & mask]
+    # Sorting all pairs would create thousands of objects for the garbage collector.
+    least = min(nlargest(limit, worth.values()), default=0.0)
+    best = [(total, key) for key, total in worth.items() if total >= least]
+    return [key for _, key in sorted(best, reverse=True)[:limit]]
+
+
 def fts_quote(words: str) -> str:
     """Return a text as one quoted string of an FTS5 expression."""
     return '"' + words.replace('"', '""') + '"'
@@ -88,7 +115,7 @@ def entry_row(analysed: Analysed, key: int, session: int, place: int) -> dict[st
 
 def _scope_of(analysed: Analysed, session: int) -> Sequence[str]:
     entry = analysed.entry
-    files = [_file(name) for name in entry.files]
+    files = [file_word(name) for name in entry.files]
     own = (f"t{int(entry.trust)}", f"s{session}", _kind(entry.kind), _role(entry.role))
     return (*own, *files, *analysed.days)
 
@@ -99,7 +126,7 @@ def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]
         [f"s{key}" for key in sessions],
         [_kind(kind) for kind in filters.kinds],
         [_role(role) for role in filters.roles],
-        [_file(name) for name in filters.files],
+        [file_word(name) for name in filters.files],
         [f"t{int(trust)}" for trust in Trust if trust >= filters.trust] if filters.trust else [],
         days_between(filters.after, filters.before) if filters.after or filters.before else [],
     ]
@@ -114,7 +141,8 @@ def _role(role: str) -> str:
     return _hashed_term("r", role)
 
 
-def _file(name: str) -> str:
+def file_word(name: str) -> str:
+    """Return the name of a file as one term."""
     return _hashed_term("f", name)
 
 

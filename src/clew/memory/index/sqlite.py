@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from heapq import nlargest
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -27,15 +26,17 @@ from clew.memory.index.protocol import (
     VectorIndex,
     Wanted,
 )
-from clew.memory.index.rows import KEYS, entry_row, fts_quote, row_of, scope_words
-
-POSTINGS = 5_000
-"""How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in
-say little about what is meant. Chosen by hand for latency on large stores."""
-COUNTED = 4_000
-"""Up to this many entries with a term are counted; beyond it, the count is extrapolated."""
-GROWN = 1.05
-"""Counts are refreshed when a workspace has grown by this factor."""
+from clew.memory.index.rows import (
+    COUNTED,
+    GROWN,
+    KEYS,
+    POSTINGS,
+    best_keys,
+    entry_row,
+    fts_quote,
+    row_of,
+    scope_words,
+)
 
 
 def _sql(name: str) -> str:
@@ -291,24 +292,14 @@ class _Looking:
     ) -> list[int]:
         """Return the keys with the highest total weight; rare terms are read first, up to the bound."""
         left = POSTINGS
-        worth: dict[int, float] = {}
-        for term, weight in sorted(terms, key=lambda term: (common[term[0]], term)):
+        found: list[tuple[list[int], float]] = []
+        for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
             if left <= 0:
                 break
             keys = self.latest(f"terms : {fts_quote(term)}", left)
             left -= len(keys)
-            fresh = dict.fromkeys(keys, weight)
-            for key in worth.keys() & fresh:
-                fresh[key] += worth[key]
-            worth |= fresh
-        shares = KEYS.shares(mean_length)
-        mask = KEYS.length_mask
-        for key, total in worth.items():
-            worth[key] = total * shares[key & mask]
-        # Sorting all pairs would create thousands of objects for the garbage collector.
-        least = min(nlargest(limit, worth.values()), default=0.0)
-        best = [(total, key) for key, total in worth.items() if total >= least]
-        return [key for _, key in sorted(best, reverse=True)[:limit]]
+            found.append((keys, weight))
+        return best_keys(found, mean_length, limit)
 
 
 def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:

@@ -96,7 +96,7 @@ JOIN session ON session.key = snapshot.session WHERE session.workspace = %(works
 SELECT set_config('clew.forget', 'on', true)
 
 -- lock_workspace: the sessions of a workspace, or one of them, or those not changed since, locked
-SELECT key FROM session WHERE workspace = %(workspace)s AND (%(session)s::text IS NULL OR id = %(session)s)
+SELECT key, id FROM session WHERE workspace = %(workspace)s AND (%(session)s::text IS NULL OR id = %(session)s)
   AND (%(before)s::timestamptz IS NULL OR changed < %(before)s) ORDER BY key FOR UPDATE
 
 -- blobs_used_by: the blobs that these sessions use
@@ -112,6 +112,32 @@ DELETE FROM session WHERE key = ANY(%(keys)s)
 DELETE FROM blob WHERE workspace = %(workspace)s AND digest = ANY(%(digests)s)
   AND NOT EXISTS (SELECT 1 FROM blob_use WHERE blob_use.workspace = blob.workspace AND blob_use.digest = blob.digest)
 
+-- lock_index: the search index of a workspace, locked
+SELECT home FROM index_workspace WHERE workspace = %(workspace)s FOR UPDATE
+
+-- indexed: the sessions of the search index with these names; of a whole workspace all
+SELECT key FROM index_session WHERE workspace = %(workspace)s AND (%(all)s OR id = ANY(%(names)s))
+
+-- indexed_words: the words of their entries
+SELECT DISTINCT unnest(string_to_array(terms, ' ')) FROM entry WHERE session = ANY(%(indexed)s)
+
+-- shrink_index: their entries leave the totals; whatever was read from the log before now is not indexed
+UPDATE index_workspace SET epoch = epoch + 1, entries = index_workspace.entries - gone.entries,
+  words = index_workspace.words - gone.words
+FROM (SELECT count(*) AS entries, coalesce(sum(length), 0) AS words FROM entry WHERE session = ANY(%(indexed)s)) AS gone
+WHERE workspace = %(workspace)s RETURNING gone.entries
+
+-- drop_indexed: deletes sessions of the index; their entries and vectors go with them
+DELETE FROM index_session WHERE key = ANY(%(indexed)s)
+
+-- drop_words: deletes those of these words that no entry contains any more
+DELETE FROM index_word WHERE workspace = %(workspace)s AND term = ANY(%(words)s) AND NOT EXISTS (
+  SELECT 1 FROM index_workspace JOIN entry ON entry.lexemes @@ ('''' || home || ':' || index_word.term || '''')::tsquery
+  WHERE index_workspace.workspace = index_word.workspace)
+
+-- drop_index: deletes what is left of a workspace's index
+DELETE FROM index_workspace WHERE workspace = %(workspace)s
+
 -- remaining: rows that still belong to these sessions; 0 after they were forgotten
 SELECT (SELECT count(*) FROM session WHERE key = ANY(%(keys)s))
   + (SELECT count(*) FROM event WHERE session = ANY(%(keys)s))
@@ -119,3 +145,6 @@ SELECT (SELECT count(*) FROM session WHERE key = ANY(%(keys)s))
   + (SELECT count(*) FROM blob_use WHERE session = ANY(%(keys)s))
   + (SELECT count(*) FROM blob WHERE workspace = %(workspace)s AND digest = ANY(%(digests)s)
      AND NOT EXISTS (SELECT 1 FROM blob_use WHERE blob_use.workspace = blob.workspace AND blob_use.digest = blob.digest))
+  + (SELECT count(*) FROM index_session WHERE workspace = %(workspace)s AND (%(all)s OR id = ANY(%(names)s)))
+  + (SELECT count(*) FROM entry WHERE session = ANY(%(indexed)s))
+  + (SELECT count(*) FROM index_workspace WHERE %(all)s) + (SELECT count(*) FROM index_word WHERE %(all)s)

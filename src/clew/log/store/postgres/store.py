@@ -48,6 +48,8 @@ class DeletedRows(NamedTuple):
     sessions: int
     events: int
     blobs: int
+    entries: int
+    """Entries of the search index."""
     remaining: int
 
 
@@ -180,9 +182,9 @@ class PostgresStore(Store, Snapshots):
     ) -> DeletedRows:
         """Delete a session, or all sessions of a workspace, or those without an append since a time.
 
-        Events, snapshots and the texts that no other session uses are deleted in one
-        transaction, which then counts what remains. The server's own files still hold deleted rows until it
-        vacuums them, and so do backups.
+        Events, snapshots, the texts that no other session uses, and the entries, vectors and words of the
+        search index are deleted in one transaction, which then counts what remains. The server's own files
+        still hold deleted rows until it vacuums them, and so do backups.
         """
         require_name("workspace", workspace)
         query = {"workspace": workspace, "session": session, "before": unchanged_since}
@@ -310,12 +312,32 @@ def _blobs(connection: Connection, ctx: Ctx, names: Sequence[str], limit: int) -
 
 def _forget(connection: Connection, query: Mapping[str, Any]) -> DeletedRows:
     connection.execute(sql("allow_forget"))
-    keys = [key for (key,) in connection.execute(sql("lock_workspace"), query)]
-    owned = {"workspace": query["workspace"], "keys": keys}
-    digests = [name for (name,) in connection.execute(sql("blobs_used_by"), owned)]
-    counted = connection.execute(sql("count_events"), owned).fetchone()
+    found = connection.execute(sql("lock_workspace"), query).fetchall()
+    keys = [key for key, _ in found]
+    everything = query["session"] is None and query["before"] is None
+    owned: dict[str, Any] = {"workspace": query["workspace"], "keys": keys, "all": everything}
+    owned["names"] = [name for _, name in found]
+    owned["digests"] = [name for (name,) in connection.execute(sql("blobs_used_by"), owned)]
+    events = _one(connection, "count_events", owned)
     connection.execute(sql("drop_sessions"), owned)
-    used = {**owned, "digests": digests}
-    dropped = connection.execute(sql("drop_blobs"), used)
-    left = connection.execute(sql("remaining"), used).fetchone()
-    return DeletedRows(len(keys), counted[0] if counted else 0, dropped.rowcount, left[0] if left else 0)
+    blobs = connection.execute(sql("drop_blobs"), owned).rowcount
+    entries = _forget_index(connection, owned)
+    return DeletedRows(len(keys), events, blobs, entries, _one(connection, "remaining", owned))
+
+
+def _forget_index(connection: Connection, owned: dict[str, Any]) -> int:
+    """Delete the sessions from the search index; return how many entries they had."""
+    connection.execute(sql("lock_index"), owned)
+    owned["indexed"] = [key for (key,) in connection.execute(sql("indexed"), owned)]
+    words = [word for (word,) in connection.execute(sql("indexed_words"), owned)]
+    entries = _one(connection, "shrink_index", owned)
+    connection.execute(sql("drop_indexed"), owned)
+    connection.execute(sql("drop_words"), {**owned, "words": words})
+    if owned["all"]:
+        connection.execute(sql("drop_index"), owned)
+    return entries
+
+
+def _one(connection: Connection, statement: str, query: Mapping[str, Any]) -> int:
+    row = connection.execute(sql(statement), query).fetchone()
+    return row[0] if row else 0

@@ -1,0 +1,5 @@
+"""Memory is tested on both stores."""
+
+from tests.postgres import place
+
+__all__ = ["place"]  # a fixture
