@@ -9,6 +9,8 @@
     │   ├── NotFound          a session, file or id that does not exist
     │   ├── CannotCarry       a message that the target format cannot express
     │   ├── StalePlan         a compaction that was planned for another view
+    │   ├── Unauthorized      a request without a valid token
+    │   ├── TooLarge          a request that is too long
     │   ├── ExportDamaged     an exported session that was changed or truncated
     │   └── SessionDiverged   an imported session that continued differently here
     ├── StoreError            the log could not be read or written
@@ -99,6 +101,14 @@ class CannotCarry(InputError):
 
 class StalePlan(InputError):
     """this plan was made for another view; nothing was changed, propose a new one"""
+
+
+class Unauthorized(InputError):
+    """send the header `Authorization: Bearer TOKEN` with a token of this server"""
+
+
+class TooLarge(InputError):
+    """send less at once"""
 
 
 class ExportDamaged(InputError):

@@ -279,6 +279,10 @@ def page_of_proxy(live: Callable[[], JsonObject]) -> Iterator[str]:
 
 def run_serve(args: argparse.Namespace, term: Terminal) -> int:
     """Serve until Ctrl-C."""
+    if args.store:
+        from clew.cli.service import run as run_service
+
+        return run_service(args, term)
     if args.host not in (LOOPBACK, "::1"):
         term.note(f"⚠ {args.host} can be reached from other computers, and the connection is not encrypted")
     with own_shelf(args) as pool, _with_others(pool, args, {}):

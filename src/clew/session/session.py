@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from inspect import iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,7 @@ from clew.compaction.decide import Outcome, Writer
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import parted
 from clew.compaction.propose.summary import SessionRequest
-from clew.errors import InputError, NotFound, StoreError
+from clew.errors import DuplicateEvent, InputError, NotFound, StoreError
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
@@ -321,13 +322,15 @@ class Session:
         *messages: Message | Mapping[str, Any],
         wire: str | None = None,
         about: JsonObject | None = None,
+        once: str | None = None,
     ) -> list[str]:
         """Append messages, durably; return their ids.
 
         A message is a ``clew.Message`` or an entry of a provider's message list; without ``wire`` its format
         is detected. A digest that ``clew.compact`` wrote passes on its rules, goal and open work; text after
         it in the same entry becomes a message of its own. ``about`` holds facts about the session that are
-        appended in the same transaction.
+        appended in the same transaction. With ``once``, a key of the caller's choice, a repeated call with
+        the same key appends nothing and returns the ids of the first: for callers that may lose the reply.
         """
         if not messages:
             return []
@@ -336,9 +339,24 @@ class Session:
         replay = self._replay
         replay.catch_up()
         events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
-        seq = replay.append_anywhere([*self._news(about), *events])
+        if once:
+            key = sha256(once.encode("utf-8", "surrogatepass")).hexdigest()
+            events = [replace(event, id=f"once:{key}:{nth}") for nth, event in enumerate(events)]
+        try:
+            seq = replay.append_anywhere([*self._news(about), *events])
+        except DuplicateEvent as cause:
+            seq = self._appended_before(events, cause)
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
+
+    def _appended_before(self, events: Sequence[Event], cause: DuplicateEvent) -> int:
+        """Return the position of the last of these events, which an earlier call appended."""
+        prefix = events[0].id.rpartition(":")[0] + ":"
+        found = [one for one in self.events() if one.event.id.startswith(prefix)]
+        if [one.event.body.get("message") for one in found] != [one.body.get("message") for one in events]:
+            raise InputError("this key was used for other messages", "use a new key") from cause
+        self._replay.catch_up()
+        return found[-1].seq
 
     def _news(self, about: JsonObject | None = None) -> list[Event]:
         """Return events for facts not in the log yet: model, project, and those of the caller."""

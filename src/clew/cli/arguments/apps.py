@@ -105,11 +105,36 @@ def serve(parser: argparse.ArgumentParser) -> None:
     Only this computer can reach it, unless --host names another of its addresses; then anyone who can reach
     that address and knows the token can read and change your sessions, over an unencrypted connection.
 
+    With --store, serve an HTTP API for many agents instead, on sessions in PostgreSQL, and compact them in
+    the background. Every workspace has a bearer token: --tokens names a JSON file {"WORKSPACE": "TOKEN"};
+    without it CLEW_TOKEN is the token of the workspace `local`. See docs/guides/http-api.md.
+
     examples:
       clew serve
       clew serve --port 8710
+      clew serve --store postgresql://clew@db/clew --tokens tokens.json --host 0.0.0.0
     """
     add_server(parser)
+    service = parser.add_argument_group("with --store")
+    service.add_argument("--store", metavar="URL", help="serve the API on this PostgreSQL database")
+    service.add_argument("--tokens", type=Path, metavar="FILE", help="the token of each workspace, as JSON")
+    service.add_argument(
+        "--workers", type=_count, default=1, metavar="N", help="compactions at once; 0 for none (default: 1)"
+    )
+    service.add_argument(
+        "--ahead",
+        type=float,
+        default=0.7,
+        metavar="SHARE",
+        help="compact in the background from this share of the window on; 0 for never (default: 0.7)",
+    )
+    service.add_argument(
+        "--most-requests",
+        type=positive,
+        default=256,
+        metavar="N",
+        help="requests at once; more are answered with 503 (default: 256)",
+    )
     parser.add_argument(
         "--host",
         metavar="ADDRESS",
@@ -138,6 +163,12 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="context window in tokens (default: the model's own)",
     )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > 1_000:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of workers")
+    return int(text)
 
 
 def _port(text: str) -> int:

@@ -1,0 +1,99 @@
+"""``clew serve --store postgresql://…``: the HTTP API for many agents."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import printable
+from clew.errors import InputError, MissingExtra, StoreUnreachable
+from clew.settings import is_server_address
+
+if TYPE_CHECKING:
+    from clew.log.store.postgres import PostgresStore
+
+SHORTEST_TOKEN = 16
+STARTING_S = 60.0
+"""How long a database server may take to start."""
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Serve until Ctrl-C."""
+    if not is_server_address(args.store):
+        raise InputError(f"{args.store!r} is not a PostgreSQL address", "use --store postgresql://…")
+    try:
+        import uvicorn
+
+        from clew.log.store.postgres import PostgresStore
+        from clew.service.app import Service, Tokens
+        from clew.service.jobs import Jobs
+        from clew.service.metrics import Metrics
+        from clew.service.sessions import SessionCache
+    except (ImportError, MissingExtra) as cause:
+        raise MissingExtra("clew[service]") from cause
+    tokens = _tokens(args.tokens, term)
+    with ExitStack() as opened:
+        store = opened.enter_context(_reached(lambda: PostgresStore(args.store), term))
+        if not store.isolated:
+            term.note("⚠ this role bypasses row-level security; use one that is not a superuser")
+        metrics = Metrics()
+        jobs = opened.enter_context(closing(Jobs(store, finished=metrics.job)))
+        if args.workers:
+            opened.enter_context(jobs.working(args.workers))
+        sessions = SessionCache(store, args.model, args.window)
+        app = Service(store, sessions, Tokens(tokens), jobs, args.ahead, metrics).app()
+        term.note(f"API: http://{args.host}:{args.port or 8700}/openapi.json. Ctrl-C stops it.")
+        uvicorn.run(
+            app,
+            host=args.host,
+            port=args.port or 8700,
+            log_level="warning",
+            access_log=False,  # addresses contain names of sessions
+            lifespan="off",
+            server_header=False,
+            limit_concurrency=args.most_requests,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=5,
+        )
+    return 0
+
+
+def _reached(connect: Callable[[], PostgresStore], term: Terminal) -> PostgresStore:
+    """Return the store; wait for a database server that is starting."""
+    deadline = time.monotonic() + STARTING_S
+    while True:
+        try:
+            return connect()
+        except StoreUnreachable as cause:
+            if time.monotonic() > deadline:
+                raise
+            term.note(printable(f"waiting for the database: {cause.detail}"))
+            time.sleep(1.0)
+
+
+def _tokens(file: Path | None, term: Terminal) -> dict[str, str]:
+    """Return the workspace of each token: from a file, from CLEW_TOKEN, or one made for this run."""
+    if file is not None:
+        try:
+            given = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as cause:
+            raise InputError(f"{file} is not JSON", 'write {"WORKSPACE": "TOKEN", …}') from cause
+        found = {str(token): str(name) for name, token in given.items()} if isinstance(given, dict) else {}
+    else:
+        token = os.environ.get("CLEW_TOKEN") or secrets.token_urlsafe(32)
+        if "CLEW_TOKEN" not in os.environ:
+            term.note(printable(f"token of the workspace local, for this run: {token}"))
+        found = {token: "local"}
+    if not found or any(len(token) < SHORTEST_TOKEN for token in found):
+        raise InputError(
+            "a token is missing or too short", f"use at least {SHORTEST_TOKEN} characters for each workspace"
+        )
+    return found

@@ -1,0 +1,178 @@
+"""Background compaction on procrastinate, in the database of the log.
+
+The engine runs a job at least once: a worker that is killed or paused loses its lease, and another worker
+runs the job again. The effect happens once: a job names the last compaction that it knows of, and the log
+refuses a result that was planned for another view.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from clew.errors import ClewError, CompactionUnderWay, InputError, MissingExtra, StalePlan
+from clew.log import digest
+from clew.log.protocol import Ctx
+from clew.log.store.postgres import PostgresStore
+from clew.session import Session
+
+try:
+    import procrastinate
+    import psycopg
+    from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+except ImportError as cause:
+    raise MissingExtra("clew[service]") from cause
+
+SCHEMA = "clew_jobs"
+QUEUE = "compaction"
+LEASE_S = 30.0
+"""A job is run again if its worker was silent for so long."""
+LOCK = 0x636C6A6F  # "cljo": held by the one process that creates the tables
+Finished = Callable[[str], None]
+
+
+class Jobs:
+    """The queue of compactions. ``defer`` adds one; ``working`` runs them from a thread."""
+
+    def __init__(self, store: PostgresStore, schema: str = SCHEMA, finished: Finished | None = None) -> None:
+        if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
+            raise InputError(f"schema {schema!r} is not a plain lower-case name")
+        self.store = store
+        self.lease_s = LEASE_S
+        self._schema = schema
+        self._finished = finished or (lambda _result: None)
+        self._kwargs: dict[str, Any] = {
+            "conninfo": store.address,
+            "kwargs": {"options": f"-c search_path={schema}"},
+        }
+        self._create()
+        self._app = self._bound(procrastinate.SyncPsycopgConnector(min_size=0, max_size=4, **self._kwargs))
+        self._app.open()
+
+    def close(self) -> None:
+        """Close the connections of ``defer``."""
+        self._app.close()
+
+    def defer(self, session: Session, model: str | None = None, window: int | None = None) -> bool:
+        """Have a session compacted; False if that is waiting already."""
+        ctx = session.ctx
+        name = digest(f"{ctx.workspace}\0{ctx.session}".encode("utf-8", "surrogatepass"))
+        task = self._app.configure_task(QUEUE, queueing_lock=name, lock=name)
+        try:
+            task.defer(
+                workspace=ctx.workspace,
+                session=ctx.session,
+                after=_last_compaction(session),
+                model=model,
+                window=window,
+            )
+        except AlreadyEnqueued:
+            return False
+        return True
+
+    def run(self, workspace: str, session: str, after: int, model: str | None, window: int | None) -> str:
+        """Compact a session unless that has happened since; return what became of it."""
+        ctx = Ctx(workspace=workspace, session=session)
+        if not self.store.head(ctx).seq:
+            return "forgotten"
+        opened = Session.open(
+            session, self.store, workspace=workspace, model=model or "unknown", window=window
+        )
+        if _last_compaction(opened) != after:
+            return "superseded"
+        try:
+            done = opened.compact(forced=False)
+        except (StalePlan, CompactionUnderWay):
+            return "superseded"
+        except ClewError as error:
+            return type(error).__name__
+        return "compacted" if done else "nothing to gain"
+
+    # Workers -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def working(self, concurrency: int = 1) -> Iterator[None]:
+        """Run jobs from a thread while the block runs."""
+        loop = asyncio.new_event_loop()
+        begun = threading.Event()
+        task: list[asyncio.Task[None]] = []
+
+        def serve() -> None:
+            asyncio.set_event_loop(loop)
+            task.append(loop.create_task(self.work(concurrency)))
+            begun.set()
+            with suppress(asyncio.CancelledError):
+                loop.run_until_complete(task[0])
+            loop.close()
+
+        thread = threading.Thread(target=serve, name="clew-jobs", daemon=True)
+        thread.start()
+        begun.wait()
+        try:
+            yield
+        finally:
+            with suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(task[0].cancel)
+            thread.join(timeout=self.lease_s)
+
+    async def work(self, concurrency: int = 1) -> None:
+        """Run jobs until cancelled, and give those of silent workers to others."""
+        app = self._bound(
+            procrastinate.PsycopgConnector(min_size=1, max_size=concurrency + 3, **self._kwargs)
+        )
+        async with app.open_async():
+            rescue = asyncio.create_task(self._rescue(app))
+            try:
+                await app.run_worker_async(
+                    queues=[QUEUE],
+                    concurrency=concurrency,
+                    install_signal_handlers=False,
+                    delete_jobs="always",
+                    fetch_job_polling_interval=1.0,
+                    update_heartbeat_interval=self.lease_s / 3,
+                    stalled_worker_timeout=self.lease_s,
+                    shutdown_graceful_timeout=5.0,
+                )
+            finally:
+                rescue.cancel()
+
+    async def _rescue(self, app: procrastinate.App) -> None:
+        """Return jobs whose worker lost its lease to the queue."""
+        while True:
+            with suppress(ConnectorException):
+                for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.lease_s):
+                    await app.job_manager.retry_job(job)
+            await asyncio.sleep(self.lease_s / 3)
+
+    def _bound(self, connector: Any) -> procrastinate.App:  # noqa: ANN401 - either kind of connector
+        app = procrastinate.App(connector=connector)
+
+        @app.task(name=QUEUE, queue=QUEUE)
+        def compact(**given: Any) -> str:  # noqa: ANN401 - the arguments of ``run``
+            result = self.run(**given)
+            self._finished(result)
+            return result
+
+        return app
+
+    def _create(self) -> None:
+        """Create the engine's tables in a schema of their own, one process at a time."""
+        with psycopg.connect(self.store.address) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            row = connection.execute(
+                "SELECT to_regclass(%s)", [f"{self._schema}.procrastinate_jobs"]
+            ).fetchone()
+            if row is None or row[0] is None:
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}".encode())
+                connection.execute(f"SET LOCAL search_path = {self._schema}".encode())
+                connection.execute(procrastinate.schema.SchemaManager.get_schema().encode())
+
+
+def _last_compaction(session: Session) -> int:
+    """Return the position of the last compaction in force, 0 if there is none."""
+    made = session.trace()
+    return made[-1].seq if made else 0

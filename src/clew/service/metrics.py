@@ -1,0 +1,59 @@
+"""Counters of the service, in the text format of Prometheus."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """Counts requests and background jobs. Share one between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._seconds: Counter[str] = Counter()
+        self._buckets: Counter[tuple[str, float]] = Counter()
+        self._jobs: Counter[str] = Counter()
+
+    def request(self, operation: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        with self._lock:
+            self._requests[operation, status] += 1
+            self._seconds[operation] += seconds  # type: ignore[assignment]  # a sum of seconds
+            for bound in BUCKETS:
+                self._buckets[operation, bound] += seconds <= bound
+
+    def job(self, result: str) -> None:
+        """Count a background job by its result."""
+        with self._lock:
+            self._jobs[result] += 1
+
+    def text(self, open_sessions: int) -> str:
+        """Return everything in Prometheus' format."""
+        with self._lock:
+            return "\n".join([*self._lines(open_sessions), ""])
+
+    def _lines(self, open_sessions: int) -> Iterator[str]:
+        yield "# HELP clew_request_seconds Time to answer a request.\n# TYPE clew_request_seconds histogram"
+        counts: Counter[str] = Counter()
+        for (operation, _), count in self._requests.items():
+            counts[operation] += count
+        for operation, count in sorted(counts.items()):
+            for bound in BUCKETS:
+                in_bucket = self._buckets[operation, bound]
+                yield f'clew_request_seconds_bucket{{operation="{operation}",le="{bound}"}} {in_bucket}'
+            yield f'clew_request_seconds_bucket{{operation="{operation}",le="+Inf"}} {count}'
+            yield f'clew_request_seconds_sum{{operation="{operation}"}} {self._seconds[operation]:.6f}'
+            yield f'clew_request_seconds_count{{operation="{operation}"}} {count}'
+        yield "# HELP clew_requests_total Requests by status.\n# TYPE clew_requests_total counter"
+        for (operation, status), count in sorted(self._requests.items()):
+            yield f'clew_requests_total{{operation="{operation}",status="{status}"}} {count}'
+        yield "# HELP clew_jobs_total Background compactions by result.\n# TYPE clew_jobs_total counter"
+        for result, count in sorted(self._jobs.items()):
+            yield f'clew_jobs_total{{result="{result}"}} {count}'
+        yield "# HELP clew_open_sessions Sessions in the cache.\n# TYPE clew_open_sessions gauge"
+        yield f"clew_open_sessions {open_sessions}"

@@ -1,0 +1,86 @@
+"""Open sessions, kept between requests: a bounded cache and nothing more, any worker serves any session."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from clew.log.protocol import Ctx, Head, Store
+from clew.session import Session
+
+MOST_OPEN = 64
+"""Sessions kept open. A session of 10,000 messages takes some tens of MB."""
+
+
+@dataclass(slots=True)
+class _Opened:
+    session: Session
+    head: Head
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class SessionCache:
+    """Lends sessions, each to one thread at a time."""
+
+    def __init__(self, store: Store, model: str = "unknown", window: int | None = None) -> None:
+        """``model`` and ``window`` apply to requests that name none."""
+        self.store = store
+        self._model = model
+        self._window = window
+        self._lock = threading.Lock()
+        self._opened: OrderedDict[tuple[object, ...], _Opened] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._opened)
+
+    @contextmanager
+    def lend(self, ctx: Ctx, model: str | None = None, window: int | None = None) -> Iterator[Session]:
+        """Yield a session, at the current end of its log."""
+        key = (ctx, model or self._model, window or self._window)
+        while True:
+            with self._lock:
+                opened = self._opened.get(key)
+                if opened:
+                    self._opened.move_to_end(key)
+            if opened is None:
+                opened = self._open(key, ctx, model, window)
+            with opened.lock:
+                if self._is_current(opened):
+                    try:
+                        yield opened.session
+                    except BaseException:
+                        self._drop(key, opened)  # its state may be half changed; the log is not
+                        raise
+                    opened.head = self.store.head(ctx)
+                    return
+            self._drop(key, opened)
+
+    def _open(self, key: tuple[object, ...], ctx: Ctx, model: str | None, window: int | None) -> _Opened:
+        session = Session.open(
+            ctx.session,
+            self.store,
+            workspace=ctx.workspace,
+            model=model or self._model,
+            window=window or self._window,
+        )
+        opened = _Opened(session, self.store.head(ctx))
+        with self._lock:
+            kept = self._opened.setdefault(key, opened)
+            while len(self._opened) > MOST_OPEN:
+                self._opened.popitem(last=False)
+        return kept
+
+    def _is_current(self, opened: _Opened) -> bool:
+        """Return False if the log is not the one that was read: the session was forgotten meanwhile."""
+        seq = opened.head.seq
+        if not seq:
+            return True
+        return any(one.head == opened.head for one in self.store.read(opened.session.ctx, seq - 1, seq))
+
+    def _drop(self, key: tuple[object, ...], opened: _Opened) -> None:
+        with self._lock:
+            if self._opened.get(key) is opened:
+                del self._opened[key]
