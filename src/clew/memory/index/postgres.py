@@ -21,9 +21,9 @@ from clew.memory.index.protocol import (
     Analysed,
     Filters,
     Index,
+    IndexRow,
+    IndexStats,
     Mark,
-    Row,
-    Stats,
     VectorIndex,
     Wanted,
 )
@@ -156,15 +156,15 @@ class PostgresIndex(Index, VectorIndex):
 
     def stats(
         self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
-    ) -> tuple[Stats, Mark]:
+    ) -> tuple[IndexStats, Mark]:
         """Return the frequencies of the terms, and how far the session's log is indexed."""
 
-        def work(connection: Connection, _again: bool) -> tuple[Stats, Mark]:
+        def work(connection: Connection, _again: bool) -> tuple[IndexStats, Mark]:
             if session:  # so that ``add`` can notice that the session was forgotten meanwhile
                 connection.execute(_sql("add_workspace"), {"workspace": workspace})
             home = connection.execute(_sql("workspace"), {"workspace": workspace}).fetchone()
             if home is None:
-                return Stats(0, 0.0, {}), Mark()
+                return IndexStats(0, 0.0, {}), Mark()
             setattr(self._seen, workspace, (home[0], home[3]))
             having = self._count(connection, workspace, home, terms) if home[1] else {}
             near: dict[str, tuple[str, ...]] = {}
@@ -175,7 +175,7 @@ class PostgresIndex(Index, VectorIndex):
                 having = {**having, **{one: counts[one] for one in near[term]}}
             known = _sessions(connection, workspace, [session]) if session else {}
             mark = Mark(*known[session][1:]) if session in known else Mark()
-            return Stats(home[1], home[2] / home[1] if home[1] else 0.0, having, near), mark
+            return IndexStats(home[1], home[2] / home[1] if home[1] else 0.0, having, near), mark
 
         return self._connections.run(workspace, work)
 
@@ -207,7 +207,7 @@ class PostgresIndex(Index, VectorIndex):
 
         return self._connections.run(workspace, work)
 
-    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
+    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[IndexRow]:
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
 
         def work(connection: Connection, _again: bool) -> list[tuple[Any, ...]]:
