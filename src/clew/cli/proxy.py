@@ -26,7 +26,13 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Serve until Ctrl-C, or until the program that was started ends."""
     command = _command(args.command)
     stats = Stats()
-    react = Compactions(stats, compact=args.compact, window=args.window, digest_tokens=args.digest_tokens)
+    react = Compactions(
+        stats,
+        compact=args.compact,
+        window=args.window,
+        digest_tokens=args.digest_tokens,
+        upstream_summary=args.summary == "upstream",
+    )
     proxy = Proxy(_routes(args), react, stats, args.port, args.timeout)
     sys.setswitchinterval(SWITCH_SECONDS)
     threading.Thread(target=react.warm_up, daemon=True).start()

@@ -164,13 +164,17 @@ class ManualRules:
 
 def work_state(session: HostSession, by_hand: ManualRules = ManualRules()) -> WorkState:  # noqa: B008 - frozen
     """Return what must stay in view of a session."""
-    ledger = session.ledger()
+    return ledger_state(session.ledger(), session.transcript.start.directory or "", by_hand)
+
+
+def ledger_state(ledger: Ledger, directory: str = "", by_hand: ManualRules = ManualRules()) -> WorkState:  # noqa: B008 - frozen
+    """Return what must stay in view, of a ledger."""
     run = ledger.last_run
     return WorkState(
         rules=tuple(_rule_lines(ledger, by_hand)),
         goal=_goal(ledger),
         open=tuple(_open(ledger))[:MOST_OPEN],
-        files=tuple(_files(ledger, session.transcript.start.directory or ""))[:MOST_FILES],
+        files=tuple(_files(ledger, directory))[:MOST_FILES],
         failures=tuple(_failures(ledger)),
         tests=flat(f"{run.command}: {run.failed} failed", LONGEST_LINE) if run else "",
     )

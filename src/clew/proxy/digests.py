@@ -5,8 +5,10 @@ What the log does not hold yet of the conversation is appended first; the new di
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from clew.hosts.reminder import WorkState, missing, reminder, tokens
+from clew.hosts.session_state import ledger_state
 from clew.message import Origin, Role, text_message
 from clew.proxy.conversations import ClientList, Conversation, Conversations, Diverged
 from clew.proxy.requests import CompactionRequest
@@ -16,6 +18,8 @@ from clew.session.view_text import view_text
 
 DIGEST_TOKENS = 6_000
 """Target size of an answer. Agents' own summaries have 1,000 to 8,000 tokens."""
+SHORTEST_SUMMARY = 200
+"""Characters; anything shorter is a refusal or an empty answer, and clew's own digest is used."""
 MARKER = "(the client compacted the conversation here)"
 
 
@@ -28,6 +32,8 @@ class WrittenDigest:
     text: str
     tokens_before: int
     tokens: int
+    state: WorkState = field(default_factory=WorkState, repr=False)
+    """Rules, goal and open work, which a summary by a model must keep."""
 
     def sealed(self) -> SealedDigest:
         """Return what an opaque item holds."""
@@ -74,4 +80,15 @@ def _rendered(session: Session, before: int) -> WrittenDigest:
         f"Every earlier turn is in clew's log: `clew expand {session.name} m12` prints turn m12 "
         f"(clew session {session.name}, digest {name})"
     )
-    return WrittenDigest(session.name, name, text, before, session.counter.count_text(text))
+    state = ledger_state(session.ledger)
+    return WrittenDigest(session.name, name, text, before, session.counter.count_text(text), state)
+
+
+def complemented(digest: WrittenDigest, summary: str) -> WrittenDigest | None:
+    """Return a model's summary with what it left out; None if it is too short to be one."""
+    if len(summary.strip()) < SHORTEST_SUMMARY:
+        return None
+    left_out = reminder(digest.state, tools=False) if missing(digest.state, summary) else ""
+    source = digest.text.rsplit("\n\n", 1)[-1]
+    text = "\n\n".join(filter(None, (summary.strip(), left_out, source)))
+    return replace(digest, text=text, tokens=tokens(text))

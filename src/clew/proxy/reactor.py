@@ -9,6 +9,7 @@ from clew.proxy.relay import Exchange
 from clew.proxy.requests import (
     STORED,
     CompactionRequest,
+    Kind,
     compaction_request,
     conversation_key,
     decoded,
@@ -38,8 +39,9 @@ class Compactions:
         compact: bool = False,
         window: int | None = None,
         digest_tokens: int | None = None,
+        upstream_summary: bool = False,
     ) -> None:
-        self.stats = stats
+        self.stats, self._upstream_summary = stats, upstream_summary
         self._compact, self._window, self._digest_tokens = compact, window, digest_tokens
         self._lock = threading.Lock()
         self._follower: Follower | None = None
@@ -95,6 +97,10 @@ class Compactions:
         if any(asked.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
         digest = self._writing().write(asked)
+        if self._upstream_summary and asked.kind is Kind.SUMMARY:
+            from clew.proxy.upstream_summary import upstream_summary
+
+            return upstream_summary(asked, digest, self.stats)
         made = answer(asked, digest)
         self.stats.count("answered")
         with self.stats.conversation(conversation_key(exchange, raw)) as one:

@@ -14,7 +14,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from clew.errors import InputError
@@ -77,6 +78,8 @@ class Reaction:
     """...which this request compacted further, so that the prompt cache does not hold it yet."""
     retry: Callable[[int, bytes], bytes | None] | None = None
     """Returns a shorter body for an error response, if there is one."""
+    finish: Callable[[int, bytes], Reaction] | None = None
+    """Returns the answer, from status and body of the upstream's whole response; status 0 without one."""
 
 
 PASS = Reaction()
@@ -135,6 +138,14 @@ class Proxy:
             return self.react(exchange)
         except Exception as error:  # noqa: BLE001  # in front of another program: report it, never break it
             return self.failed(error)
+
+    def finished(self, reaction: Reaction, status: int, data: bytes) -> Reaction | None:
+        """Return the answer that clew makes of an upstream's response; None after an error in clew."""
+        try:
+            return reaction.finish(status, data) if reaction.finish else None
+        except Exception as error:  # noqa: BLE001  # the client's own request is forwarded instead
+            self.failed(error)
+            return None
 
     def used(self, client: Exchange, reaction: Reaction, reader: UsageReader) -> None:
         """Record the usage that a response reported."""
@@ -230,7 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, exchange: Exchange, reaction: Reaction, own: list[tuple[str, str]]) -> None:
         upstream, client = self.owner.routes.upstream(exchange), exchange
-        if reaction.body is not None:
+        if reaction.finish and self._finished(upstream, exchange, reaction, own):
+            return
+        if reaction.body is not None and not reaction.finish:
             exchange = _with_body(exchange, reaction.body)
         try:
             response = self.upstreams.send(upstream, exchange)
@@ -271,6 +284,27 @@ class _Handler(BaseHTTPRequestHandler):
                 self.upstreams.drop(upstream)
             else:
                 self.upstreams.keep(upstream)
+
+    def _finished(
+        self, upstream: Upstream, client: Exchange, reaction: Reaction, own: list[tuple[str, str]]
+    ) -> bool:
+        """Answer with what clew makes of the upstream's response; False if clew failed."""
+        status, data = 0, b""
+        plain = [(key, value) for key, value in client.headers if key.lower() != "accept-encoding"]
+        exchange = _with_body(replace(client, headers=plain), reaction.body or b"")
+        with contextlib.suppress(UpstreamFailed, OSError, HTTPException):
+            response = self.upstreams.send(upstream, exchange)
+            status, data = response.status, response.read()
+        self.upstreams.drop(upstream)
+        made = self.owner.finished(reaction, status, data)
+        if made is None:
+            return False
+        own[0] = ("x-clew", made.label)
+        self._send(made.status, made.kind, made.body or b"", own)
+        reader = UsageReader()
+        reader.add(data)
+        self.owner.used(client, PASS, reader)
+        return True
 
     def _relay_head(  # one response
         self,

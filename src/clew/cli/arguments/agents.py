@@ -113,6 +113,13 @@ def proxy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", type=positive, metavar="N", help="the window for --compact, in tokens")
     flag(parser, "--inspect", "serve a page with the conversations as they go, their cache and their cost")
     parser.add_argument(
+        "--summary",
+        choices=("clew", "upstream"),
+        default="clew",
+        help="who writes the summary: clew without a model (default), or the client's model, "
+        "instructed and complemented by clew",
+    )
+    parser.add_argument(
         "--digest-tokens", type=positive, metavar="N", help="target size of an answer (default: 6000)"
     )
     parser.add_argument(
