@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.chat import (
+    Answer,
     ApprovalRequested,
     ChatWarning,
     CommandOutput,
@@ -23,7 +24,8 @@ from clew.cli.chat_terminal import InputLines, Screen, _block_end, completed
 from clew.cli.terminal import Terminal
 from clew.errors import ModelFailed
 from clew.message import Trust
-from tests.chat.talk import new_chat, tell
+from clew.testing import ScriptedModel
+from tests.chat.talk import calling, new_chat, tell
 
 NOTICE = CompactionNotice("full", 100, 40, "3 messages → d1", "all rules", (), "no model was asked", "d1", 7)
 
@@ -128,3 +130,16 @@ def test_history_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("CLEW_HOME", str(tmp_path))
     _keep_history()
     assert (tmp_path / "chat_history").stat().st_mode & 0o077 == 0
+
+
+def test_no_line_of_a_tool_or_an_approval_shows_a_secret(tmp_path: Path):
+    key, password = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2n" * 5 + "Qx8-ZwAA", "Tr0ub4dor&3"
+    (tmp_path / "app.cfg").write_text(f'api_key = "{key}"\npassword: {password}\n')
+    read = calling(("read_file", {"path": "app.cfg"}))
+    write = calling(("write_file", {"path": "b.cfg", "text": f"password: {password} {key}"}))
+    happened = tell(new_chat(ScriptedModel(read, write, "done"), root=tmp_path), "copy it", [Answer.YES])
+    seen = shown(*happened)
+    assert "app.cfg" in seen
+    assert "b.cfg" in seen
+    assert key[:30] not in seen
+    assert password not in seen

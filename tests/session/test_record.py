@@ -7,7 +7,8 @@ import json
 import pytest
 
 from clew.cli import main
-from clew.compaction.verify import render_report
+from clew.compaction.verify import Report, render_report
+from clew.message import words
 from clew.session import Session
 from tests.session.talk import talk
 
@@ -52,3 +53,15 @@ def test_the_report_names_what_left(compacted, capsys):
     assert "Exact values not in the new view:" in told
     assert lost[0].text in told
     assert told.strip() == render_report(compacted.trace()[-1].report).strip()
+
+
+def test_the_report_names_the_values_that_the_digest_keeps(compacted, capsys):
+    made = compacted.trace()[-1]
+    kept = made.report.kept_values
+    assert kept
+    shown = "\n".join(words(part) for item in compacted.view() for part in item.message.parts)
+    assert [value for value in kept if value not in shown] == []
+    assert kept[0] in trace(capsys, "--report", "d1")
+    (row,) = json.loads(trace(capsys, "--json"))["compactions"]
+    assert row["kept_values"] == list(kept)
+    assert Report.from_json(made.report.to_json()) == made.report

@@ -123,7 +123,8 @@ class ToolRunner:
         rules = tuple(f'{pin.id} "{pin.quote}"' for pin in against(self.session.pins, arguments, root))
         places = target_paths(arguments, root)
         steering = is_sensitive(arguments, root) or any(map(self.instructions.holds, places))
-        what = f"{describe_call(call.name, arguments, root)}{f' ({ALWAYS_ASKED})' if steering else ''}"
+        described = mask(describe_call(call.name, arguments, root)).text
+        what = f"{described}{f' ({ALWAYS_ASKED})' if steering else ''}"
         # Writes that a rule forbids, or to sensitive files, need an approval even after "always".
         if rules or steering or not self.approvals.holds(call.name):
             answer = (yield ApprovalRequested(call.call_id, call.name, what, rules)) or Answer.NO

@@ -303,6 +303,7 @@ def _to_json(past: PastCompaction) -> JsonObject:
         "prompt_version": compaction.digest.prompt_version if compaction.digest else None,
         "tools": [*compaction.tools],
         "lost": to_json(compaction.report.lost),
+        "kept_values": [*compaction.report.kept_values],
         "attempts": to_json(compaction.attempts),
         "usage": {"calls": compaction.calls, **asdict(compaction.usage)},
     }

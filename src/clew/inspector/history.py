@@ -162,6 +162,7 @@ def report_to_json(report: Report) -> JsonObject:
             if survival.before
         ],
         "lost": lost_to_json(report),
+        "kept_values": list(report.kept_values),
         "messages": [report.messages_before, report.messages_after],
         "tokens": [report.tokens_before, report.tokens_after],
         "target": report.target_tokens,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from clew.compaction.plan import Plan
@@ -62,6 +62,7 @@ def verify(plan: Plan, task: CompactionTask) -> Report:
         case.tokens_before,
         case.tokens_after,
         task.target_tokens,
+        tuple(value for loss in losses for value in loss.values),
     )
 
 
@@ -95,6 +96,9 @@ def _report_lines(report: Report) -> Iterator[str]:
         yield f"{sign} {check.name:<11} {check.what}"
         yield from (f"    {line}" for line in _first_lines(map(_finding, findings), len(findings)))
     yield from _kept_lines(report.kept)
+    if report.kept_values:
+        yield "Exact values kept by the digest or an excerpt:"
+        yield f"  {_listed(report.kept_values)}"
     yield from _lost_lines(report, "not in the new view")
 
 
@@ -123,6 +127,12 @@ def _kept_lines(kept: Iterable[SurvivalCount]) -> Iterator[str]:
             others = f", {survival.reachable:,} more can be reached from it" if survival.reachable else ""
             visible = f"{survival.stand:,} of {survival.before:,} are in the view"
             yield f"{_PLURAL[survival.matter]:<13} {visible}{others}"
+
+
+def _listed(values: Sequence[str]) -> str:
+    """Return the first values in one line, and how many more there are."""
+    named = ", ".join(_line(value) for value in values[:MOST_LISTED])
+    return f"{named}, and {len(values) - MOST_LISTED:,} more" if len(values) > MOST_LISTED else named
 
 
 def _preview_lines(report: Report) -> Iterator[str]:

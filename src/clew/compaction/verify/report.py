@@ -90,6 +90,8 @@ class Loss:
 
     kept: SurvivalCount
     lost: tuple[LostItem, ...] = ()
+    values: tuple[str, ...] = ()
+    """Exact values that a digest or an excerpt keeps, of messages that are no longer shown whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class Report:
     tokens_before: int = 0
     tokens_after: int = 0
     target_tokens: int = 0
+    kept_values: tuple[str, ...] = ()
+    """Exact values that digests and excerpts keep of messages no longer shown whole, the best first."""
 
     @property
     def accepted(self) -> bool:

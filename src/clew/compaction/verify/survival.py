@@ -216,11 +216,14 @@ def _values(case: VerificationContext) -> Loss:
     whole = shown.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
     gone: list[Value] = []
+    carried: list[Value] = []
     for value in case.task.ledger.values:
         last = value.last_message
         if value.text in named_after or last in whole:
             before += 1
             stand += 1
+            if last not in whole:
+                carried.append(value)
             continue
         if last not in shown and value.text not in named_before:
             continue  # it left the view earlier
@@ -237,7 +240,8 @@ def _values(case: VerificationContext) -> Loss:
         LostItem(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message)
         for value in missed
     )
-    return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost)
+    kept = tuple(value.text[:LONGEST] for value in heapq.nlargest(MOST_VALUES, carried, key=_worth))
+    return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost, kept)
 
 
 def _worth(value: Value) -> tuple[bool, bool, int]:

@@ -20,6 +20,7 @@ export function Left({ session, report }) {
   return html`<section class="card left" aria-label="what left">
     <h3>What left the view <span class="quiet">the model no longer sees it; the log has all of it</span></h3>
     <${Kept} kept=${report.kept} />
+    ${report.kept_values.length > 0 && html`<details><summary>${report.kept_values.length} exact values kept by the digest or an excerpt</summary><p class="small">${report.kept_values.join(", ")}</p></details>`}
     <${Lost} session=${session} lost=${report.lost} />
   </section>`;
 }
