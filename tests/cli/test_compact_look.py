@@ -130,7 +130,7 @@ def test_trace_tells_every_compaction_in_force_or_not(clew: Run, session: str):
     clew("undo", session)
     first, second = json.loads(clew("trace", session, "--json").stdout)["compactions"]
     assert [first["name"], second["name"]] == ["d1", "d2"]
-    assert (first["in_force"], first["taken_in"]) == (True, None)
+    assert (first["in_force"], first["folded_into"]) == (True, None)
     assert (second["in_force"], second["undone"] is not None) == (False, True)
     assert first["tokens_after"] == second["tokens_before"]
     shown = clew("trace", session).stdout
@@ -141,7 +141,7 @@ def test_trace_tells_every_compaction_in_force_or_not(clew: Run, session: str):
 
 def test_trace_says_which_digest_took_another_in(clew: Run, session: str):
     first, second = json.loads(clew("trace", session, "--json").stdout)["compactions"]
-    assert (first["taken_in"], second["taken_in"]) == ("d2", None)
+    assert (first["folded_into"], second["folded_into"]) == ("d2", None)
 
 
 def test_trace_tells_of_refusals_too(clew: Run, session: str):

@@ -27,10 +27,10 @@ from tests.inspector.test_guard import ask, same_origin
 def test_a_turn_is_told_from_the_words_to_the_reply_and_is_in_the_log(house: House):
     told = list(PageChats(house.pool).on(TOUR).say("What was the rule about legacy?", auto=False))
     kinds = [one["is"] for one in told]
-    assert (kinds[0], kinds[-1]) == ("taken", "said")
+    assert (kinds[0], kinds[-1]) == ("user", "reply")
     assert "delta" in kinds
     with house.pool.open(TOUR) as handle:
-        assert handle.places.messages == 126 + sum(one in ("taken", "said") for one in kinds) + kinds.count(
+        assert handle.places.messages == 126 + sum(one in ("user", "reply") for one in kinds) + kinds.count(
             "done"
         )
 
@@ -85,7 +85,7 @@ def test_a_stop_before_the_first_word_ends_the_turn_and_nothing_else(house: Hous
     talk = PageChats(house.pool).on(TOUR)
     turn = talk.say("ViewFunction it up.", auto=False)
     talk.stop()
-    assert [one["is"] for one in turn] == ["taken", "stopped"]
+    assert [one["is"] for one in turn] == ["user", "stopped"]
 
 
 def test_the_server_outlives_a_turn_that_is_stopped_between_two_words(house: House):
@@ -128,9 +128,9 @@ def test_the_commands_of_the_chat_work_in_the_page(house: House):
     assert f"undone: {digest}" in typed("/undo")["text"]
     rule = typed("/pin Answer in Latin.")["text"].split()[0]
     assert "Answer in Latin." in typed("/pins")["text"]
-    assert typed(f"/unpin {rule}")["is"] == "told"
+    assert typed(f"/unpin {rule}")["is"] == "output"
     for line in ("/recall rounding", "/context", "/trace", "/expand m1", "!contextBudget", "/off", "/on"):
-        assert typed(line)["is"] == "told"
+        assert typed(line)["is"] == "output"
     assert "is forgotten" in typed(f"/forget {typed('/remember Use uv.')['text'].split()[0]}")["text"]
     assert typed("/expand")["is"] == "failed"
 
@@ -144,7 +144,7 @@ def test_commands_that_write_files_or_open_addresses_are_not_for_the_page(house:
 
 
 def wanted(turn: Iterator[JsonObject]) -> JsonObject:
-    return next(one for one in turn if one["is"] == "wanted")
+    return next(one for one in turn if one["is"] == "approval")
 
 
 def test_what_a_tool_would_change_is_asked_for_and_each_answer_counts_once(house: House):
@@ -194,7 +194,7 @@ def test_a_turn_that_waits_for_leave_ends_with_the_server_and_before_its_store_i
         rest = pool.submit(lambda: [one["is"] for one in turn])
         chats.close()
         talk.patience_seconds = 0
-        assert next(talk.say("Again.", auto=False))["is"] == "taken"
+        assert next(talk.say("Again.", auto=False))["is"] == "user"
     assert rest.result()[-1] == "stopped"
 
 
@@ -217,4 +217,4 @@ def test_a_page_that_goes_away_while_leave_is_asked_for_leaves_the_session_free(
 def test_words_that_nobody_listens_to_leave_the_session_free(house: House):
     talk = PageChats(house.pool).on(TOUR)
     talk.say("one", auto=False)
-    assert list(talk.say("two", auto=False))[-1]["is"] == "said"
+    assert list(talk.say("two", auto=False))[-1]["is"] == "reply"

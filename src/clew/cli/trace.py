@@ -265,7 +265,7 @@ def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
 def _status(past: PastCompaction) -> str:
     if past.undone:
         return f"✗ undone {_clock(past.undone)}"
-    return f"✓ in force, taken into {past.taken_in}" if past.taken_in else "✓ in force"
+    return f"✓ in force, taken into {past.folded_into}" if past.folded_into else "✓ in force"
 
 
 def _refusal_line(refusal: RefusedCompaction, width: int) -> Styled:
@@ -288,7 +288,7 @@ def _to_json(past: PastCompaction) -> JsonObject:
         "time": compaction.time,
         "in_force": past.in_force,
         "undone": past.undone,
-        "taken_in": past.taken_in,
+        "folded_into": past.folded_into,
         "trigger": compaction.plan.trigger,
         "reason": compaction.plan.reason,
         "focus": compaction.focus,

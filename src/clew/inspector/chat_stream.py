@@ -208,17 +208,17 @@ class PageChats:
 
 
 _NAMES: Mapping[type[ChatEvent], str] = {
-    UserStored: "taken",
+    UserStored: "user",
     Delta: "delta",
-    ReplyStored: "said",
+    ReplyStored: "reply",
     ToolStarted: "tool",
-    ApprovalRequested: "wanted",
+    ApprovalRequested: "approval",
     ToolFinished: "done",
     ViewCompacted: "compacted",
     ChatWarning: "warned",
     TurnFailed: "failed",
     TurnStopped: "stopped",
-    CommandOutput: "told",
+    CommandOutput: "output",
     ChatEnded: "ended",
 }
 

@@ -60,7 +60,7 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
         "seq": at,
         "last": places.upto,
         "messages": places.number(at),
-        "said": places.messages,
+        "total_messages": places.messages,
         "time": _time(handle, at),
         "model": model.id if model.known else None,
         "price": model.input_price,

@@ -187,7 +187,7 @@ def _trust(label: str) -> str:
 
 def _report(report: dict[str, Any]) -> str:
     kept = "".join(
-        f"<tr><td>{escape(item['matter'])}</td><td>{item['stand']:,} of {item['before']:,}</td>"
+        f"<tr><td>{escape(item['matter'])}</td><td>{item['visible']:,} of {item['before']:,}</td>"
         f"<td>{item['reachable']:,}</td><td>{item['gone']:,}</td></tr>"
         for item in report["kept"]
     )

@@ -42,7 +42,7 @@ def compactions(handle: OpenSession) -> JsonObject:
         "refused": refused,
         "off": handle.places.view(handle.places.upto).off,
         "undo": _undo_price(handle),
-        "said": handle.places.messages,
+        "total_messages": handle.places.messages,
         "by_model": handle.options.summariser.name if handle.options.summariser else None,
     }
 
@@ -57,7 +57,7 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
         "time": item.time,
         "at": handle.places.number(item.seq),
         "undone": past.undone,
-        "taken_in": past.taken_in,
+        "folded_into": past.folded_into,
         "trigger": plan.trigger,
         "reason": plan.reason,
         "focus": item.focus,
@@ -154,7 +154,7 @@ def report_to_json(report: Report) -> JsonObject:
             {
                 "matter": survival.matter.value,
                 "before": survival.before,
-                "stand": survival.stand,
+                "visible": survival.stand,
                 "reachable": survival.reachable,
                 "gone": survival.gone,
             }

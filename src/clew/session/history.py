@@ -151,7 +151,7 @@ class PastCompaction:
     compaction: Compaction
     undone: str | None = None
     """The time of the undo; None if it was not undone."""
-    taken_in: str | None = None
+    folded_into: str | None = None
     """The later digest that its digest was folded into."""
 
     @property
@@ -176,7 +176,7 @@ def compaction_history(events: Iterable[StoredEvent]) -> list[PastCompaction]:
     folded = {
         name: compaction.name for compaction in past if compaction.in_force for name in compaction.folds
     }
-    return [replace(compaction, taken_in=folded.get(compaction.name)) for compaction in past]
+    return [replace(compaction, folded_into=folded.get(compaction.name)) for compaction in past]
 
 
 def _undone(past: list[PastCompaction], seq: Json, time: str) -> list[PastCompaction]:

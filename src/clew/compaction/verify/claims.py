@@ -71,7 +71,7 @@ def _lists(look: ClaimCheck) -> bool:
     """Whether a claim only lists values that occur where it says: such a claim paraphrases nothing."""
     names = look.claim.text.partition(": ")[2].split(", ")
     return len(look.claim.sources) >= len(names) and all(
-        name and any(name in place.text for place in look.said) for name in names
+        name and any(name in place.text for place in look.cited_texts) for name in names
     )
 
 

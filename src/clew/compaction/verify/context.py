@@ -48,7 +48,7 @@ class CitedMessage:
 class SpokenPassage(NamedTuple):
     """A passage spoken by the user or the model."""
 
-    said: Utterance
+    utterance: Utterance
     wording: Wording
 
 
@@ -88,7 +88,7 @@ class ClaimCheck:
         return self.claim.text == self.sources[0].text[start:end]
 
     @property
-    def said(self) -> list[Wording]:
+    def cited_texts(self) -> list[Wording]:
         """The text at each cited place."""
         if self._said is None:
             self._said = [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
@@ -116,13 +116,13 @@ class ClaimCheck:
         text = self.claim.text.strip()
         if self.exact:  # the common case, known without a search
             return bool(text)
-        if any(text == place.text.strip() for place in self.said):
+        if any(text == place.text.strip() for place in self.cited_texts):
             return bool(text)
-        if any(is_quote(text, place) for place in self.said):
+        if any(is_quote(text, place) for place in self.cited_texts):
             return True
         # Models see a message as one text, so a quote may continue from one part into the next.
-        whole = "\n".join(place.text for place in self.said)
-        return len(self.said) > 1 and is_quote(text, Wording(whole))
+        whole = "\n".join(place.text for place in self.cited_texts)
+        return len(self.cited_texts) > 1 and is_quote(text, Wording(whole))
 
 
 class VerificationContext:
@@ -295,17 +295,17 @@ class VerificationContext:
 
     # Claims that need no proof ---------------------------------------------------------------------------
 
-    def is_vouched(self, said: Gist) -> bool:
+    def is_vouched(self, gist: Gist) -> bool:
         """Whether a claim comes from the ledger or from an accepted digest.
 
         Goal and open items may be shortened to their beginning for lack of room.
         """
-        if said[1] in self._vouched_texts and said in self._vouched:
+        if gist[1] in self._vouched_texts and gist in self._vouched:
             return True
-        return said[0] in _MAY_BE_CUT and self._begins_vouched(said)
+        return gist[0] in _MAY_BE_CUT and self._begins_vouched(gist)
 
-    def _begins_vouched(self, said: Gist) -> bool:
-        kind, text, sources = said
+    def _begins_vouched(self, gist: Gist) -> bool:
+        kind, text, sources = gist
         if not text.endswith(CUT) or len(text) < LEAST_OF_A_LOOP:
             return False
         start = text.removesuffix(CUT)

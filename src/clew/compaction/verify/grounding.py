@@ -107,7 +107,7 @@ def _disguise(look: ClaimCheck) -> tuple[str, str] | None:
     if directs(text) or (is_unseen(text) and not look.quoted):
         return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
     mixed = "" if look.quoted else two_scripts(text)
-    if mixed and not any(mixed in place.text for place in look.said):
+    if mixed and not any(mixed in place.text for place in look.cited_texts):
         return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {look.turns}"
     return None
 
@@ -137,7 +137,7 @@ def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | 
         speech.wording
         for name in dict.fromkeys(cite.message for cite in claim.sources)
         for speech in case.speech(name)
-        if speech.said.speaker in speakers
+        if speech.utterance.speaker in speakers
     ]
     quoted = [wording for wording in wordings if is_quote(claim.text, wording)]
     if any(not is_cut_out(claim.text, wording) for wording in quoted):
@@ -196,7 +196,7 @@ def _grounding_problem(look: ClaimCheck) -> tuple[str, str] | None:
     invented = _invented_assertion(look, assertions(text))
     if invented is not None:
         return invented
-    whole = " ".join(place.plain for place in look.said)
+    whole = " ".join(place.plain for place in look.cited_texts)
     for word in agreement_words(text):
         if not occurs(plain(word)[:_AGREED_STEM], whole):
             return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
@@ -212,7 +212,7 @@ def _grounding_problem(look: ClaimCheck) -> tuple[str, str] | None:
 def _invented_assertion(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
     """Find an assertion that does not occur in the sources."""
     for assertion in asserted:
-        if not any(is_found(assertion, place) for place in look.said):
+        if not any(is_found(assertion, place) for place in look.cited_texts):
             return f'"{assertion.text}" is invented', f"no such {assertion.noun} occurs in {look.turns}"
     return None
 

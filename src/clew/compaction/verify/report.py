@@ -74,7 +74,7 @@ class SurvivalCount:
     matter: LossKind
     before: int
     stand: int
-    """Still in the view, word for word."""
+    """Still in the view, word for word. (The log stores reports by field name, so the name is fixed.)"""
     reachable: int = 0
     """Of the others: those whose turn is cited by something that stays."""
 

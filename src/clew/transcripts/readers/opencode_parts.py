@@ -129,7 +129,7 @@ def _file(part: JsonObject, trust: Trust) -> Part | None:
 class _Step:
     """One answer of the model, with the results of its calls."""
 
-    said: list[Part] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
 
@@ -146,8 +146,8 @@ def _assistant_records(
     usage: Usage | None = usage_of(mapping(info, "tokens"))
     for i, step in enumerate(_steps(talk, parts, trust_of(Role.ASSISTANT, origin))):
         number = f":{i + 1}" if i else ""
-        yield from _unknown(tuple(step.said), line)
-        message = Message(Role.ASSISTANT, tuple(step.said), origin)
+        yield from _unknown(tuple(step.parts), line)
+        message = Message(Role.ASSISTANT, tuple(step.parts), origin)
         yield Entry(message, talk.entry_id(owner, number), line, time, string(info, "modelID"), usage)
         usage = None  # one report per call of the model
         if step.results:
@@ -183,19 +183,19 @@ def _steps(talk: OpencodeSession, parts: list[JsonObject], trust: Trust) -> Iter
             )
         elif read := _assistant_part(part, trust):
             _add_said(step, read)
-    if step.said:
+    if step.parts:
         yield step
 
 
 def _add_said(step: _Step, part: Part) -> None:
     """Add a part of the answer; parts of one reasoning item, which all carry its sealed data, are joined."""
     if isinstance(part, Thinking) and part.item_id:
-        for place, known in enumerate(step.said):
+        for place, known in enumerate(step.parts):
             if isinstance(known, Thinking) and known.item_id == part.item_id:
                 text = "\n\n".join(filter(None, (known.text, part.text)))
-                step.said[place] = replace(known, text=text, signature=part.signature or known.signature)
+                step.parts[place] = replace(known, text=text, signature=part.signature or known.signature)
                 return
-    step.said.append(part)
+    step.parts.append(part)
 
 
 def _assistant_part(part: JsonObject, trust: Trust) -> Part | None:
@@ -229,7 +229,7 @@ def _thinking(part: JsonObject, trust: Trust) -> Part:
 
 def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None:
     state, name = mapping(part, "state"), string(part, "tool") or "unknown"
-    step.said.append(ToolCall(call_id, name, mapping(state, "input"), trust=trust))
+    step.parts.append(ToolCall(call_id, name, mapping(state, "input"), trust=trust))
     if state.get("status") not in ("completed", "error"):
         return
     failed = state.get("status") == "error"

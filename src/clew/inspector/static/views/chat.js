@@ -35,7 +35,7 @@ function Row({ row, session }) {
   return row.event ? html`<${Marker} row=${row} session=${session} />` : html`<${Message} row=${row} session=${session} />`;
 }
 
-const STAYS = new Set(["warned", "failed", "stopped", "compacted", "told", "typed"]);
+const STAYS = new Set(["warned", "failed", "stopped", "compacted", "output", "typed"]);
 
 // A turn: its events are drawn as they arrive; afterwards its messages are in the log and shown as rows.
 function useTurn(session) {
@@ -65,7 +65,7 @@ function added(before, one) {
   const end = before.at(-1);
   if (one.is === "delta" && end?.is === "delta" && end.thinking === one.thinking) return [...before.slice(0, -1), { ...end, text: end.text + one.text }];
   if (one.is === "done") return before.filter((other) => other.call_id !== one.call_id).concat(one);
-  return one.is === "taken" || one.is === "said" ? before : [...before, one];
+  return one.is === "user" || one.is === "reply" ? before : [...before, one];
 }
 
 function TurnEvent({ one, session }) {
@@ -78,13 +78,13 @@ function TurnEvent({ one, session }) {
       return html`<p class="marker">▸ ${one.name}</p>`;
     case "done":
       return html`<p class="marker">${one.is_error ? "✗" : "✓"} ${one.name} <span class="quiet excerpt">${one.text}</span></p>`;
-    case "wanted":
+    case "approval":
       return html`<${Approval} one=${one} session=${session} />`;
     case "compacted":
       return html`<${Notice} one=${one} session=${session} />`;
     case "typed":
       return html`<p class="marker"><code>${one.text}</code></p>`;
-    case "told":
+    case "output":
       return html`<pre class="card output" role="status">${one.text}</pre>`;
     case "stopped":
       return html`<p class="marker" role="status">Stopped.</p>`;

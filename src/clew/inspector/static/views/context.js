@@ -54,7 +54,7 @@ function Time({ session, map, steps }) {
       aria-valuetext=${`event ${at} of ${map.last}`} />
     <span class="ticks" aria-hidden="true">${steps.map((one) => html`<i class=${one.undone ? "undone" : ""} style=${{ left: `${(100 * (one.seq - 1)) / Math.max(1, map.last - 1)}%` }}></i>`)}</span>
     <span class="facts">
-      <span>message ${number(map.messages)} of ${number(map.said)}</span><span>${clock(map.time)}</span>
+      <span>message ${number(map.messages)} of ${number(map.total_messages)}</span><span>${clock(map.time)}</span>
       ${earlier && html`<a href=${address(session, "context", earlier.seq === map.seq ? earlier.seq - 1 : earlier.seq)}>◂ ${earlier.seq === map.seq ? `before ${earlier.name}` : `after ${earlier.name}`}</a>`}
       ${later && html`<a href=${address(session, "context", later.seq)}>after ${later.name} ▸</a>`}
       ${map.seq < map.last && html`<a href=${address(session, "context")}>now</a>`}

@@ -71,12 +71,12 @@ function ByTool({ session, all, chosen }) {
 // A digest is listed above the one it replaced; the tree branches only if it replaced several.
 function* rows(all, one, depth) {
   yield { one, depth };
-  const inside = all.filter((other) => other.taken_in === one.name).reverse();
+  const inside = all.filter((other) => other.folded_into === one.name).reverse();
   for (const other of inside) yield* rows(all, other, depth + (depth === 0 || inside.length > 1 ? 1 : 0));
 }
 
 function Tree({ session, all, chosen, done }) {
-  const roots = all.filter((one) => !one.taken_in).reverse();
+  const roots = all.filter((one) => !one.folded_into).reverse();
   const nodes = roots.flatMap((one) => [...rows(all, one, 0)]);
   return html`<ul class="nodes" aria-label="digests, each above those it replaced">
     ${nodes.map(({ one, depth }) => html`<li key=${one.name} style=${{ marginLeft: `${0.9 * depth}rem` }} class=${depth ? "inner" : ""}><${Node} session=${session} one=${one} chosen=${chosen} done=${done} /></li>`)}
@@ -86,7 +86,7 @@ function Tree({ session, all, chosen, done }) {
 function Node({ session, one, chosen, done }) {
   const { result, busy, run } = useAction(done);
   const again = () => run(() => act(session, "redo", { name: one.name }), (value) => (value.compaction ? "Compacted again." : "The view would not become smaller."));
-  const state = one.undone ? "✗ undone" : one.taken_in ? `in ${one.taken_in}` : "✓ in force";
+  const state = one.undone ? "✗ undone" : one.folded_into ? `in ${one.folded_into}` : "✓ in force";
   return html`<a class="node ${chosen === one.name ? "chosen" : ""} ${one.undone ? "undone" : ""}" aria-current=${chosen === one.name ? "true" : null} href=${address(session, "digests", one.name)}>
       <strong>${one.name}</strong> <span class="state">${state}</span>
       <span class="sizes">${number(one.before)} → ${number(one.after)} <span class="quiet">(${share(one.before - one.after, one.before)} less)</span></span>

@@ -10,7 +10,7 @@ export function Kept({ kept }) {
   return html`<div class="table-box"><table class="kept">
     <thead><tr><th>of what the model saw</th><th class="num">in view</th><th class="num">one step away</th><th class="num">only in the log</th></tr></thead>
     <tbody>${kept.map(
-      (one) => html`<tr><td>${MATTERS[one.matter]}</td><td class="num">${number(one.stand)} of ${number(one.before)} <span class="quiet">${share(one.stand, one.before)}</span></td>
+      (one) => html`<tr><td>${MATTERS[one.matter]}</td><td class="num">${number(one.visible)} of ${number(one.before)} <span class="quiet">${share(one.visible, one.before)}</span></td>
         <td class="num">${number(one.reachable)}</td><td class="num">${number(one.gone)}</td></tr>`,
     )}</tbody>
   </table></div>`;
