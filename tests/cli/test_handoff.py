@@ -10,7 +10,9 @@ from random import Random
 
 import pytest
 
-from clew.compaction.plan.handoff import HEADINGS, parse_handoff
+from clew.compaction.plan.handoff import HEADINGS, parse_handoff, render_handoff
+from clew.log.store import MemoryStore
+from clew.session import Session
 from clew.tokens import counter_for
 from clew.transcripts import load
 from tests.cli.homes import RULE, Home, home, is_golden
@@ -50,8 +52,8 @@ def test_without_a_session_it_is_the_newest(home: Home):
 
 
 def test_the_fourteen_headings_parse_back(home: Home):
-    page = home.run("handoff", "3f2a9c10", "--style", "seed")
-    assert is_golden("handoff-seed.md", page)
+    page = home.run("handoff", "3f2a9c10", "--style", "headings")
+    assert is_golden("handoff-headings.md", page)
     handoff = parse_handoff(page)
     assert handoff is not None
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
@@ -59,6 +61,24 @@ def test_the_fourteen_headings_parse_back(home: Home):
     ]
     assert any(RULE in line for line in handoff.user_constraints_and_preferences)
     assert any("Round half up" in line for line in handoff.active_plan)
+
+
+@pytest.mark.parametrize(
+    "folder", ["claude-code-entire-cli", "codex-session-bridge", "opencode-gatomia", "swe-agent"]
+)
+def test_every_heading_says_something_on_real_sessions_and_sources_exist(folder: str):
+    paths = sorted((real_data("transcripts") / folder).glob("*.zst"))[1::7][:3]
+    for path in paths:
+        (transcript,) = load(path)
+        session = Session.open("it", MemoryStore())
+        session.add(*transcript.full())
+        handoff = session.handoff()
+        assert parse_handoff(render_handoff(handoff)) == handoff
+        lines = [line for name in HEADINGS for line in getattr(handoff, name)]
+        assert all(getattr(handoff, name) for name in HEADINGS)
+        cited = {int(one) for line in lines for one in re.findall(r"\bm(\d+)(?=(?:, m\d+)*\]$)", line)}
+        assert cited
+        assert max(cited) <= len(session.ledger)
 
 
 def test_secrets_are_masked_and_steering_characters_shown(home: Home, tmp_path: Path):

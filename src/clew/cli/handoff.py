@@ -18,7 +18,8 @@ from clew.log.transfer import OWN
 from clew.message import Item
 from clew.request.progress_log import as_text, checkpoint_to_json
 from clew.secrets import mask
-from clew.session.handoff import Sections, sections_of, seed_handoff
+from clew.session.handoff import Sections, sections_of
+from clew.session.handoff_headings import handoff_headings
 from clew.tokens import counter_for
 from clew.transcripts import FORMATS, Transcript
 
@@ -42,7 +43,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps({"session": session.id, **named}, ensure_ascii=False))
         return 0
     text = (
-        _page(head, sections) if args.style == "sections" else render_handoff(seed_handoff(sections, ledger))
+        _page(head, sections)
+        if args.style == "sections"
+        else render_handoff(handoff_headings(sections, items, ledger))
     )
     tokens = count(text)
     if tokens > args.tokens and args.style == "sections":

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.compaction.plan.handoff import Handoff
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
@@ -32,9 +31,6 @@ SHORTEST_TASK = 60
 MOST_LISTED = 10
 STORY_SHARE = 0.65
 """The share of the remaining tokens for the story: findings are hard to understand without it."""
-_INSTRUCTIONS = re.compile(
-    r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
-)
 _SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
 """The end of a sentence, but not after the number of a list item."""
 _REFUSED_CHANGES = (ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH, ActionKind.READ, ActionKind.SEARCH)
@@ -61,7 +57,7 @@ _TIGHT = _Limits(request=160, report=200, line=120, open=4, files=8)
 
 
 class HandoffTopic(StrEnum):
-    """The topic of a line, for the fourteen headings of ``seed_handoff``."""
+    """The topic of a line, for the fourteen headings of ``handoff_headings``."""
 
     REQUEST = "request"
     OPEN = "open"
@@ -202,7 +198,7 @@ def _story(turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the turns; the last one is omitted because ``_now`` shows it."""
     for number, turn in enumerate(turns, start=1):
         is_last = number == len(turns)
-        asked = f"asked: “{_flat(turn.asked, LONGEST_LINE)}”"
+        asked = f"asked: “{flat(turn.asked, LONGEST_LINE)}”"
         if turn.report and not is_last:
             yield HandoffLine(f"{asked} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
         elif not is_last:
@@ -211,13 +207,13 @@ def _story(turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
 
 def _gist(report: str, most: int) -> str:
     """Return the first sentences of a report, up to a length."""
-    text = _flat(report, 4 * most)
+    text = flat(report, 4 * most)
     kept = ""
     for sentence in _SENTENCE_END.split(text):
         if kept and len(kept) + len(sentence) > most:
             break
         kept = f"{kept} {sentence}".strip()
-    return _flat(kept, most)
+    return flat(kept, most)
 
 
 # Sections --------------------------------------------------------------------------------------------
@@ -227,27 +223,27 @@ def _state_lines(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Ite
     last = turns[-1] if turns else None
     goal = ledger.goal
     if goal and not (last and goal.source.message == last.ask):
-        yield HandoffLine(f"Goal: “{_flat(goal.quote, limits.request)}”", (goal.source.message,))
+        yield HandoffLine(f"Goal: “{flat(goal.quote, limits.request)}”", (goal.source.message,))
     if last:
         by = "Last request" if last.by_user else "Task, given by the tool"
-        request = f"{by}: “{_flat(last.asked, limits.request)}”"
+        request = f"{by}: “{flat(last.asked, limits.request)}”"
         yield HandoffLine(request, (last.ask,), topic=HandoffTopic.REQUEST)
         if last.report:
-            yield HandoffLine(f"Last report: {_flat(last.report, limits.report)}", (last.reported,))
-    for loop in _open(ledger)[: limits.open]:
+            yield HandoffLine(f"Last report: {flat(last.report, limits.report)}", (last.reported,))
+    for loop in open_items(ledger)[: limits.open]:
         status = f" ({loop.status})" if loop.status else ""
-        text = f"Open {loop.kind.value}: {_flat(loop.text, limits.line)}{status}"
+        text = f"Open {loop.kind.value}: {flat(loop.text, limits.line)}{status}"
         yield HandoffLine(text, (loop.source.message,), loop.kind is LoopKind.TEST, HandoffTopic.OPEN)
     if run := ledger.last_run:
         passed = "" if run.passed is None else f"{run.passed} passed, "
-        text = f"Last test run: {_flat(run.command, LONGEST_COMMAND)}: {passed}{run.failed} failed"
+        text = f"Last test run: {flat(run.command, LONGEST_COMMAND)}: {passed}{run.failed} failed"
         yield HandoffLine(text, (run.source.message,), quotes_tool=True)
     if check := ledger.last_check:
-        text = f"Last check: {_flat(check.command, LONGEST_COMMAND)}: {_flat(check.verdict, LONGEST_COMMAND)}"
+        text = f"Last check: {flat(check.command, LONGEST_COMMAND)}: {flat(check.verdict, LONGEST_COMMAND)}"
         yield HandoffLine(text, (check.source.message,), quotes_tool=True)
 
 
-def _open(ledger: Ledger) -> list[Loop]:
+def open_items(ledger: Ledger) -> list[Loop]:
     """Return the open items other than requests, work in progress first."""
     loops = [loop for loop in ledger.loops.collapsed if loop.kind is not LoopKind.REQUEST]
     return sorted(loops, key=lambda loop: (loop.status != "in_progress", loop.kind not in _PLANNED))
@@ -256,7 +252,7 @@ def _open(ledger: Ledger) -> list[Loop]:
 def _rules(ledger: Ledger) -> Iterator[HandoffLine]:
     for pin in ledger.pins.active:
         if pin.trust is Trust.USER and pin.source:
-            yield HandoffLine(f"“{_flat(pin.quote, LONGEST_RULE)}”", (pin.source.message,))
+            yield HandoffLine(f"“{flat(pin.quote, LONGEST_RULE)}”", (pin.source.message,))
 
 
 def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
@@ -272,7 +268,7 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
             else "modified"
         )
         times = f", {artifact.changes} times" if artifact.changes > 1 else ""
-        name = _flat(artifact.name.removeprefix(inside), LONGEST_LINE)
+        name = flat(artifact.name.removeprefix(inside), LONGEST_LINE)
         yield HandoffLine(f"{done}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
     if len(changed) > most:
         left = changed[: len(changed) - most]
@@ -291,19 +287,19 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[HandoffLine]:
     ]
     failures = failures[-MOST_FAILURES:]
     for failure in sorted(failures, key=lambda failure: failure.is_fixed):
-        lines = _flat(" / ".join(failure.lines), LONGEST_LINE)
+        lines = flat(" / ".join(failure.lines), LONGEST_LINE)
         tries = f", {failure.count} times" if failure.count > 1 else ""
         end = "fixed since" if failure.is_fixed else "not fixed"
-        subject = _flat(failure.subject or failure.tool, LONGEST_COMMAND)
+        subject = flat(failure.subject or failure.tool, LONGEST_COMMAND)
         sources = tuple(dict.fromkeys(cite.message for cite in failure.sources))
         topic = HandoffTopic.FIXED if failure.is_fixed else HandoffTopic.FAILED
         yield HandoffLine(f"{subject} failed{tries} ({end}): {lines}", sources, True, topic)
     for decision in reversed(ledger.decisions):
-        text = f"{decision.by.value} decided: “{_flat(decision.quote, LONGEST_LINE)}”"
+        text = f"{decision.by.value} decided: “{flat(decision.quote, LONGEST_LINE)}”"
         yield HandoffLine(text, (decision.source.message,))
     for fact in ledger.facts.all:
         yield HandoffLine(
-            f"“{_flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
+            f"“{flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
         )
     yield from _finding_lines(ledger, quotes, rank=1)
 
@@ -312,93 +308,36 @@ def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Handof
     """Yield the latest sentences with a conclusion (rank 0) or a reason (rank 1), without duplicates."""
     findings = (finding for finding in reversed(ledger.turns.findings) if finding.rank == rank)
     lines = {
-        _flat(quotes.text(finding.source), LONGEST_FINDING): finding.source.message for finding in findings
+        flat(quotes.text(finding.source), LONGEST_FINDING): finding.source.message for finding in findings
     }
     yield from (HandoffLine(text, (name,)) for text, name in list(lines.items())[:MOST_LISTED] if text)
 
 
 def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the agent's planned step; without one, what follows from the last test run or request."""
-    planned = [loop for loop in _open(ledger) if loop.kind in _PLANNED]
+    planned = [loop for loop in open_items(ledger) if loop.kind in _PLANNED]
     if planned:
-        yield HandoffLine(_flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
+        yield HandoffLine(flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
     elif ledger.last_run and ledger.last_run.failed:
         run = ledger.last_run
         yield HandoffLine(
-            f"Make the failing tests pass: {_flat(run.command, LONGEST_COMMAND)}", (run.source.message,)
+            f"Make the failing tests pass: {flat(run.command, LONGEST_COMMAND)}", (run.source.message,)
         )
     elif turns and turns[-1].busy and turns[-1].report:
-        report = _flat(turns[-1].report, LONGEST_LINE)
+        report = flat(turns[-1].report, LONGEST_LINE)
         yield HandoffLine(f"Continue where the agent was interrupted: {report}", (turns[-1].reported,))
     elif turns and not turns[-1].report:
-        yield HandoffLine(f"Do what was asked: “{_flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
+        yield HandoffLine(f"Do what was asked: “{flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
     elif turns:
         yield HandoffLine(
             "Nothing is open: the last request was reported on. Ask the user.", (turns[-1].reported,)
         )
 
 
-# As the fourteen headings ----------------------------------------------------------------------------
-
-
-def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
-    """Return the same content under the fourteen fixed headings of a compaction handoff."""
-
-    def said(lines: Iterable[HandoffLine]) -> tuple[str, ...]:
-        return tuple(map(str, lines))
-
-    goal = (
-        [f"“{_flat(ledger.goal.quote, LONGEST_LINE)}” [{ledger.goal.source.message}]"] if ledger.goal else []
-    )
-    plan = [
-        HandoffLine(f"{_flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,))
-        for loop in _open(ledger)
-        if loop.kind is LoopKind.TODO
-    ]
-    read = [file for file in ledger.artifacts.files if not file.changed]
-    loaded = [file for file in ledger.artifacts.files if _INSTRUCTIONS.search(file.name)]
-    refused = [
-        HandoffLine(f"refused: {_flat(refusal.what, LONGEST_LINE)}", (refusal.asked.message,))
-        for refusal in ledger.refusals
-    ]
-    approvals = [
-        HandoffLine(
-            f"{approval.answer.value}: {_flat(approval.what, LONGEST_LINE)}", (approval.asked.message,)
-        )
-        for approval in ledger.approvals[-MOST_LISTED:]
-    ]
-    failed = [line for line in sections.findings if line.topic in (HandoffTopic.FAILED, HandoffTopic.FIXED)]
-    last = [line for line in sections.now if line.topic is HandoffTopic.REQUEST]
-    return Handoff(
-        current_objective=said(last) or tuple(goal),
-        user_constraints_and_preferences=said(sections.rules),
-        authoritative_instructions_loaded=said(_file_lines(loaded)),
-        active_plan=said(plan),
-        active_goal_and_done_condition=tuple(goal),
-        approval_state=said(approvals),
-        resources_inspected=said(_file_lines(read[-MOST_LISTED:])),
-        key_facts_and_decisions=said(line for line in sections.findings if line not in failed),
-        actions_already_taken=said([*sections.story, *sections.files]),
-        errors_blockers_and_attempted_fixes=said(failed),
-        pending_tasks=said(line for line in sections.now if line.topic is HandoffTopic.OPEN),
-        next_recommended_step=said(sections.next_step),
-        do_not_redo=said([*refused, *(line for line in failed if line.topic is HandoffTopic.FIXED)]),
-    )
-
-
-def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[HandoffLine]:
-    for artifact in artifacts:
-        yield HandoffLine(
-            f"{artifact.action.value}: {_flat(artifact.name, LONGEST_LINE)}",
-            (artifact.last.message,),
-            quotes_tool=True,
-        )
-
-
 # Helpers ---------------------------------------------------------------------------------------------
 
 
-def _flat(text: str, most: int) -> str:
+def flat(text: str, most: int) -> str:
     """Return a text on one line of at most ``most`` characters, secrets masked."""
     flat = " ".join(mask(text[: 4 * most]).text.split())
     return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"

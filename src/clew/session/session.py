@@ -19,7 +19,19 @@ from clew.compaction.propose.summary import SessionRequest
 from clew.errors import DuplicateEvent, InputError, NotFound, StoreError
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import KeptFact
-from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
+from clew.log import (
+    ABOUT,
+    KINDS,
+    LOOP,
+    MESSAGE,
+    PIN,
+    RESHAPING,
+    RULES,
+    SWITCH,
+    LogProblem,
+    load_messages,
+    new_event,
+)
 from clew.log.protocol import Ctx, Event, Store, StoredEvent
 from clew.message import Item, Json, JsonObject, Message, Native, fixed_prefix, words
 from clew.providers import Converted, convert, wire_named
@@ -45,6 +57,7 @@ PLAIN = Request()
 Result = TypeVar("Result")
 
 if TYPE_CHECKING:
+    from clew.compaction.plan.handoff import Handoff
     from clew.log.store import SqliteStore
     from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
@@ -589,6 +602,21 @@ class Session:
         undone = undo(self._replay, compactions, newest)
         self._record_moves()
         return undone
+
+    def handoff(self, tokens: int = 3_000) -> Handoff:
+        """Return what a new session or another agent needs to continue, under fourteen headings.
+
+        Each line quotes the session and names its source message; ``clew.compaction.plan.handoff`` renders it
+        as Markdown. The story and the findings are limited to ``tokens``; the rest is always included.
+        """
+        from clew.session.handoff import sections_of  # imported when one is written
+        from clew.session.handoff_headings import handoff_headings
+
+        self._replay.catch_up()
+        shown = load_messages(self.store, self.ctx, self._replay.view.whole)
+        items = [Item(f"m{number}", one.message) for number, one in enumerate(shown, start=1)]
+        sections = sections_of(items, self.ledger, tokens, self.counter.count_text)
+        return handoff_headings(sections, items, self.ledger)
 
     def checkpoint(self, why: str) -> Checkpoint | None:
         """Record what was done since the last checkpoint, what is open and what comes next; None if nothing.

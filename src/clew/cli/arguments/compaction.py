@@ -179,7 +179,7 @@ def handoff(parser: argparse.ArgumentParser) -> None:
     examples:
       clew handoff 3f2a9c10 -o HANDOFF.md
       clew handoff 3f2a9c10 --tokens 1500
-      clew handoff session.jsonl --style seed     with the fourteen headings of a compaction handoff
+      clew handoff session.jsonl --style headings   with the fourteen headings of a compaction handoff
     """
     add_file(parser)
     parser.add_argument(
@@ -190,7 +190,10 @@ def handoff(parser: argparse.ArgumentParser) -> None:
         help="at most N tokens (default: 3000)",
     )
     parser.add_argument(
-        "--style", choices=("sections", "seed"), default="sections", help="six sections, or fourteen headings"
+        "--style",
+        choices=("sections", "headings"),
+        default="sections",
+        help="six sections, or fourteen headings",
     )
     flag(parser, "--json", "print the lines with their sources as JSON")
 

@@ -1,0 +1,202 @@
+"""A handoff under the fourteen headings of a compaction handoff, each filled from the session.
+
+What the session does not have is said in one line, so that an empty heading is never a question: "no
+permission was asked for" and "it was not recorded" are different things to the next agent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from clew.compaction.plan.handoff import Handoff
+from clew.ledger.artifacts import Artifact
+from clew.ledger.exchange import Ended
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import Closed, LoopKind
+from clew.ledger.tool_actions import BY_NAME, ActionKind
+from clew.message import Cite, Item, Origin, Role
+from clew.request.rehydration import invoked_skills
+from clew.session.handoff import (
+    LONGEST_COMMAND,
+    LONGEST_LINE,
+    MOST_LISTED,
+    HandoffLine,
+    HandoffTopic,
+    Quotes,
+    Sections,
+    flat,
+    open_items,
+)
+
+_INSTRUCTION_FILE = re.compile(
+    r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
+)
+_DONE_WHEN = re.compile(
+    r"\b(?:done when|until|make sure|ensure|so that|must (?:pass|work|be)|should (?:pass|work|be)"
+    r"|acceptance|verify that|all tests|end with|at the end|finally)\b",
+    re.IGNORECASE,
+)
+"""Wordings by which a user says when the work is done."""
+_SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s)[^\n.!?]*)*[.!?]?")
+_PHASES = {
+    ActionKind.EDIT: "changing files",
+    ActionKind.WRITE: "changing files",
+    ActionKind.PATCH: "changing files",
+    ActionKind.READ: "reading",
+    ActionKind.SEARCH: "reading",
+}
+_RECENT_CALLS = 12
+"""Tool calls that show what the agent is doing now (chosen by hand)."""
+_SHORTEST_INSTRUCTION = 200
+"""Characters of a text from the harness that is an instruction and not a reminder (chosen by hand)."""
+
+
+def handoff_headings(sections: Sections, items: Sequence[Item], ledger: Ledger) -> Handoff:
+    """Return the content of a handoff under the fourteen headings; none of them is empty."""
+    failed = [line for line in sections.findings if line.topic in (HandoffTopic.FAILED, HandoffTopic.FIXED)]
+    last = [line for line in sections.now if line.topic is HandoffTopic.REQUEST]
+    goal = list(_goal(ledger))
+    asked = sum(item.message.role is Role.USER and item.message.origin is Origin.SPOKEN for item in items)
+    return Handoff(
+        current_objective=_lines(last or goal, "No request was made."),
+        user_constraints_and_preferences=_lines(
+            sections.rules, f"No lasting rule was found in the messages of the user ({asked})."
+        ),
+        authoritative_instructions_loaded=_lines(
+            _instructions(items, ledger), "No system prompt and no instruction file is in the session."
+        ),
+        active_plan=_lines(_plan(items, ledger), "No plan or task list was written."),
+        active_workflow=_lines(_workflow(items, ledger), "The agent has called no tools."),
+        active_goal_and_done_condition=_lines([*goal, *_done_when(items, ledger)], "No goal was stated."),
+        approval_state=_lines(_approvals(ledger), "No permission was asked for."),
+        resources_inspected=_lines(_inspected(ledger), "No file or page was read."),
+        key_facts_and_decisions=_lines(
+            [line for line in sections.findings if line not in failed], "No finding or decision was stated."
+        ),
+        actions_already_taken=_lines(
+            [*sections.story, *sections.files, *_commands(ledger)], "Nothing was changed or run."
+        ),
+        errors_blockers_and_attempted_fixes=_lines(failed, "Nothing failed that is worth knowing."),
+        pending_tasks=_lines(
+            [line for line in sections.now if line.topic is HandoffTopic.OPEN],
+            "Nothing else is open.",
+        ),
+        next_recommended_step=_lines(sections.next_step, "Ask the user."),
+        do_not_redo=_lines(_finished(ledger, failed), "Nothing was finished, refused or fixed yet."),
+    )
+
+
+def _lines(lines: Iterable[HandoffLine], otherwise: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(str, lines))) or (otherwise,)
+
+
+def _goal(ledger: Ledger) -> Iterator[HandoffLine]:
+    if goal := ledger.goal:
+        yield HandoffLine(f"Goal: “{flat(goal.quote, LONGEST_LINE)}”", (goal.source.message,))
+
+
+def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
+    """Yield what the user said about the end of the work; else what is left by the record."""
+    quotes, found = Quotes(items), 0
+    asks = [turn.ask for turn in ledger.turns.all]
+    goal = [ledger.goal.source] if ledger.goal else []
+    for cite in dict.fromkeys((*goal, *reversed(asks))):
+        for sentence in _SENTENCE.findall(quotes.text(cite)):
+            if found < 3 and _DONE_WHEN.search(sentence):
+                found += 1
+                yield HandoffLine(f"Done when: “{flat(sentence, LONGEST_LINE)}”", (cite.message,))
+    if not found:
+        left = len(open_items(ledger))
+        run = ledger.last_run
+        tests = f" and `{flat(run.command, LONGEST_COMMAND)}` passes" if run else ""
+        sources = tuple(dict.fromkeys(one.message for one in ([run.source] if run else asks[-1:])))
+        if sources:
+            text = f"No condition was stated; by the record, done when nothing is open ({left} now){tests}"
+            yield HandoffLine(text, sources)
+
+
+def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
+    for item in items:
+        text = item.message.text
+        if item.message.role is Role.SYSTEM:
+            yield HandoffLine(
+                f"system prompt, {len(text):,} characters: {flat(text, LONGEST_COMMAND)}", (item.id,)
+            )
+        elif item.message.origin is Origin.INJECTED and len(text) >= _SHORTEST_INSTRUCTION:
+            yield HandoffLine(
+                f"given by the tool: {flat(text, LONGEST_COMMAND)}", (item.id,), quotes_tool=True
+            )
+            break  # the first one; later ones are reminders and attachments
+    yield from _file_lines(one for one in ledger.artifacts.files if _INSTRUCTION_FILE.search(one.name))
+
+
+def _plan(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
+    """Yield the task list; without one, the agent's last list of points."""
+    tasks = [loop for loop in open_items(ledger) if loop.kind is LoopKind.TODO]
+    for loop in tasks:
+        yield HandoffLine(
+            f"{flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,)
+        )
+    if not tasks and ledger.turns.notes:
+        note = ledger.turns.notes[-1]
+        yield HandoffLine(f"last notes: {flat(Quotes(items).text(note), 2 * LONGEST_LINE)}", (note.message,))
+    elif not tasks and (steps := [loop for loop in ledger.loops.closed if loop.kind is LoopKind.TODO]):
+        yield HandoffLine(f"all {len(steps)} tasks of the last list are closed", (steps[-1].source.message,))
+
+
+def _workflow(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
+    """Yield what the agent is doing now, by its last tool calls, and how far its task list is."""
+    calls = [(item.id, call) for item in items[-10 * _RECENT_CALLS :] for call in item.message.calls]
+    recent = calls[-_RECENT_CALLS:]
+    if recent:
+        name, last = recent[-1]
+        kind = BY_NAME.get(last.name.lower())
+        phase = _PHASES.get(kind, "running commands and tools") if kind else "running commands and tools"
+        used = ", ".join(dict.fromkeys(call.name for _, call in recent))
+        yield HandoffLine(f"phase: {phase}; last tools: {used}", (name,))
+    tasks = [loop for loop in (*ledger.loops.closed, *ledger.loops.open) if loop.kind is LoopKind.TODO]
+    if tasks:
+        done = sum(loop.closed is Closed.DONE for loop in tasks)
+        yield HandoffLine(f"task list: {done} of {len(tasks)} done", (tasks[-1].source.message,))
+    if skills := invoked_skills(item.message for item in items):
+        at = next(item.id for item in items if invoked_skills([item.message]))
+        yield HandoffLine(f"skills in use: {', '.join(skills)}", (at,))
+
+
+def _approvals(ledger: Ledger) -> Iterator[HandoffLine]:
+    for one in ledger.approvals[-MOST_LISTED:]:
+        yield HandoffLine(f"{one.answer.value}: {flat(one.what, LONGEST_LINE)}", (one.asked.message,))
+
+
+def _inspected(ledger: Ledger) -> Iterator[HandoffLine]:
+    read = [file for file in ledger.artifacts.files if not file.changed]
+    yield from _file_lines([*read[-MOST_LISTED:], *ledger.artifacts.urls[-MOST_LISTED:]])
+    if not read and not ledger.artifacts.urls:
+        yield from _file_lines(ledger.artifacts.files[-MOST_LISTED:])
+
+
+def _commands(ledger: Ledger) -> Iterator[HandoffLine]:
+    for command in ledger.artifacts.commands[-MOST_LISTED:]:
+        failed = " (failed)" if command.ended is Ended.FAILED else ""
+        yield HandoffLine(
+            f"ran: {flat(command.name, LONGEST_COMMAND)}{failed}", (command.last.message,), True
+        )
+
+
+def _finished(ledger: Ledger, failed: Sequence[HandoffLine]) -> Iterator[HandoffLine]:
+    for refusal in ledger.refusals[-MOST_LISTED:]:
+        yield HandoffLine(f"refused: {flat(refusal.what, LONGEST_LINE)}", (refusal.asked.message,))
+    yield from (line for line in failed if line.topic is HandoffTopic.FIXED)
+    closed = [loop for loop in ledger.loops.closed if loop.closed in (Closed.DONE, Closed.REPORTED)]
+    for loop in closed[-MOST_LISTED:]:
+        at: Cite = loop.closed_by or loop.source
+        how = "done" if loop.closed is Closed.DONE else "reported on"
+        yield HandoffLine(f"{how}: {flat(loop.text, LONGEST_LINE)}", (loop.source.message, at.message))
+    for file in list(ledger.artifacts.changed)[-MOST_LISTED:]:
+        yield HandoffLine(f"changed: {flat(file.name, LONGEST_LINE)}", (file.last.message,), True)
+
+
+def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[HandoffLine]:
+    for file in artifacts:
+        yield HandoffLine(f"{file.action.value}: {flat(file.name, LONGEST_LINE)}", (file.last.message,), True)
