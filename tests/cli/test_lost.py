@@ -72,6 +72,16 @@ def test_all_sessions_as_a_table(home: Home, columns: int):
     assert len(json.loads(home.run("lost", "--all", "--json"))) == 2
 
 
+@pytest.mark.usefixtures("plain_clew")
+def test_last_week_is_a_table_of_the_sessions_used_since(home: Home):
+    assert "3f2a9c10" in home.run("lost", "--days", "1")
+    assert "39ef5efd" not in home.run("lost", "--days", "1")  # 26 hours old
+    assert "39ef5efd" in home.run("lost", "--days", "7")
+    listed = json.loads(home.run("sessions", "--days", "1", "--json"))
+    assert "39ef5efd" not in [row["id"] for row in listed]
+    assert "3f2a9c10" in [row["id"] for row in listed]
+
+
 def test_real_compactions_are_judged_item_by_item():
     folder = real_data("transcripts") / "claude-code-entire-cli"
     path = next(folder.glob("2026-01-08-0442a060*"))

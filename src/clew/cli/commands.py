@@ -168,7 +168,7 @@ usage: clew COMMAND [ARGUMENTS]
 ABOUT = "Compact the sessions of LLM agents without losing what matters; inspect and undo it."
 START = {
     "clew demo": "watch a session being compacted, offline",
-    "clew lost": "what your tool's last compaction lost",
+    "clew lost --days 7": "what your tools' compactions lost last week",
     "clew sessions": "list the sessions on this computer",
     "clew compact FILE": "make one smaller, and read the digest",
     "clew help COMMAND": "how to use a command, with examples",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import PurePath, PureWindowsPath
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """List the sessions."""
     if args.tool and args.tool not in (*FORMATS, OWN_FORMAT):
         raise InputError(f"unknown tool {args.tool!r}", f"use one of {', '.join((*FORMATS, OWN_FORMAT))}")
-    rows = list_sessions(args.limit + 1, args.tool, args.project)
+    rows = list_sessions(args.limit + 1, args.tool, args.project, args.days)
     more, rows = len(rows) > args.limit, rows[: args.limit]
     if args.json:
         term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
@@ -79,12 +79,20 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def list_sessions(limit: int, tool: str | None = None, project: str | None = None) -> list[SessionRow]:
-    """Return at most ``limit`` sessions of this computer, newest first."""
-    sessions = (session for session in find_sessions(titles=False) if tool in (None, session.format))
+def list_sessions(
+    limit: int, tool: str | None = None, project: str | None = None, days: int | None = None
+) -> list[SessionRow]:
+    """Return at most ``limit`` sessions of this computer, newest first; with ``days``, only recent ones."""
+    since = datetime.now(UTC) - timedelta(days=days) if days else datetime.min.replace(tzinfo=UTC)
+    sessions = (
+        session
+        for session in find_sessions(titles=False)
+        if tool in (None, session.format) and session.modified.astimezone(UTC) >= since
+    )
     rows = [*_other_rows(sessions if project else islice(sessions, limit)), *_own_rows(tool)]
     if project:
         rows = [row for row in rows if project.lower() in (row.project or "").lower()]
+    rows = [row for row in rows if datetime.fromisoformat(row.modified) >= since]
     newest = sorted(rows, key=lambda row: row.modified, reverse=True)[:limit]
     return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 

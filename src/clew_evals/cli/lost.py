@@ -30,10 +30,13 @@ LABEL = 18
 
 def report(args: argparse.Namespace, term: Terminal) -> int:
     """Print what was lost."""
-    if args.all:
-        print_table(args.limit, args.json, term)
+    if args.all or args.days:
+        print_table(args.limit, args.json, term, args.days)
         return 0
-    args.file = args.file or _newest()
+    if not args.file:
+        newest = _newest()
+        args.file = newest.id
+        term.note(f"{newest.id}, used {age_of(newest)} ago, is the newest session that was compacted.")
     session = open_arguments(args).single_session(term)
     reports = forgotten(session, last=None if args.full else args.last)
     if args.json:
@@ -46,10 +49,10 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _newest() -> str:
+def _newest() -> SessionRow:
     for row in list_sessions(200):
         if row.compactions and row.tool in FORMATS:
-            return row.id
+            return row
     raise NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
 
 
@@ -73,6 +76,7 @@ def _footer(name: str, last: str, width: int) -> Iterator[str]:
     yield from wrap(about, width)
     yield f"The summary: clew trace {name} {last}"
     yield f"Start again from: clew handoff {name}"
+    yield "All of last week: clew lost --days 7"
 
 
 def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
@@ -175,14 +179,16 @@ class Losses(NamedTuple):
     by_clew: int
 
     def __str__(self) -> str:
-        return f"{self.by_tool}:{self.by_clew}/{self.asked}" if self.asked else "–"
+        return f"{self.by_tool} of {self.asked}" if self.asked else "–"
 
 
-def print_table(limit: int, as_json: bool, term: Terminal) -> None:
+def print_table(limit: int, as_json: bool, term: Terminal, days: int | None = None) -> None:
     """Compare the newest compacted sessions and print what they lost."""
-    rows = [row for row in list_sessions(LOOKED_AT) if row.compactions and row.tool in FORMATS][:limit]
+    rows = [row for row in list_sessions(LOOKED_AT, days=days) if row.compactions and row.tool in FORMATS]
     if not rows:
-        raise NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
+        when = f" in the last {count(days, 'day')}" if days else ""
+        raise NotFound(f"no session on this computer was compacted{when}", "name a file: clew lost FILE")
+    rows = rows[:limit]
     files = [SessionFile(Path(row.path), row.session) for row in rows]
     with drawn_progress(term) as progress:
         result = list(mapped(_judged, files, 0, progress, "reading"))
@@ -209,7 +215,7 @@ def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]],
     width = term.console().width
     wide = width >= NARROW
     kinds = tuple(HEADS) if wide else ()
-    term.print(*wrap("Lost by the tool : lost by clew in as many tokens / needed", width), "")
+    term.print(*wrap("What was needed after a compaction, and how much of it the tool lost.", width), "")
     heads = "".join(f"{HEADS[kind]:>{CELL}}" for kind in kinds) if wide else f"{'LOST':>{CELL}}"
     term.print(Styled(f"{'ID':<9}{'AGE':>4} {'TOOL':<12}{heads}", "dim"))
     judged = [item for several in result for item in several if not item.unjudged and not item.sealed]
@@ -217,29 +223,30 @@ def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]],
         reports = [item for item in several if not item.unjudged and not item.sealed]
         cells = _cells(reports, kinds) if reports else f"{'not judged':>{CELL}}"
         term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{age_of(row):>4} {row.tool:<12}{cells}"))
-    term.print("", Styled("all together", "bold"))
+        term.print(Styled(f"  {one_line(row.title or 'no user messages', width - 2)}", "dim"))
+    term.print("", Styled(f"{'ALL TOGETHER':<14}{'NEEDED':>8}{'TOOL LOST':>11}{'clew':>6}", "dim"))
     for kind, head in HEADS.items():
-        term.print(f"  {head.lower():<12}{_losses(judged, (kind,)):>16}")
-    term.print("")
+        all_of = _losses(judged, (kind,))
+        term.print(f"{head.lower():<14}{all_of.asked:>8}{all_of.by_tool:>11}{all_of.by_clew:>6}")
+    term.print("", *wrap("The last column: what clew would have lost in as many tokens.", width))
     sealed = sum(bool(item.unjudged or item.sealed) for several in result for item in several)
     term.print(
         f"{count(len(judged), 'compaction')} judged in {count(len(rows), 'session')}"
-        + (f", {sealed} not (see clew lost ID)." if sealed else "."),
+        + (f", {sealed} not." if sealed else "."),
+        f"Details: clew lost {rows[0].id}",
     )
 
 
 def _cells(reports: Sequence[CompactionLosses], kinds: Sequence[NeedKind]) -> str:
     if not kinds:
-        return f"{_losses(reports, tuple(HEADS)):>{CELL}}"
-    return "".join(f"{_losses(reports, (kind,)):>{CELL}}" for kind in kinds)
+        return f"{_losses(reports, tuple(HEADS))!s:>{CELL}}"
+    return "".join(f"{_losses(reports, (kind,))!s:>{CELL}}" for kind in kinds)
 
 
-def _losses(reports: Sequence[CompactionLosses], kinds: Sequence[NeedKind]) -> str:
+def _losses(reports: Sequence[CompactionLosses], kinds: Sequence[NeedKind]) -> Losses:
     things = [thing for item in reports for thing in item.things if thing.kind in kinds]
-    return str(
-        Losses(
-            len(things),
-            sum(not thing.by_tool for thing in things),
-            sum(not thing.by_clew for thing in things),
-        )
+    return Losses(
+        len(things),
+        sum(not thing.by_tool for thing in things),
+        sum(not thing.by_clew for thing in things),
     )

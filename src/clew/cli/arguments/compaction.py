@@ -210,7 +210,8 @@ def lost(parser: argparse.ArgumentParser) -> None:
       clew lost
       clew lost 3f2a9c10
       clew lost 3f2a9c10 --full
-      clew lost --all                            a table of the sessions on this computer
+      clew lost --days 7                         a table of last week's sessions
+      clew lost --all                            a table of the newest sessions
     """
     add_file(parser)
     parser.add_argument(
@@ -218,7 +219,10 @@ def lost(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--full", "list everything, for every compaction")
     flag(parser, "--all", "the newest compacted sessions, as a table")
-    add_limit(parser, 30, "sessions, with --all")
+    parser.add_argument(
+        "--days", type=positive, metavar="N", help="those used in the last N days, as a table"
+    )
+    add_limit(parser, 30, "sessions of the table")
     add_json(parser)
 
 

@@ -20,6 +20,7 @@ def sessions(parser: argparse.ArgumentParser) -> None:
       clew sessions
       clew sessions --tool codex --limit 100
       clew sessions --project my-app
+      clew sessions --days 7
       clew sessions --paths
       clew sessions --json | jq -r '.[0].path'
     """
@@ -29,6 +30,7 @@ def sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", metavar="TEXT", help="only sessions whose project folder contains this text"
     )
+    parser.add_argument("--days", type=positive, metavar="N", help="only sessions used in the last N days")
     add_limit(parser, 20, "sessions")
     flag(parser, "--paths", "print the paths of the files instead")
     add_json(parser)
