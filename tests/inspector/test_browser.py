@@ -63,7 +63,7 @@ def test_what_a_reader_opened_stays_open_while_pages_come_and_go(page):
 def test_what_left_the_view_is_marked_and_compactions_are_told_in_the_transcript(page):
     go(page, "m1")
     page.wait_for_selector(".standing-left")
-    assert page.locator("article[data-number='4'] .standing").inner_text() == "○ left"
+    assert page.locator("article[data-number='4'] .standing").inner_text() == "○ not in view"
     go(page, "m126")
     page.wait_for_selector("article.here[data-number='126']")
     assert "compacted here" in page.locator(".marker-compaction").last.inner_text()
@@ -138,8 +138,8 @@ def test_a_line_of_a_digest_shows_the_very_words_it_comes_from(page):
     go(page, "digests")
     page.locator(".claim", has_text=RULE).first.click()
     assert page.locator(".sources mark").first.inner_text() == RULE
-    assert page.locator(".sources .turn").first.inner_text() == "m4"
-    page.locator(".sources .turn").first.click()
+    assert page.locator(".sources header .turn").first.inner_text() == "m4"
+    page.locator(".sources header .turn").first.click()
     page.wait_for_selector("article.here[data-number='4']")
 
 
@@ -311,7 +311,7 @@ def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_pa
     page.get_by_label("What matters now").fill("the rounding")
     page.get_by_label("Down to, in tokens").fill("1500")
     page.get_by_role("button", name="Preview").click()
-    page.wait_for_selector(".preview .lost li")
+    page.locator(".preview summary", has_text="exact values").click()
     assert "miss the provider's cache" in page.get_by_label("cost in prompt cache").inner_text()
     page.get_by_role("button", name="keep verbatim the passage", exact=False).first.click()
     asked = page.get_by_role("group", name="keep this passage")

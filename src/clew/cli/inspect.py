@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
 MOST_LISTED = 100
 """Sessions of other tools that the page lists."""
 LOOPBACK = "127.0.0.1"
+EXAMPLE_FILE = "sphinx-9229.traj.json.zst"
+EXAMPLE_NAME = "example:sphinx-9229"
+EXAMPLE_MODEL = "claude-sonnet-4-5"
+EXAMPLE_TARGET = 9_000
+"""Small enough that most lines of the digest have left the view; chosen by hand."""
 LEADS = (
     '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>clew</title>\n'
     '<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Go on to clew</a>\n'
@@ -141,7 +147,8 @@ def _with_others(pool: SessionPool, args: argparse.Namespace, known: dict[str, T
     from clew.inspector.session_pool import OtherSessions
 
     reads = ToolSessions(known)
-    pool.others = OtherSessions(reads.listed, reads.copy, reads.lost)
+    example = EXAMPLE_NAME if example_path() else ""
+    pool.others = OtherSessions(reads.listed, reads.copy, reads.lost, example)
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         path = Path(folder) / "copies.db"
         with SqliteStore(path) as store, _session_pool(store, path, args) as copies:
@@ -163,6 +170,8 @@ class ToolSessions:
 
     def copy(self, store: Store, name: str) -> bool:
         """Copy a session into a store."""
+        if name == EXAMPLE_NAME:
+            return _copy_example(store)
         transcript = self._read(name)
         if transcript is not None:
             import_transcript(store, transcript, name=name, calls=True)
@@ -207,6 +216,29 @@ class ToolSessions:
                         self._known[name] = session
                     break
         return self._known.get(name)
+
+
+def example_path() -> Path | None:
+    """Return the shipped example: part of the package, or of the repository."""
+    package = Path(str(files("clew.inspector")))
+    places = (package / EXAMPLE_FILE, package.parents[2] / "examples" / EXAMPLE_FILE)
+    return next((path for path in places if path.exists()), None)
+
+
+def _copy_example(store: Store) -> bool:
+    """Copy the example of the tour: its first half was compacted by clew, the second is in view whole."""
+    from clew.session import Session
+
+    path = example_path()
+    if path is None:
+        return False
+    (transcript,) = load(path)
+    messages = transcript.full()
+    session = Session.open(EXAMPLE_NAME, store, workspace=WORKSPACE, model=EXAMPLE_MODEL)
+    session.add(*messages[: len(messages) // 2])
+    session.compact(target_tokens=EXAMPLE_TARGET)
+    session.add(*messages[len(messages) // 2 :])
+    return True
 
 
 def _log_numbers(transcript: Transcript) -> dict[int | None, int]:

@@ -62,9 +62,7 @@ def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp
         Route("/api/sessions", _sessions(pool)),
         Route("/api/computer", _computer(pool)),
         Route("/api/proxy", lambda _request: RouteAnswer(pool.live() if pool.live else {})),
-        Route(
-            "/api/about", lambda _request: RouteAnswer({"note": pool.options.note, "auto": pool.options.auto})
-        ),
+        Route("/api/about", _about(pool)),
         Route("/api/follow", _follow(pool)),
         Route("/api/act", _act(pool, chats), methods=["POST"]),
         Route("/api/say", _chat_route(chats), methods=["POST"]),
@@ -113,7 +111,8 @@ def _visibility(_pool: SessionPool, handle: OpenSession, request: Request) -> Js
 
 
 def _search(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    return transcript.search(handle, request.query_params.get("q", ""), number_of(request, "after", 0))
+    words, part_words = request.query_params.get("q", ""), "parts" in request.query_params
+    return transcript.search(handle, words, number_of(request, "after", 0), part_words=part_words)
 
 
 def _map(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
@@ -142,6 +141,7 @@ _VIEWS: dict[str, ViewFunction] = {
     "message": _message,
     "standing": _visibility,
     "search": _search,
+    "outline": lambda _pool, handle, _request: transcript.outline(handle),
     "map": _map,
     "diff": lambda _pool, handle, request: context.diff(handle, number_of(request, "seq", 0)),
     "compactions": lambda _pool, handle, _request: history.compactions(handle),
@@ -178,6 +178,11 @@ def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
 
 def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
     return lambda _request: RouteAnswer(session_list.session_list(pool))
+
+
+def _about(pool: SessionPool) -> Callable[[Request], Response]:
+    tour = pool.others.example if pool.others else ""
+    return lambda _request: RouteAnswer({"note": pool.options.note, "auto": pool.options.auto, "tour": tour})
 
 
 def _computer(pool: SessionPool) -> Callable[[Request], Response]:

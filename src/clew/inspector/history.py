@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import takewhile
 
@@ -9,10 +10,11 @@ from clew.budget import Cache
 from clew.budget.cost import undo_price
 from clew.compaction.plan import Claim, RuleQuote
 from clew.compaction.plan.digest import spans
+from clew.compaction.plan.render import HEADINGS, SPEAKERS
 from clew.compaction.verify import Report
 from clew.compaction.verify.checks import CHECKS
 from clew.errors import NotFound
-from clew.inspector.message_json import marked_to_json, speaker
+from clew.inspector.message_json import first_words, marked_to_json, speaker
 from clew.inspector.session_pool import OpenSession
 from clew.inspector.tool_compactions import by_tool
 from clew.log import COMPACTION, REFUSAL, UNDO
@@ -113,6 +115,7 @@ def compaction(handle: OpenSession, name: str) -> JsonObject:
     return {
         **_short(handle, past),
         "rules": [_rule(pin) for pin in digest.pins] if digest else [],
+        "headings": list[Json](dict.fromkeys(HEADINGS.values())),
         "lines": [_claim(claim, item.report) for claim in digest.claims] if digest else [],
         "checksum": digest.checksum if digest else None,
         "report": report_to_json(item.report),
@@ -129,6 +132,8 @@ def _claim(claim: Claim, report: Report) -> JsonObject:
     return {
         "id": claim.id,
         "kind": claim.kind.value,
+        "heading": HEADINGS[claim.kind],
+        "speaker": SPEAKERS.get(claim.kind, ""),
         "text": claim.text,
         "trust": claim.trust.label,
         "verbatim": claim.verbatim,
@@ -199,6 +204,7 @@ def expansion(handle: OpenSession, ref: str) -> JsonObject:
                 "role": speaker(item.message),
                 "trust": lowest(part.trust for part in item.message.parts).label,
                 "parts": marked_to_json(item.message, quotes),
+                "neighbours": _neighbours(handle, item.id, result.ids),
             }
         )
     return {
@@ -208,6 +214,16 @@ def expansion(handle: OpenSession, ref: str) -> JsonObject:
         "messages": messages,
         "more": len(result.ids) - len(messages),
     }
+
+
+def _neighbours(handle: OpenSession, name: str, known: Sequence[str]) -> list[Json]:
+    """Return the first words of the message before and after a source, unless they are sources too."""
+    number = int(name[1:]) if name[:1] == "m" and name[1:].isdecimal() else 0
+    ids = [one for one in (f"m{number - 1}", f"m{number + 1}") if number and one not in known]
+    return [
+        {"id": item.id, "role": speaker(item.message), "text": first_words(item.message, 240)}
+        for item in handle.session.originals(ids)
+    ]
 
 
 def explanation(handle: OpenSession, ref: str) -> JsonObject:

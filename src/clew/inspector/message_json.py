@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import assert_never
 
@@ -29,6 +30,8 @@ from clew.session import Quote
 
 SHOWN = 4_000
 """Most characters of a part that are sent at first; the rest is sent on request."""
+LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
+"""Tags that a harness puts around a task; they are not part of its title."""
 AROUND = 700
 """Characters shown on both sides of a quote."""
 

@@ -9,7 +9,6 @@ from clew.compaction.plan import Condense, Drop, Plan
 from clew.compaction.plan.render import render_digest
 from clew.compaction.verify import Report
 from clew.compaction.verify.report import LossKind
-from clew.inspector.message_json import excerpt
 from clew.inspector.session_pool import OpenSession
 from clew.message import Cite, Item, Json, JsonObject, words
 from clew.session import Session
@@ -70,13 +69,18 @@ def _text(item: Item) -> str:
 
 
 def _counted(kind: str, all_: Sequence[Thing], left: Iterable[Thing]) -> JsonObject:
-    things: list[Json] = [{"source": source, "text": excerpt(text, 240)} for source, text in left]
+    things: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in left]
     return {
         "kind": kind,
         "before": len(all_),
         "left": len(things),
         "things": things[:MOST_LISTED],
     }
+
+
+def _first_line(text: str) -> str:
+    """Return the start of a text exactly as it is in its message, so that it can be kept verbatim."""
+    return text.strip().split("\n", 1)[0][:240]
 
 
 def _of_report(report: Report, kind: LossKind) -> JsonObject:

@@ -223,6 +223,8 @@ class OpenSession:
         self._counter: TokenCounter | None = None
         self.drawn: dict[Ref, dict[str, Any]] = {}
         """Cached blocks of the context map."""
+        self.outline: list[dict[str, Any]] = []
+        """Cached turns and compactions of the outline."""
         self._tokens: dict[Ref, int] = {}
         self._unlisted: dict[int, int] = {}
         """Cached differences between a call's reported tokens and those of its messages."""
@@ -324,6 +326,8 @@ class OtherSessions:
     """Copy the session with a name into a store; False if there is no such session."""
     lost: Callable[[str, str], JsonObject]
     """What a session needed after a compaction of its tool, by the names of both."""
+    example: str = ""
+    """The name of the shipped example, which the tour of the page shows; empty if it is not there."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from clew.errors import NotFound
 from clew.inspector.context import view_tokens
 from clew.inspector.ledger_view import recall
-from clew.inspector.message_json import excerpt
+from clew.inspector.message_json import LEADING_TAGS, excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.log import ABOUT, COMPACTION, MESSAGE, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
@@ -23,9 +23,9 @@ MOST_COUNTED = 20_000
 """Most messages that are counted for the header; longer sessions show only what the model sees now."""
 MOST_SEARCHED = 60
 """Messages at the start of a session that are searched for the user's first words."""
+LONGEST_HEADING = 80
+"""Longer lines that end with a colon are text."""
 _LINE = re.compile(r"\S[^\n]*")
-_LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
-"""Tags that a harness puts around a task; they are not part of its title."""
 
 
 def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
@@ -86,7 +86,8 @@ def _lines(summary: Sequence[Message]) -> Iterator[JsonObject]:
         for match in _LINE.finditer(message.text):
             line = match[0].strip()
             bare = line.strip("#*: ")
-            is_heading = line.startswith("#") or line.endswith((":", ":**"))
+            is_short = len(line) <= LONGEST_HEADING
+            is_heading = line.startswith("#") or (is_short and line.endswith((":", ":**")))
             if bare:
                 yield {"text": bare if is_heading else line, "heading": is_heading}
 
@@ -145,7 +146,7 @@ def _messages(handle: OpenSession) -> Iterator[tuple[StoredEvent, Message]]:
 def _first_words(handle: OpenSession) -> str:
     for number, (_, message) in enumerate(_messages(handle)):
         if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
-            return excerpt(_LEADING_TAGS.sub("", message.text), 120)
+            return excerpt(LEADING_TAGS.sub("", message.text), 120)
         if number >= MOST_SEARCHED:
             break
     return ""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from clew.inspector.message_json import excerpt, message_view
+from clew.inspector.history import compactions_of
+from clew.inspector.message_json import LEADING_TAGS, excerpt, message_view, speaker
 from clew.inspector.session_pool import OpenSession
 from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, TOOL_COMPACTION, UNDO, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
-from clew.message import Json, JsonObject, Message, words
+from clew.message import Json, JsonObject, Message, Origin, Role, words
 
 MOST_MESSAGES = 100
 SEARCH_SECONDS = 0.4
@@ -18,6 +20,9 @@ SEARCH_SECONDS = 0.4
 LEAST_SEARCHED = 200
 """Least messages that a search covers, even on a slow computer."""
 MOST_FOUND = 50
+MOST_READ = 20_000
+"""Most messages of a session whose turns are listed."""
+OUTLINED = (MESSAGE.name, COMPACTION.name, TOOL_COMPACTION.name)
 BESIDE = 60
 
 
@@ -151,15 +156,18 @@ def _names(stored: StoredEvent) -> Iterator[tuple[str, int]]:
 # Search ----------------------------------------------------------------------------------------------
 
 
-def search(handle: OpenSession, wanted: str, after: int) -> JsonObject:
-    """Search messages after a number for a limited time; return the matches and how far it got."""
-    needle = wanted.casefold()
+def search(handle: OpenSession, wanted: str, after: int, *, part_words: bool = False) -> JsonObject:
+    """Search messages after a number for a limited time; return the matches and how far it got.
+
+    Whole words are found, in any case; with ``part_words`` also parts of words.
+    """
+    needle = _pattern(wanted, part_words)
     places = handle.places
     values: list[Json] = []
     number = after = max(0, after)
     deadline = time.monotonic() + SEARCH_SECONDS
     begin = places.seq(number) if number else 0
-    for stored in handle.store.read(handle.ctx, begin, places.upto, [MESSAGE.name]) if needle else ():
+    for stored in handle.store.read(handle.ctx, begin, places.upto, [MESSAGE.name]) if wanted.strip() else ():
         number = places.number(stored.seq)
         values += _hits(number, message_of(stored), needle)
         is_late = number - after >= LEAST_SEARCHED and time.monotonic() > deadline
@@ -168,12 +176,41 @@ def search(handle: OpenSession, wanted: str, after: int) -> JsonObject:
     return {"found": values, "upto": number, "messages": places.messages}
 
 
-def _hits(number: int, message: Message, needle: str) -> list[Json]:
-    """Return the first match in a message, with the text around it."""
-    for part in message.parts:
-        text = words(part)
-        place = text.casefold().find(needle)
-        if place >= 0:
-            around = text[max(0, place - BESIDE) : place + len(needle) + BESIDE]
-            return [{"number": number, "role": message.role.value, "around": " ".join(around.split())}]
+def _pattern(wanted: str, part_words: bool) -> re.Pattern[str]:
+    spaced = r"\s+".join(map(re.escape, wanted.split()))
+    return re.compile(spaced if part_words else rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
+
+
+def _hits(number: int, message: Message, needle: re.Pattern[str]) -> list[Json]:
+    """Return the first match in a message, with the text around it, and the number of matches."""
+    texts = [words(part) for part in message.parts]
+    for text in texts:
+        if found := needle.search(text):
+            around = text[max(0, found.start() - BESIDE) : found.end() + BESIDE]
+            count = sum(1 for one in texts for _ in needle.finditer(one))
+            role = speaker(message)
+            return [{"number": number, "role": role, "around": " ".join(around.split()), "count": count}]
     return []
+
+
+# Outline ---------------------------------------------------------------------------------------------
+
+
+def outline(handle: OpenSession) -> JsonObject:
+    """Return the user's turns and the compactions, in order; None if the session is too long to read."""
+    if handle.places.messages > MOST_READ:
+        return {"rows": None}
+    known = handle.outline
+    done = known[-1]["seq"] if known else 0
+    names = {one.compaction.seq: one.name for one in compactions_of(handle)}
+    for stored in handle.store.read(handle.ctx, done, handle.places.upto, OUTLINED):
+        number, body = handle.places.number(stored.seq), stored.event.body
+        if stored.event.kind == MESSAGE.name:
+            message = message_of(stored)
+            if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
+                text = excerpt(LEADING_TAGS.sub("", message.text), 120)
+                known.append({"seq": stored.seq, "number": number, "text": text})
+        else:
+            name = names.get(stored.seq) or str(body.get("name") or "")
+            known.append({"seq": stored.seq, "number": number, "cut": name})
+    return {"rows": list[Json](known)}

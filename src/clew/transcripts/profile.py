@@ -79,9 +79,9 @@ def _tokens_now(session: Transcript) -> int:
         if not isinstance(record, Entry) or record.id not in live:
             continue
         if record.usage is not None and record.usage.input_tokens:
-            return record.usage.input_tokens + record.usage.output_tokens + counter.count_all(later)
+            return record.usage.input_tokens + record.usage.output_tokens + sum(map(counter.count, later))
         later.append(record.message)
-    return counter.count_all(session.current())
+    return sum(map(counter.count, session.current()))
 
 
 # What is kept ------------------------------------------------------------------------------------------

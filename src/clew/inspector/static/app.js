@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { follow, get } from "./api.js";
-import { address, number, plural, useAnswer } from "./ui.js";
+import { Waiting, address, number, plural, useAnswer } from "./ui.js";
 import { Sessions } from "./views/sessions.js";
 import { Transcript } from "./views/transcript.js";
 import { ContextMap } from "./views/context.js";
@@ -12,6 +12,7 @@ import { Timeline } from "./views/timeline.js";
 import { Ledger } from "./views/ledger.js";
 import { Memory } from "./views/memory.js";
 import { Chat } from "./views/chat.js";
+import { Tour } from "./tour.js";
 
 const VIEWS = [
   ["transcript", "Transcript", "1"],
@@ -89,21 +90,23 @@ function View({ now, head }) {
   }
 }
 
-// What every view of a session begins with: its title, and how much of it the model still sees.
+// What every view of a session begins with: its title, and how much of it the model sees now.
 function Header({ session, head }) {
   const result = useAnswer(() => get("session", { session }), [session, head]);
   const one = result.value;
-  if (!one) return html`<header class="about" aria-label="the session"><h1>${session}</h1><p class="quiet" role="status">${result.error ? "" : "Reading the session…"}</p></header>`;
+  if (!one) return html`<header class="about" aria-label="the session"><h1>${session}</h1>${!result.error && html`<${Waiting} text="Reading the session…" />`}</header>`;
   const compactions = one.by_tool + one.by_clew;
+  const by = one.by_clew ? (one.by_tool ? `, ${number(one.by_tool)} by its tool` : "") : one.by_tool ? " by its tool" : "";
+  const sure = one.unlisted ? "as the provider reported, with the system prompt and tools" : "estimated from the messages of the log";
   return html`<header class="about" aria-label="the session">
-    <h1 title=${session}>${one.title}</h1>
-    <p class="facts">
-      ${one.tool && html`<span>${one.tool}</span>`}${one.model && html`<span>${one.model}</span>`}
-      <span>${plural(one.messages, "message")}</span>
-      <span class="now">${one.whole !== null && one.whole !== one.now && html`${number(one.whole)} → `}<strong>${number(one.now)}</strong> tokens in view, estimated</span>
-      <span>${compactions ? plural(compactions, "compaction") : "not compacted"}${one.by_tool ? `, ${one.by_tool === compactions ? "" : `${number(one.by_tool)} `}by its tool` : ""}</span>
-      ${one.copy && html`<span title="your file is only read; what you try here is gone when the server stops">a copy</span>`}
-    </p>
+    <div><h1 title=${session}>${one.title}</h1>
+      <p class="facts">
+        ${one.tool && html`<span>${one.tool}</span>`}${one.model && html`<span>${one.model}</span>`}
+        <span>${plural(one.messages, "message")}</span>
+        ${one.copy && html`<span title="your file is only read; what you try here is gone when the server stops">a copy: your file is only read</span>`}
+      </p></div>
+    ${one.now !== null && html`<p class="figure now" title=${sure}>${one.whole !== null && one.whole !== one.now && html`<span class="was">${number(one.whole)} →</span> `}<strong>${number(one.now)}</strong><span class="unit">tokens ${one.unlisted ? "in view" : "in view, estimated"}</span></p>`}
+    <p class="figure"><strong>${number(compactions)}</strong><span class="unit">${compactions === 1 ? "compaction" : "compactions"}${by}</span></p>
   </header>`;
 }
 
@@ -168,6 +171,7 @@ function App() {
       ${now.session && html`<${Header} key=${now.session} session=${now.session} head=${head} />`}
       <${View} key=${`${now.session}/${now.view}`} now=${now} head=${head} />
     </main>
+    <${Tour} now=${now} />
     ${helping && html`<${Help} close=${() => help(false)} />`}`;
 }
 

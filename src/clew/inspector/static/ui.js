@@ -71,21 +71,28 @@ export function Turn({ session, id }) {
   return html`<a class="turn" href=${address(session, id)}>${id}</a>`;
 }
 
-// Text of a session: fenced code looks like code, and search terms are marked.
+// Text of a session as it is, with search hits marked.
 export function Words({ text, needle }) {
-  const pieces = text.split(/^(```[^\n]*\n[\s\S]*?\n```[^\S\n]*)$/m);
-  return html`<div class="words">${pieces.map((piece, i) => (i % 2 ? html`<code class="fenced"><${Marked} text=${piece} needle=${needle} /></code>` : html`<${Marked} text=${piece} needle=${needle} />`))}</div>`;
+  return html`<div class="words"><${Marked} text=${text} needle=${needle} /></div>`;
 }
 
-function Marked({ text, needle }) {
+// A pattern for the words that were searched for: whole words in any case, as the server finds them.
+export function matcher(words, parts) {
+  const spaced = words.trim().split(/\s+/).filter(Boolean).map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")).join("\\s+");
+  if (!spaced) return null;
+  return new RegExp(parts ? spaced : `(?<![\\p{L}\\p{N}_])${spaced}(?![\\p{L}\\p{N}_])`, "giu");
+}
+
+const MOST_MARKS = 400;
+
+export function Marked({ text, needle }) {
   if (!needle) return text;
-  const low = text.toLowerCase();
-  const wanted = needle.toLowerCase();
   const pieces = [];
   let done = 0;
-  for (let at = low.indexOf(wanted); at >= 0 && pieces.length < 400; at = low.indexOf(wanted, done)) {
-    pieces.push(text.slice(done, at), html`<mark>${text.slice(at, at + wanted.length)}</mark>`);
-    done = at + wanted.length;
+  for (const found of text.matchAll(needle)) {
+    if (pieces.length >= 2 * MOST_MARKS) break;
+    pieces.push(text.slice(done, found.index), html`<mark>${found[0]}</mark>`);
+    done = found.index + found[0].length;
   }
   return html`${pieces}${text.slice(done)}`;
 }
@@ -107,8 +114,13 @@ export function useAnswer(ask, reasons) {
 
 export function Answer({ result, children }) {
   if (result.error) return html`<p class="problem" role="alert">${result.error.message}</p>`;
-  if (!result.value) return html`<p class="quiet" role="status">Reading…</p>`;
+  if (!result.value) return html`<${Waiting} />`;
   return children(result.value);
+}
+
+// The sign of life of everything that takes time.
+export function Waiting({ text = "Reading…" }) {
+  return html`<p class="waiting" role="status">${text}</p>`;
 }
 
 export function Title({ title, children }) {
@@ -116,7 +128,8 @@ export function Title({ title, children }) {
 }
 
 // The result of an action, announced by screen readers.
-export function Status({ result }) {
+export function Status({ result, busy }) {
+  if (busy) return html`<${Waiting} text="Working…" />`;
   if (!result) return html`<p class="told" role="status"></p>`;
   return html`<p class="told ${result.failed ? "problem" : ""}" role="status">${result.text}</p>`;
 }

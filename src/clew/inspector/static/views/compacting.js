@@ -5,7 +5,7 @@ import { act } from "../api.js";
 import { Status, Trust, Turn, html, number, plural, useAction } from "../ui.js";
 import { Kept, Lost } from "./report.js";
 
-export function Compacting({ session, by, done }) {
+export function Compacting({ session, by, after_tool, done }) {
   const [focus, setFocus] = useState("");
   const [target, setTarget] = useState("");
   const [preview, setPreview] = useState(null);
@@ -28,7 +28,8 @@ export function Compacting({ session, by, done }) {
     <label>Down to, in tokens <input type="number" min="1" step="1" value=${target} placeholder="half" onInput=${(event) => setTarget(event.target.value)} /></label>
     <p class="row"><button disabled=${action.busy}>Preview</button><button type="button" class="main" disabled=${action.busy} onClick=${compact}>Compact now</button></p>
     <p class="quiet small">${by ? `Written by ${by}, and checked; if it fails, by code.` : "Written by code, without a model, and checked."}</p>
-    <${Status} result=${action.result} />
+    ${after_tool && html`<p class="quiet small">clew compacts the whole conversation, also what the tool's own compactions took out of the view.</p>`}
+    <${Status} result=${action.result} busy=${action.busy} />
     ${preview && html`<${Preview} session=${session} preview=${preview} look=${look} />`}
   </form>`;
 }
@@ -43,15 +44,30 @@ function Preview({ session, preview, look }) {
   const beside = (one) => html`<span class="row">
     <button type="button" class="small" disabled=${busy} onClick=${() => show(one)} aria-label=${`keep verbatim the passage of ${one.source} that says ${one.text}`}>Keep verbatim…</button>
   </span>`;
+  const values = preview.report.lost.filter((one) => one.matter === "value");
   return html`<section class="preview" aria-label="preview">
-    <h4>It would go from ${number(preview.before)} to ${number(preview.after)} tokens</h4>
-    <p class="quiet small">${preview.condensed ? `${preview.condensed} into a digest of ${plural(preview.claims, "line")} and ${plural(preview.rules, "rule")}` : "no digest"}; ${plural(preview.smaller, "message")} shortened. Nothing has changed yet.</p>
+    <p class="big"><strong>${number(preview.before)} → ${number(preview.after)}</strong> tokens</p>
+    <p class="quiet small">${preview.condensed ? `${preview.condensed} would be replaced by a digest of ${plural(preview.claims, "line")} and ${plural(preview.rules, "rule")}` : "no digest"}; ${plural(preview.smaller, "message")} shortened. Nothing has changed yet.</p>
     <p class="small" aria-label="cost in prompt cache">Cache: ${preview.price}.</p>
-    <${Kept} kept=${preview.report.kept} />
-    ${preview.report.lost.length > 0 && html`<h4>Would leave the view</h4><${Lost} session=${session} lost=${preview.report.lost} beside=${beside} />`}
+    <${Leaving} session=${session} leaves=${preview.leaves} beside=${beside} />
+    ${values.length > 0 && html`<details class="more-values"><summary>More: exact values</summary><${Kept} kept=${preview.report.kept} /><${Lost} session=${session} lost=${values} beside=${beside} /></details>`}
     ${asked && html`<div class="card" role="group" aria-label="keep this passage"><p>Keep this passage of <${Turn} session=${session} id=${asked.source} /> as a fact? <${Trust} trust=${asked.trust} /></p>
       <blockquote>${asked.passage}</blockquote>
       <p class="row"><button type="button" class="main" disabled=${busy} onClick=${keep}>Keep</button><button type="button" onClick=${() => ask(null)}>Cancel</button></p></div>`}
-    <${Status} result=${result} />
+    <${Status} result=${result} busy=${busy} />
   </section>`;
+}
+
+const MANY = { turn: "turns", finding: "findings", file: "files", rule: "rules", "open item": "open items", decision: "decisions" };
+
+// What would leave the view, in numbers and by name.
+function Leaving({ session, leaves, beside }) {
+  const told = leaves.filter((one) => one.before);
+  const gone = told.filter((one) => one.left);
+  const kept = told.filter((one) => !one.left).map((one) => MANY[one.kind]);
+  return html`<p class="leaves">${gone.length ? "Would leave the view: " : "Nothing would leave the view. "}
+      ${gone.map((one, i) => html`${i ? ", " : ""}<strong class="bad">${number(one.left)}</strong> of ${number(one.before)} ${one.before === 1 ? one.kind : MANY[one.kind]}`)}${gone.length ? ". " : ""}
+      ${kept.length > 0 && html`<span class="good">All ${kept.join(", ")} stay.</span>`}</p>
+    ${gone.map((one) => html`<details class="gone"><summary>${number(one.left)} ${one.left === 1 ? one.kind : MANY[one.kind]}</summary>
+      <${Lost} session=${session} lost=${one.things.map((thing) => ({ ...thing, matter: one.kind }))} beside=${one.kind === "file" ? null : beside} /></details>`)}`;
 }

@@ -64,7 +64,7 @@ function Time({ session, map, steps }) {
 
 // The window ------------------------------------------------------------------------------------------
 
-export const css = (region) => `region-${region.replace(" ", "-")}`;
+export const css = (region) => `region-${region.replaceAll(" ", "-")}`;
 
 function Fill({ map }) {
   const scale = Math.max(map.window, map.tokens);
@@ -90,6 +90,7 @@ function Fill({ map }) {
         <tr class="quiet"><td><i class="swatch"></i>free until it compacts</td><td>${number(Math.max(0, map.marks.compact - map.tokens))}</td><td></td><td></td></tr>
       </tbody>
     </table>
+    ${map.regions.some((one) => one.region === "not in the log") && html`<p class="quiet small">Not in the log: the system prompt, tool definitions and attached files that the tool sends but does not record, as far as the provider reported them.</p>`}
   </section>`;
 }
 

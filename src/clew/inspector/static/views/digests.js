@@ -3,7 +3,7 @@
 import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
 import { Answer, Title, Status, address, clock, html, number, plural, share, useAnswer, useAction } from "../ui.js";
-import { Claims, Sources } from "./claims.js";
+import { Claims } from "./claims.js";
 import { Compacting } from "./compacting.js";
 import { Left, Report } from "./report.js";
 import { ToolCompaction } from "./tool_compaction.js";
@@ -19,9 +19,11 @@ export function Digests({ session, head, name, claim }) {
 function Page({ session, past, name, claim, done }) {
   const all = past.compactions;
   const latest = all.findLast((one) => !one.undone) ?? all.at(-1);
-  const chosen = name ?? latest?.name ?? past.by_tool.at(-1)?.name;
+  const asked = name === "new" ? undefined : name; // the address of the form
+  const chosen = asked ?? latest?.name ?? past.by_tool.at(-1)?.name;
   const is_tools = past.by_tool.some((one) => one.name === chosen);
-  const [open, show] = useState(false);
+  const open = name === "new";
+  const show = (wanted) => (location.hash = address(session, "digests", ...(wanted ? ["new"] : [])));
   return html`<div class="digests">
     <section class="tree" aria-label="compactions">
       <${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />
@@ -31,9 +33,12 @@ function Page({ session, past, name, claim, done }) {
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
     <div class="digest">
-      ${open && html`<${Compacting} session=${session} by=${past.by_model} done=${done} />`}
+      ${open && html`<${Compacting} session=${session} by=${past.by_model} after_tool=${past.by_tool.length > 0 && !all.length} done=${() => {
+        show(false);
+        done();
+      }} />`}
       ${chosen && is_tools && html`<${ToolCompaction} key=${chosen} session=${session} name=${chosen} />`}
-      ${chosen && !is_tools && html`<${Digest} key=${chosen} session=${session} name=${chosen} claim=${claim} />`}
+      ${chosen && !is_tools && html`<${Digest} key=${chosen} session=${session} name=${chosen} claim=${claim} done=${done} />`}
     </div>
   </div>`;
 }
@@ -51,7 +56,7 @@ function Controls({ session, past, done, open, show }) {
     <button disabled=${busy} class="plain" onClick=${turn}>${past.off ? "Switch compaction on" : "Show the whole history"}</button>
     ${past.undo && html`<p class="quiet small">Undo restores ${number(past.undo.restored - past.undo.tokens)} tokens; ${past.undo.price}.</p>`}
     ${past.off && html`<p class="note">Compaction is switched off: the model sees the whole history.</p>`}
-    <${Status} result=${result} />
+    <${Status} result=${result} busy=${busy} />
   </div>`;
 }
 
@@ -92,34 +97,32 @@ function Node({ session, one, chosen, done }) {
       <span class="sizes">${number(one.before)} → ${number(one.after)} <span class="quiet">(${share(one.before - one.after, one.before)} less)</span></span>
       <span class="quiet small" title=${clock(one.time)}>${one.trigger}, at m${one.at}</span>
     </a>
-    ${one.undone && html`<button class="plain small" disabled=${busy} onClick=${again}>Redo ${one.name}</button><${Status} result=${result} />`}`;
+    ${one.undone && html`<button class="plain small" disabled=${busy} onClick=${again}>Redo ${one.name}</button><${Status} result=${result} busy=${busy} />`}`;
 }
 
 // One digest ------------------------------------------------------------------------------------------
 
-function Digest({ session, name, claim }) {
+function Digest({ session, name, claim, done }) {
   const result = useAnswer(() => get("compaction", { session, name }), [session, name]);
-  return html`<${Answer} result=${result}>${(one) => html`<${Whole} session=${session} one=${one} claim=${claim} />`}<//>`;
+  return html`<${Answer} result=${result}>${(one) => html`<${Whole} session=${session} one=${one} claim=${claim} done=${done} />`}<//>`;
 }
 
 // A selected line has its own address, so it stays selected when a newer digest arrives.
-function Whole({ session, one, claim }) {
-  const choose = (id) => location.replace(address(session, "digests", one.name, id));
-  return html`<section class="card about-digest" aria-label="about ${one.name}">
-      <h3>${one.digest ? `Digest ${one.digest}` : `Compaction ${one.name}`} <span class="quiet">${one.reason}</span></h3>
+function Whole({ session, one, claim, done }) {
+  const choose = (id) => location.replace(address(session, "digests", one.name, ...(id ? [id] : [])));
+  return html`<section class="about-digest" aria-label="about ${one.name}">
+      <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens</p>
       <p class="facts">
-        ${one.digest && html`<span>replaces ${plural(one.covered, "message")} (${one.covers})</span>`}
-        <span>${number(one.before)} → ${number(one.after)} tokens, target ${number(one.target)}</span>
+        <span>${one.digest ? `digest ${one.digest}` : `compaction ${one.name}`}${one.digest ? ` replaces ${plural(one.covered, "message")} (${one.covers})` : ""}</span>
+        <span>after m${one.at}: ${one.reason}</span>
         <span>written by ${one.author === "clew" ? "code, no model" : one.author}</span>
         ${one.focus && html`<span>focus: ${one.focus}</span>`}
         ${one.folds.length > 0 && html`<span>replaced ${one.folds.join(", ")}</span>`}
         <a href=${address(session, "diff", one.seq)}>Before and after</a>
       </p>
     </section>
-    <div class="beside">
-      ${one.digest ? html`<${Claims} one=${one} chosen=${claim} choose=${choose} />` : html`<p class="quiet">Pruning was enough: no digest was written.</p>`}
-      <${Sources} session=${session} reference=${claim} />
-    </div>
-    <${Left} session=${session} report=${one.report} />
-    <${Report} one=${one} />`;
+    <div class="read">
+      ${one.digest ? html`<${Claims} session=${session} one=${one} chosen=${claim} choose=${choose} done=${done} />` : html`<p class="quiet">Older messages were shortened; no digest was needed.</p>`}
+      <aside><${Left} session=${session} report=${one.report} /><${Report} one=${one} /></aside>
+    </div>`;
 }

@@ -31,7 +31,7 @@ function Facts({ session, facts, done }) {
   return html`<section class="card listed" aria-label="kept facts">
     <h3>Kept word for word <span class="quiet">${number(facts.length)}</span></h3>
     <ul>${facts.map((one) => html`<li key=${one.id}><span class="ref">${one.id}</span> <q>${one.quote}</q> <${Trust} trust=${one.trust} /> <${Turn} session=${session} id=${one.source} /> <button class="small" disabled=${busy} onClick=${() => drop(one)} aria-label=${`keep ${one.id} no longer`}>Remove</button></li>`)}</ul>
-    <${Status} result=${result} />
+    <${Status} result=${result} busy=${busy} />
   </section>`;
 }
 
@@ -77,7 +77,7 @@ function Pins({ session, pins, done }) {
       <input type="text" aria-label="a new rule" placeholder="A rule that must survive, in your words" value=${words} onInput=${(event) => setWords(event.target.value)} />
       <button class="main" disabled=${busy || !words.trim()}>Pin</button>
     </form>
-    <${Status} result=${result} />
+    <${Status} result=${result} busy=${busy} />
     ${ended.length > 0 && html`<details><summary>${plural(ended.length, "rule")} no longer in force</summary>
       <ul>${ended.map((pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.quote}</s> <span class="quiet">${pin.status}${pin.why ? `: ${pin.why}` : ""}${pin.replaced_by ? `, by ${pin.replaced_by}` : ""}</span> <${Turn} session=${session} id=${pin.source} /></li>`)}</ul></details>`}
   </section>`;

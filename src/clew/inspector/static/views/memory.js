@@ -30,7 +30,7 @@ function Recall({ session }) {
       <input type="search" aria-label="what to recall" placeholder="a question, words, a path, an error" value=${words} onInput=${(event) => setWords(event.target.value)} />
       <button class="main" disabled=${busy || !words.trim()}>Recall</button>
     </form>
-    <${Status} result=${result} />
+    <${Status} result=${result} busy=${busy} />
     ${found && html`<ol class="hits">${found.map((hit) => html`<li><${Hit} session=${session} hit=${hit} best=${best} /></li>`)}</ol>`}
   </section>`;
 }
@@ -71,7 +71,7 @@ function Notes({ session, kept, done }) {
     <h3>Notes <span class="quiet">${number(kept.notes.length)}</span></h3>
     ${kept.conflicts.map((one) => html`<p class="problem small">⚠ ${one}</p>`)}
     ${ORDER.map((status) => html`<${Group} session=${session} status=${status} notes=${kept.notes.filter((note) => note.status === status)} action=${action} />`)}
-    <${Status} result=${action.result} />
+    <${Status} result=${action.result} busy=${action.busy} />
     <${NewNote} session=${session} action=${action} />
   </section>`;
 }

@@ -2,33 +2,45 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
+import { Markdown } from "../markdown.js";
 import { Role, Trust, Turn, Words, address, clock, html, number } from "../ui.js";
 
 const STANDING = {
   shown: ["●", "in view", "the model sees it unchanged"],
   smaller: ["◐", "shortened", "the model sees a shortened form of it"],
-  left: ["○", "left", "the model no longer sees it; a digest may mention it"],
+  left: ["○", "not in view", "the model no longer sees it; a digest may mention it"],
 };
 const FOLDED = { thinking: "✻", call: "▸", result: "◂", compacted: "≡", unknown: "·", media: "▦", asked: "?", answered: "✓" };
 const WRITTEN_BY_HARNESS = new Set(["system", "developer", "injected"]);
+const USUAL = { user: "user", assistant: "assistant", tool: "untrusted", system: "system", developer: "developer", injected: "semi-trusted" };
 const SHORT = 280; // parts up to this many characters are not collapsed
+const holds = (text, needle) => Boolean(needle) && text.search(needle) >= 0;
 
 export function Message({ row, session, standing, here, needle }) {
   const [whole, setWhole] = useState(null);
   const shown = whole ?? row;
   const all = async () => setWhole(await get("message", { session, number: row.number }));
-  return html`<article data-number=${row.number} tabindex="-1" class="message of-${row.role} ${here ? "here" : ""}" aria-label=${`message ${row.number}, ${row.role}`}>
+  const by_harness = WRITTEN_BY_HARNESS.has(row.role);
+  const parts = shown.parts.filter((part) => part.kind !== "text" || part.text.trim() || part.left);
+  const body = parts.map((part) => html`<${Part} part=${part} role=${row.role} needle=${needle} all=${all} />`);
+  return html`<article data-number=${row.number} tabindex="-1" class="message of-${row.role} ${by_harness ? "by-harness" : ""} ${here ? "here" : ""}" aria-label=${`message ${row.number}, ${row.role}`}>
     <header>
       <a class="number" href=${address(session, `m${row.number}`)} aria-label=${`link to message ${row.number}`}>m${row.number}</a>
       <${Role} role=${row.role} />
-      <${Trust} trust=${row.trust} />
+      ${row.trust !== USUAL[row.role] && html`<${Trust} trust=${row.trust} />`}
       <span class="spacer"></span>
       ${standing && html`<${Standing} standing=${standing} />`}
       <span class="tokens">${number(row.tokens)} tokens</span>
       <time datetime=${row.time}>${clock(row.time)}</time>
     </header>
-    ${shown.parts.map((part) => html`<${Part} part=${part} role=${row.role} needle=${needle} all=${all} />`)}
+    ${by_harness ? html`<${Harness} parts=${parts} open=${here || parts.some((part) => holds(part.text, needle))}>${body}<//>` : body}
   </article>`;
+}
+
+// Text that the harness wrote is one line until it is opened.
+function Harness({ parts, open, children }) {
+  const first = parts.map((part) => part.text.trim()).find(Boolean) ?? "";
+  return html`<details class="harness" open=${open}><summary>${first.split("\n", 1)[0].slice(0, 160)}</summary>${children}</details>`;
 }
 
 function Standing({ standing }) {
@@ -37,11 +49,10 @@ function Standing({ standing }) {
 }
 
 function Part({ part, role, needle, all }) {
-  const found = needle && part.text.toLowerCase().includes(needle.toLowerCase());
+  const found = holds(part.text, needle);
   const more = part.left > 0 && html`<button class="plain more" onClick=${all}>Show ${number(part.left)} more characters</button>`;
-  const is_folded = part.kind !== "text" || (WRITTEN_BY_HARNESS.has(role) && part.text.length > SHORT);
-  if (!is_folded) return html`<${Words} text=${part.text} needle=${needle} />${more}`;
-  const name = [part.heading || (part.kind === "text" ? `${role} text` : part.kind), part.failed ? "failed" : ""].filter(Boolean).join(" ");
+  if (part.kind === "text") return html`${WRITTEN_BY_HARNESS.has(role) ? html`<${Words} text=${part.text} needle=${needle} />` : html`<${Markdown} text=${part.text} needle=${needle} />`}${more}`;
+  const name = [part.heading || part.kind, part.failed ? "failed" : ""].filter(Boolean).join(" ");
   if (!part.text) return html`<p class="bare"><span aria-hidden="true">${FOLDED[part.kind]}</span> ${name}</p>`;
   const first = part.text.trimStart().split("\n", 1)[0].slice(0, 120);
   return html`<details class="folded part-${part.kind} ${part.failed ? "failed" : ""} ${part.trust}" open=${found || part.text.length <= SHORT}>
@@ -69,12 +80,22 @@ export function Marker({ row, session }) {
 // The sources of a claim: pieces of text, with the cited ones marked.
 export function Source({ message, session }) {
   return html`<article class="message source of-${message.role}" aria-label=${`source ${message.id}`}>
-    <header><${Turn} session=${session} id=${message.id} /><${Role} role=${message.role} /><${Trust} trust=${message.trust} /></header>
+    <${Neighbour} session=${session} one=${near(message, -1)} />
+    <header><${Turn} session=${session} id=${message.id} /><${Role} role=${message.role} />${message.trust !== USUAL[message.role] && html`<${Trust} trust=${message.trust} />`}</header>
     ${message.parts
       .filter((part) => part.pieces.length)
       .map(
         (part) => html`${part.heading && html`<p class="bare">${FOLDED[part.kind]} ${part.heading}</p>`}
           <div class="words ${part.kind === "text" ? "" : "machine"}">${part.pieces.map(([text, cited]) => (cited ? html`<mark>${text}</mark>` : text))}</div>`,
       )}
+    <${Neighbour} session=${session} one=${near(message, 1)} />
   </article>`;
+}
+
+// The message before or after a source, by its first words.
+const near = (message, by) => message.neighbours?.find((one) => one.id === `m${Number(message.id.slice(1)) + by}`);
+
+function Neighbour({ session, one }) {
+  if (!one) return null;
+  return html`<p class="neighbour"><${Turn} session=${session} id=${one.id} /><${Role} role=${one.role} /><span class="excerpt">${one.text || "(no text)"}</span></p>`;
 }

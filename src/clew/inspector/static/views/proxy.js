@@ -6,7 +6,7 @@ import { address, ago, html, number, plural } from "../ui.js";
 
 const AGAIN = 2000; // milliseconds between two looks
 
-export function Proxy() {
+export function ProxyStatus() {
   const [value, setValue] = useState(null);
   useEffect(() => {
     let timer = null;

@@ -30,7 +30,7 @@ export function Lost({ session, lost, beside }) {
   const shown = all ? lost : lost.slice(0, FIRST);
   return html`<ul class="lost">
       ${shown.map(
-        (one) => html`<li><span class="matter">${one.matter}</span> <span class="excerpt">${one.text}</span>
+        (one) => html`<li><span class="excerpt">${one.text}</span>
           <${Turn} session=${session} id=${one.source} />${one.reachable ? html`<span class="quiet small">named by a line that was kept</span>` : ""}
           ${beside?.(one)}</li>`,
       )}

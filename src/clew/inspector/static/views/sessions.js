@@ -2,18 +2,20 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { Proxy } from "./proxy.js";
-import { Answer, Title, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
+import { ProxyStatus } from "./proxy.js";
+import { start } from "../tour.js";
+import { Answer, Title, Waiting, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
 
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 
 export function Sessions() {
   const own = useAnswer(() => get("sessions"), []);
   const others = useAnswer(() => get("computer"), []);
-  return html`<${Title} title="Sessions on this computer" /><${Proxy} />
+  const about = useAnswer(() => get("about"), []);
+  return html`<${Title} title="Sessions on this computer">${about.value?.tour && html`<button onClick=${() => start(about.value.tour)}>Take the tour</button>`}<//><${ProxyStatus} />
     <${Answer} result=${own}>${(value) => html`<${List} own=${value.sessions} others=${others.value?.sessions ?? []} reading=${others.waiting} />`}<//>
     ${others.error && html`<p class="problem" role="alert">The sessions of other tools cannot be listed: ${others.error.message}</p>`}
-    ${others.waiting && html`<p class="quiet" role="status">Reading the sessions of your agent tools… the first time this takes a moment.</p>`}`;
+    ${others.waiting && html`<${Waiting} text="Reading the sessions of your agent tools… the first time this takes a moment." />`}`;
 }
 
 // An imported session is listed once, with what clew knows about it.
@@ -33,8 +35,8 @@ function List({ own, others, reading }) {
   const compacted = others.filter((one) => one.compactions > 0).length;
   if (!all.length && reading) return null;
   if (!all.length)
-    return html`<p>No sessions of agent tools were found. Try the shipped example: <code>clew inspect examples/sphinx-9229.traj.json.zst</code>; or <code>clew inspect FILE</code> with a file of yours.</p>`;
-  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
+    return html`<p>No sessions of agent tools were found. Take the tour with the shipped example, or open a file of yours with <code>clew inspect FILE</code>.</p>`;
+  return html`${others.length > 0 && html`<p class="lead"><strong class=${compacted ? "bad" : ""}>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
     <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} /></div>
     <ul class="sessions">${shown.map((one) => html`<li key=${one.name}>${one.stored ? html`<${Stored} one=${one} />` : html`<${Found} one=${one} />`}</li>`)}</ul>
     ${!shown.length && html`<p class="quiet">No session matches “${wanted}”.</p>`}`;

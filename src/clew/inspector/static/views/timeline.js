@@ -17,9 +17,8 @@ function Drawn({ session, line }) {
       <h3>Tokens the model saw <span class="quiet">by message, stacked by region${line.model ? `, ${line.model}` : ""}</span></h3>
       <${Plot} options=${() => growth(line)} data=${stacked(line)} again=${line} label=${`tokens from message ${line.x[0]} to ${line.x.at(-1)}`} />
       <ul class="legend">
-        ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replace(" ", "-")}"></i>${one.region}</li>`)}
-        <li><i class="line compact"></i>compacts at ${number(line.marks.compact)}</li>
-        <li><i class="line warn"></i>warns at ${number(line.marks.warn)}</li>
+        ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replaceAll(" ", "-")}"></i>${one.region}</li>`)}
+        ${limits(line).map(([name, at, look]) => html`<li><i class="line ${look}"></i>clew ${name} ${number(at)}</li>`)}
         ${line.events.length > 0 && html`<li><i class="line cut"></i>compaction or undo, see below</li>`}
         ${line.price !== null && html`<li class="quiet">${money(1e6, line.price)} for a million tokens, so ${money(peak(line), line.price)} for the fullest request</li>`}
       </ul>
@@ -47,26 +46,28 @@ function axes() {
   return [{ ...look, size: 30, grid: { show: false } }, { ...look, size: 56, values: thousands }];
 }
 
+const top = (line) => Math.max(peak(line), ...(peak(line) > line.marks.compact * 0.5 ? [line.marks.compact] : [])) * 1.06;
+const limits = (line) => [["compacts at", line.marks.compact, "compact"], ["warns at", line.marks.warn, "warn"]].filter(([, at]) => at <= top(line));
+
 function growth(line) {
-  const most = Math.max(peak(line), ...(peak(line) > line.marks.compact * 0.5 ? [line.marks.compact] : [])) * 1.06;
   return {
-    scales: { x: { time: false }, y: { range: [0, most] } },
+    scales: { x: { time: false }, y: { range: [0, top(line)] } },
     axes: axes(),
     cursor: { points: { show: false } },
     legend: { show: false },
     series: [{}, ...line.regions.map((one) => layer(one.region)).reverse()],
-    hooks: { draw: [(plot) => limits(plot, line), (plot) => cuts(plot, line)] },
+    hooks: { draw: [(plot) => drawLimits(plot, line), (plot) => cuts(plot, line)] },
   };
 }
 
 function layer(region) {
-  const fill = colour(`--region-${region.replace(" ", "-")}`) || colour("--quiet");
+  const fill = colour(`--region-${region.replaceAll(" ", "-")}`) || colour("--quiet");
   return { fill, stroke: fill, width: 1, points: { show: false } };
 }
 
-function limits(plot, line) {
-  for (const [at, name] of [[line.marks.compact, "--accent"], [line.marks.warn, "--quiet"]]) {
-    if (at > plot.scales.y.max) continue;
+function drawLimits(plot, line) {
+  for (const [, at, look] of limits(line)) {
+    const name = look === "compact" ? "--compaction" : "--quiet";
     stroke(plot, [plot.bbox.left, plot.valToPos(at, "y", true)], [plot.bbox.left + plot.bbox.width, plot.valToPos(at, "y", true)], name, [6, 4]);
   }
 }

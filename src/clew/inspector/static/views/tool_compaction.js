@@ -2,7 +2,8 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { Answer, Role, Turn, html, number, plural, useAnswer } from "../ui.js";
+import { Inline } from "../markdown.js";
+import { Answer, Role, Turn, Waiting, html, number, plural, useAnswer } from "../ui.js";
 
 export function ToolCompaction({ session, name }) {
   const result = useAnswer(() => get("tool_compaction", { session, name }), [session, name]);
@@ -12,30 +13,28 @@ export function ToolCompaction({ session, name }) {
 function Whole({ session, one }) {
   const [line, choose] = useState(null);
   return html`<section class="about-digest" aria-label="about ${one.name}">
-      <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens${one.recorded ? ", as the tool recorded" : ", estimated"} <span class="quiet block">${one.name}, made by the session's own tool${one.trigger ? ` (${one.trigger})` : ""} after m${one.at}; ${one.kept ? `${plural(one.kept, "message")} kept verbatim` : "no message kept verbatim"}</span></p>
+      <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens${one.recorded ? "" : ", estimated"} <span class="quiet block">${one.name}, made by the session's own tool${one.trigger ? ` (${one.trigger})` : ""} after m${one.at}; ${one.kept ? `${plural(one.kept, "message")} kept verbatim` : "no message kept verbatim"}</span></p>
     </section>
-    <${Losses} session=${session} name=${one.name} />
-    <div class="beside">
-      <section class="card claims" aria-label="the tool's summary">
-        <h3>The summary that the tool wrote <span class="quiet">choose a line to find its source</span></h3>
+    <div class="read by-tool">
+      <section class="claims" aria-label="the tool's summary">
+        <h3>The summary that the tool wrote, as the model sees it <span class="quiet">choose a line to find its source</span></h3>
         ${one.sealed && html`<p class="quiet">It is encrypted: only the provider can read it.</p>`}
         ${!one.sealed && !one.lines.length && html`<p class="quiet">The tool did not record it.</p>`}
         <ul>${one.lines.map((each, i) =>
           each.heading
-            ? html`<li><h4>${each.text}</h4></li>`
-            : html`<li><button class="claim ${line === i ? "chosen" : ""}" aria-pressed=${line === i} onClick=${() => choose(i)}><span class="claim-text">${each.text}</span></button></li>`,
+            ? html`<li><h4><${Inline} text=${each.text.replaceAll("**", "")} /></h4></li>`
+            : html`<li class="line ${line === i ? "chosen" : ""}"><button class="claim ${line === i ? "chosen" : ""}" aria-pressed=${line === i} onClick=${() => choose(line === i ? null : i)}><span class="claim-text"><${Inline} text=${each.text} /></span></button>
+              ${line === i && html`<${Likely} session=${session} name=${one.name} text=${each.text} />`}</li>`,
         )}</ul>
       </section>
-      ${line === null
-        ? html`<section class="card sources" aria-label="sources"><p class="quiet">A tool's summary names no sources. Choose a line: clew searches the messages before the compaction for it.</p></section>`
-        : html`<${Likely} key=${line} session=${session} name=${one.name} text=${one.lines[line].text} />`}
+      <aside><${Losses} session=${session} name=${one.name} /></aside>
     </div>`;
 }
 
 function Likely({ session, name, text }) {
   const result = useAnswer(() => get("tool_source", { session, name, q: text.slice(0, 300) }), [session, name, text]);
-  return html`<section class="card sources" aria-label="likely sources" aria-live="polite">
-    <h4>Most likely from</h4>
+  return html`<section class="sources" aria-label="likely sources" aria-live="polite">
+    <h4>Most likely from <span class="quiet">a tool's summary names no sources; clew searched the messages before it</span></h4>
     <${Answer} result=${result}>${({ hits }) =>
       hits.length
         ? html`<ul class="hits">${hits.map((hit) => html`<li><header><${Turn} session=${session} id=${hit.ref} /><${Role} role=${hit.role} /></header><p class="excerpt">${hit.text}</p></li>`)}</ul>`
@@ -52,7 +51,7 @@ const FEW = 4;
 function Losses({ session, name }) {
   const result = useAnswer(() => get("tool_lost", { session, name }), [session, name]);
   return html`<section class="card losses" aria-label="what it lost">
-    ${result.waiting && html`<p class="quiet" role="status">Comparing with what the session needed later… this can take a few seconds.</p>`}
+    ${result.waiting && html`<${Waiting} text="Comparing with what the session needed later… this can take a few seconds." />`}
     ${!result.waiting && html`<${Answer} result=${result}>${(found) => (found.unjudged ? html`<h3>What it lost</h3><p class="quiet">Not comparable: ${found.unjudged}.</p>` : html`<${Judged} session=${session} found=${found} />`)}<//>`}
   </section>`;
 }

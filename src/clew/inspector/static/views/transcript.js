@@ -3,8 +3,9 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { Title, address, html, number } from "../ui.js";
+import { Title, Waiting, address, html, number } from "../ui.js";
 import { Message, Marker } from "./message.js";
+import { Outline } from "./outline.js";
 import { Search } from "./search.js";
 
 const PAGE = 40;
@@ -13,15 +14,22 @@ const NEAR = 900; // pixels from an end at which the next page is fetched
 
 export function Transcript({ session, head, at, visit }) {
   const list = useList(session, at, visit);
-  const [needle, setNeedle] = useState("");
+  const [needle, setNeedle] = useState(null);
+  const [listing, list_turns] = useState(false); // on a narrow screen the outline is behind a button
   useGrown(list, head);
   useListKeys(list);
   return html`<${Title} title="Transcript">
+      <button class="outline-toggle" aria-expanded=${listing} onClick=${() => list_turns(!listing)}>Turns</button>
       <${Search} session=${session} total=${list.total} go=${list.go} found=${setNeedle} />
     <//>
     ${list.problem && html`<p class="problem" role="alert">${list.problem}</p>`}
-    <div class="reader">
+    <div class="reader ${listing ? "listing" : ""}">
+      <${Outline} session=${session} head=${head} top=${list.ended ? list.total : list.top} go=${(to) => {
+        list_turns(false);
+        list.go(to);
+      }} />
       <div class="pages" ref=${list.box} onScroll=${list.scrolled} tabindex="0" role="feed" aria-label="messages" aria-busy=${list.busy}>
+        ${!list.pages.length && !list.problem && html`<${Waiting} />`}
         ${list.pages.flatMap((page) => page.rows).map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} list=${list} needle=${needle} />`)}
       </div>
       <${Position} list=${list} />
@@ -68,6 +76,7 @@ function useList(session, at, visit) {
   const [pages, setPages] = useState([]);
   const [total, setTotal] = useState(0);
   const [top, setTop] = useState(1);
+  const [ended, setEnded] = useState(false); // whether the end of the session is in sight
   const [standing, setStanding] = useState({});
   const [problem, setProblem] = useState(null);
 
@@ -134,8 +143,10 @@ function useList(session, at, visit) {
       setTop(first.number);
       if (here(session)) history.replaceState(null, "", address(session, `m${first.number}`));
     }
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
+    setEnded(below < 4 && pages.at(-1)?.last >= total);
     if (element.scrollTop < NEAR) extend(false);
-    if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR) extend(true);
+    if (below < NEAR) extend(true);
   };
 
   const waiting = useRef(false);
@@ -148,7 +159,7 @@ function useList(session, at, visit) {
     });
   };
 
-  return { at, box, pages, total, setTotal, top, standing, problem, go, extend, scrolled, setPages, fetchPage, busy: fetching.current };
+  return { at, box, pages, total, setTotal, top, ended, standing, problem, go, extend, scrolled, setPages, fetchPage, busy: fetching.current };
 }
 
 // Whether the address is still this transcript's: do not change it after the reader has left.
