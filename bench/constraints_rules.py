@@ -4,8 +4,8 @@
 
 ``tests/rules/rules.jsonl`` holds the labels without the text: the split, the repository and the hash of the
 sentence. FOLDER holds the session files of these repositories, one folder each, named owner+name (SpecStory
-pages, aider histories, Claude Code logs). Prints precision and recall for each split and repository, labelled
-sentences that the files no longer hold, pins without a label, and the time of the search.
+pages, aider histories, Claude Code logs). Prints precision and recall for each split, tool and repository,
+labelled sentences that the files no longer hold, pins without a label, and the time of the search.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clew.transcripts import load, open_source
 
 LABELS = Path(__file__).parents[1] / "tests" / "rules" / "rules.jsonl"
 RIGHT = ("standing", "temporary")
-LONGEST = 60_000
+LONGEST = 240_000
 
 
 def key(sentence: str) -> str:
@@ -53,6 +53,13 @@ def texts_of(folder: Path) -> list[str]:
         )
         found.update(dict.fromkeys(spoken))
     return list(found)
+
+
+def groups_of(row: dict[str, str]) -> list[str]:
+    """Return the names of the groups in which a labelled sentence is counted."""
+    split = row["split"]
+    tool = [f"*{split}, {row['tool']}*"] if "tool" in row else []
+    return [f"**{split}**", f"{split}: {row['source']}", *tool]
 
 
 def main() -> None:
@@ -86,7 +93,7 @@ def main() -> None:
                 seen.add((source, name))
                 right = row["label"] in RIGHT
                 outcome = ("tp" if right else "fp") if name in pinned else ("fn" if right else "tn")
-                for group in (f"**{row['split']}**", f"{row['split']}: {source}"):
+                for group in groups_of(row):
                     counts[group][outcome] += 1
                 if given.misses and outcome in ("fp", "fn"):
                     print(f"{outcome} {row['split']:9} {row['label']:9} {' '.join(words.split())[:150]}")

@@ -8,6 +8,7 @@ and a new choice follows.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile
@@ -26,6 +27,7 @@ _REMEMBERED = 8_192
 MOST_NEAR = 200
 """Active rules on one subject that a sentence is compared with; chosen by hand."""
 _UNPLACED, _PLACED = "word", "word of a place"
+_WORD = lazy_pattern(r"\w+")
 _QUANTITY = lazy_pattern(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
 
 
@@ -57,6 +59,7 @@ class IndexedRule:
         yield from (f"{kind} {word}" for word in self.subject.words)
         yield from (f"choice {choice.group}" for choice in self.choices)
         yield from (f"unit {unit.lower()}" for _, unit in self.numbers)
+        yield from (f"named {word}" for word in _WORD.findall(self.rule.quote.casefold()))
         for path in self.subject.paths:
             yield f"at {path}"
             yield from (f"in {folder}" for folder in _folders(path))
@@ -104,6 +107,14 @@ class ActiveRules:
     def latest(self) -> Iterator[IndexedRule]:
         """Yield the rules, newest first."""
         return reversed(self._rules.values())
+
+    def naming(self, name: str) -> Iterator[IndexedRule]:
+        """Yield the rules that contain a name, newest first, at most ``MOST_NEAR`` of them."""
+        name = name.casefold()
+        key = max(_WORD.findall(name), key=len, default="")
+        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        latest = itertools.islice(reversed(self._by_key.get(f"named {key}", {}).values()), MOST_NEAR)
+        return (entry for entry in latest if whole.search(entry.rule.quote.casefold()))
 
     def near(
         self, subject: Subject, chosen: Iterable[Choice] = (), units: Iterable[str] = ()

@@ -137,11 +137,14 @@ def withdraws(sentence: Sentence) -> bool:
 
 def withdrawal_index(said: Sequence[Token]) -> int | None:
     """Return the index of words that withdraw all before them and add nothing: "wait no, keep that"."""
+    kept = words("unsaid", "kept")
+    tail = len(said)  # all words from here on only confirm the withdrawal
+    while tail and said[tail - 1].word in kept:
+        tail -= 1
     for i, token in enumerate(said):
-        phrases = _withdrawals().get(token.word, ()) if token.opens else ()
-        for phrase in phrases:
-            rest = [other.word for other in said[i:]]
-            if rest[: len(phrase)] == phrase and words("unsaid", "kept").issuperset(rest[len(phrase) :]):
+        for phrase in _withdrawals().get(token.word, ()) if token.opens else ():
+            end = i + len(phrase)
+            if end >= tail and [other.word for other in said[i:end]] == phrase:
                 return i
     return None
 

@@ -20,6 +20,8 @@ _BRIEFED = frozenset(("must_thing", "if_order"))
 _LABEL_WITHIN = 40
 """Characters within which a label may precede an order."""
 _RULE_PLACES = frozenset(("rule_heading", "rule_lead"))
+_TO_THE_AGENT = frozenset(("ban_you", "gate_you", "sure_you", "consent", "ask"))
+"""Cues of words to the agent, which are not just pasted."""
 _BANS = frozenset(("ban", "ban_you", "ban_word", "avoid"))
 _REMEMBERED = 256
 """Cached headings and lead-ins: consecutive sentences share one."""
@@ -32,6 +34,8 @@ _MANY = 20
 """Number of phrases that need a word, from which on the word alone indicates a rule; chosen by hand."""
 _BAN_WORDS = 2
 """Spaces in a short heading that its items complete."""
+_BAN_REACH = 60
+"""Characters after a ban in which a lead-in ends: "don't fix it, but sort by the columns …:" asks more."""
 _COMPLETION = "it"
 """Appended to a lead-in to test whether it forbids what follows."""
 
@@ -129,7 +133,7 @@ def _surrounding_hits(
     cues = {hit.cue for hit in hits}
     if around.document:
         yield Hit("document", 0, 0)
-    if around.deep and "you" not in cues:  # text that addresses the agent is not just pasted
+    if around.deep and cues.isdisjoint(_TO_THE_AGENT):
         yield Hit("deep", 0, 0)
     if around.briefing:
         yield Hit("briefing", 0, 0)
@@ -272,7 +276,10 @@ def _bans(lead: str, name: str) -> bool:
     completed = f"{lead[:-1]} {_COMPLETION}"
     hits = language(name).hits(completed, tokens(completed))
     # "Don't touch anything else: here is what to change:" is completed by its first colon.
-    return any(hit.cue in _BANS and ":" not in completed[hit.end :] for hit in hits)
+    return any(
+        hit.cue in _BANS and ":" not in completed[hit.end :] and len(completed) - hit.end <= _BAN_REACH
+        for hit in hits
+    )
 
 
 def _is_title(text: str) -> bool:

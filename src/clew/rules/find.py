@@ -42,6 +42,8 @@ _DECISIVE = 4.0
 """Weight from which on a cue determines the kind of a lasting rule; chosen by hand."""
 _SAMPLE = 2_000
 """Characters from which the language of a message is guessed."""
+_BOOK = 8_000
+"""Characters above which a text is a specification: its lists of rules are about the product (by hand)."""
 _REMEMBERED = 512
 """Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
 _REMEMBERED_LONG = 4
@@ -127,7 +129,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     sample = text[:_SAMPLE]
     default = guess(sample, words_again(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
-    others = foreign(text) if trust is Trust.USER else []
+    others = Spans(iter(foreign(text) if trust is Trust.USER else ()))
     output = Spans(iter(printed(text) if trust is Trust.USER else ()))
     orders = trust > Trust.USER and len(text) >= LONG
     briefing = orders or is_briefing(text)
@@ -137,11 +139,13 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
-        if any(start <= sentence.start < end for start, end in others):
+        if others.hold(sentence.start):
             continue
         deep = speaks and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
         briefed = briefing and not handed_on.hold(sentence.start)
-        yield sentence, Surroundings(default, inside, briefed, orders, deep)
+        unlisted = deep and len(text) > _BOOK
+        placed = sentence._replace(heading="", lead="") if unlisted else sentence
+        yield placed, Surroundings(default, inside, briefed, orders, deep)
 
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:

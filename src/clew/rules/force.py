@@ -14,6 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from clew.message import Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.evidence import Evidence
 from clew.rules.languages import ENGLISH
 from clew.rules.rule import Force, Kind
@@ -21,6 +22,7 @@ from clew.rules.sentences import Sentence
 from clew.rules.words import Token, table
 from clew.rules.words import words as known_words
 
+_MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "cannot", "can’t"))
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
 _POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))
@@ -41,6 +43,12 @@ _FRAGMENT = 3
 _PLAIN_WORDS = 18
 _PLAIN_LIMIT = 8
 """Words up to which a sentence says little but a rule, or but a limit. Chosen by hand."""
+_LONGEST = 400
+"""Characters above which a quote is a paragraph without full stops, not a rule. Chosen by hand."""
+_JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
+_RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+ ")
+_MOST_RUN_ON = 2
+_CLOSING_QUOTES = ('"', "”", '."', ".”")
 _EARLY = 30
 """Characters within which a long sentence must say that it lasts."""
 
@@ -59,6 +67,8 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
         return Judged(Force.STANDING, "it is part of the instructions for the agent")
     if kind is Kind.PERMISSION:
         return Judged(Force.DECISION, "it permits something")
+    if why := _unreadable(sentence.text):
+        return Judged(Force.REQUEST, why)
     if why := _placed(sentence, seen, fired):
         return Judged(Force.STANDING, why)
     if fired & {"document", "deep"}:
@@ -66,7 +76,7 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
     if seen.language == ENGLISH:
         return _in_english(sentence, seen.words, fired)
     known = _cues("bans") | _cues("lasting") | _cues("ways") | _cues("directs") | {"ban_want", "ban_noun"}
-    if "question" in fired or fired.isdisjoint(known):
+    if fired & {"question", "tiny"} or fired.isdisjoint(known):
         return Judged(Force.REQUEST, "nothing says that it lasts")
     return Judged(Force.STANDING, "it restrains the work")
 
@@ -78,16 +88,39 @@ def announces(text: str, seen: Evidence) -> bool:
     return _says("means", text) or (_says("asked", text) and _says("habit_asked", text))
 
 
+def _unreadable(text: str) -> str:
+    """Return why a sentence says nothing clear alone, in any language; empty if it does."""
+    if len(text) > _LONGEST:
+        return "it says much else"
+    if text.endswith(("...", "…")) or text.rsplit(None, 1)[-1].lower() in _JOINING:
+        return "it breaks off"
+    if text.startswith(("#", "//")) or '\\"' in text:
+        return "it is text of a program"
+    if len(_RUN_ON.findall(text)) >= _MOST_RUN_ON:
+        return "it is text whose line breaks are lost"
+    if text.endswith(_CLOSING_QUOTES) and sum(map(text.count, '"“”')) % 2:
+        return "it ends a quotation"
+    return ""
+
+
 def _placed(sentence: Sentence, seen: Evidence, fired: set[str]) -> str:
-    """Return why the position of a sentence makes it a standing rule; empty if it does not."""
+    """Return why the position of a sentence makes it a standing rule; empty if it does not.
+
+    A prepared text (a plan, a prompt, a template) lists much as rules: an item of it must be an order itself.
+    """
     text = sentence.text
+    if text.rstrip("*_").endswith((":", "：")):
+        return ""
     if "for_turn" in fired and not (fired & {"reports", "states"} or _says("third_person", text)):
         return "it holds for the next answer"
+    prepared = seen.language == ENGLISH and fired & {"document", "deep", "briefing"}
+    if prepared and not _says("opens_order", text):
+        return ""
     if fired & {"rule_lead", "ban_lead", "rule_heading"}:
         over = sentence.lead or sentence.heading
         if seen.language != ENGLISH or (_announces_rules(over) and not _says("tolerates", text)):
             return "it is listed as a rule"
-    if "briefing" in fired and _says("opens_ban", text) and not text.lower().startswith("no"):
+    if "briefing" in fired and _says("opens_ban", text) and _restrains(text, lasting=False):
         return "it is part of the instructions for the agent"
     return ""
 
@@ -125,9 +158,9 @@ def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
     asked = _says("asked", text)
     if ("question" in fired or asked) and not (asked and _says("how_asked", text)):
         return "it asks"
-    if sum(token.word not in _POINTS_BACK for token in words) < _FEWEST_WORDS:
+    if _says("bans_that", text) or sum(token.word not in _POINTS_BACK for token in words) < _FEWEST_WORDS:
         return "it cannot be read alone"
-    if text.endswith((":", "：")):
+    if text.rstrip("*_").endswith((":", "：")):
         return "it introduces something"
     return "it is for the end of this task" if _says("done", text) else ""
 
@@ -151,15 +184,15 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
         return why
     if _says("plans", text):
         return ""
-    if _says("each", text):
+    if _says("each", text) and not _is_of_product(text):
         return "it is to be done again and again"
-    if _says("means", text):
+    if _says("means", text) and not _says("opens_task", text):
         return "it says what a word means"
     if _says("habit_asked", text):
         return "it asks for a way of working"
-    if _is_of_product(text):
+    if _is_of_product(text[lasts.end() :].lstrip(" ,:") if lasts and not lasts.start() else text):
         return ""
-    if lasts and _directs(fired) and not _is_habit_of_thing(text, lasts):
+    if lasts and _directs(fired) and not _says("told_of", text) and not _is_habit_of_thing(text, lasts):
         return f"it says {lasts[0].strip(' .,;:').lower()!r}"
     return _way_of_working(text, fired, listed=listed)
 
@@ -186,9 +219,12 @@ def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
     opener, before = match[0].split()[0].lower(), text[: match.start()].lower()
     if opener == "no":
         ruled_out = not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1]))
-        return "it rules something out" if ruled_out and not _says("not_needed", text) else ""
+        told = _says("not_needed", text) or _is_of_product(text)
+        return "it rules something out" if ruled_out and not told else ""
     if opener == "without" or _is_told(before) or (opener == "avoid" and before.endswith("to ")):
         return ""
+    if opener in _MODALS and before.split() and _ADDRESSED.isdisjoint(before.split()[-3:]):
+        return ""  # "the colors must not change" is about the product
     return "it forbids an act of the agent" if _is_forbidden(verb, rest, text, lasting=lasting) else ""
 
 
@@ -220,6 +256,8 @@ def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -
     if verb in {"do", "make", "go", "take"}:
         return not known_words("force", "made").isdisjoint(target)
     if _is_act(verb, "uses"):
+        if target and target[0] == "this":
+            return False
         # "don't use mocks" is a way of working; "don't use TAGS_CACHE" is a detail of the code
         plural = (
             bool(target)
@@ -243,6 +281,8 @@ def _is_of_product(text: str) -> bool:
 
 def _is_habit_of_thing(text: str, lasts: re.Match[str]) -> bool:
     """Return True if "always" or "never" is about a thing: "rows should always be sorted"."""
+    if lasts[0].lower() == "permanently" and _says("opens_task", text):
+        return True
     if lasts[0].lower() not in {"always", "never"}:
         return False
     before, behind = text[: lasts.start()].lower().split(), text[lasts.end() :].lower().split()
@@ -292,9 +332,9 @@ def _is_plain(text: str, fired: set[str]) -> bool:
     length = len(text.split())
     if length > _PLAIN_WORDS or fired & _cues("doubtful"):
         return False
-    if _says("points_back", text) or _says("focuses", text):
+    if _says("points_back", text) or _says("focuses", text) or _says("checks_state", text):
         return False
-    if fired & _cues("placed") and _says("path_named", text) and "task" not in fired:
+    if fired & _cues("placed") and _says("path_named", text) and _says("opens_order", text):
         return True
     if _says("left_alone", text):
         return True
@@ -305,6 +345,8 @@ def _is_plain(text: str, fired: set[str]) -> bool:
         and not fired & {"states", "task", "duty_weak"}
         and not (_says("one_text", text) or _says("continues", text))
     )
+    if length <= _FEWEST_WORDS or "bare_no" in fired:
+        return False
     return bool(fired & _cues("plain")) or (brief and bool(fired & _cues("brief")))
 
 

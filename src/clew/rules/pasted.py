@@ -125,6 +125,21 @@ _TAKEN_UP = lazy_pattern(
 """Words before a file by which a person adopts its rules."""
 _SKILL = "Base directory for this skill:"
 """Text that an agent's tool puts before a page that it loads in the name of the user."""
+_COMMAND = lazy_pattern(
+    r"\s*(?:Generate a file named AGENTS\.md that serves as a contributor guide"
+    r"|Please analyze this codebase and create (?:a|an) (?:CLAUDE|AGENTS)\.md"
+    r"|Create or update `AGENTS\.md` for this repository"
+    r"|You are an AI agent that brings the power of Gemini directly into the terminal"
+    r"|You are (?:a|an expert) (?:senior )?(?:code|security) (?:reviewer|engineer)[^\n]{0,200}"
+    r"\b(?:review|pull request|branch)\b"
+    r"|Analyze this codebase to generate or update `?\.github/copilot-instructions"
+    r"|Review the current code changes \(staged, unstaged, and untracked files\)"
+    r"|Your task is to create a detailed summary of the conversation so far"
+    r"|For the code present, we get this error:"
+    r"|Implement the plan as specified, it is attached for your reference"
+    r"|\[SUGGESTION MODE:|Based on the above changes, create a single git commit)"
+)
+"""How the texts begin that agent tools send in the user's name for their own commands (/init, /review, …)."""
 _REQUEST = lazy_pattern(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
 """The heading by which an editor separates its own additions from the person's request."""
 _REPORTED = lazy_pattern(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
@@ -159,7 +174,7 @@ def pasted(text: str) -> Pasted:
     A plan to be carried out may contain rules for the work in its own section; a text to be reviewed,
     translated or explained contains none, but people often add their own words below it.
     """
-    if text.startswith(_SKILL) or _REPORTED.match(text):
+    if text.startswith(_SKILL) or _REPORTED.match(text) or _COMMAND.match(text):
         return Pasted(0, len(text), material=True)
     if len(text) < LONG:
         return NOTHING_PASTED
@@ -301,17 +316,31 @@ def foreign(text: str) -> list[tuple[int, int]]:
     asked = text.rstrip().rfind("\n\n")
     if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
         spans.append((0, asked))
-    return sorted(spans)
+    return _merged(sorted(spans))
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return sorted spans with those that overlap or touch joined."""
+    merged: list[tuple[int, int]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _announced(text: str) -> Iterator[tuple[int, int]]:
     """Yield the text below a line that announces it, and after one on the same line."""
+    last_words, paragraph = _last_words(text), -1  # once: a list may announce something in each item
     for line in _ANNOUNCED.finditer(text):
         if not _TO_FOLLOW.search(line[0]) and not _FENCED.match(text, line.end()):
             opened = _DIVIDER.match(text, line.end() + 1) or _DIVIDER.match(text, line.end() + 2)
             closed = _DIVIDER.search(text, opened.end()) if opened else None
             long = len(text) - line.end() >= LONG  # people add a last word below a long text
-            yield line.end(), closed.start() if closed else _last_words(text) if long else len(text)
+            yield line.end(), closed.start() if closed else last_words if long else len(text)
     for line in _ON_ONE_LINE.finditer(text):
-        end = text.find("\n\n", line.end())
-        yield line.start(), end if end > 0 else len(text)
+        if paragraph < line.end():
+            end = text.find("\n\n", line.end())
+            paragraph = end if end > 0 else len(text)
+        yield line.start(), paragraph

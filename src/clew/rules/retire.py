@@ -117,11 +117,10 @@ def _replaced(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Re
     if instead is None or sentence.text.endswith("?"):
         return
     span = Span(part, sentence.start, sentence.end)
-    chosen, dropped = instead[1].casefold(), instead[2].casefold()
-    for entry in filter(may_end, rules.latest()):
+    chosen = instead[1].casefold()
+    for entry in filter(may_end, rules.naming(instead[2])):
         old = entry.rule
-        named = re.search(rf"(?<!\w){re.escape(dropped)}(?!\w)", old.quote.casefold())
-        if named and old.kind is not Kind.PROHIBITION and chosen not in old.quote.casefold():
+        if old.kind is not Kind.PROHIBITION and chosen not in old.quote.casefold():
             why = f"{instead[1]} replaces {instead[2]}"
             yield Retirement(entry.rule.id, How.SUPERSEDED, sentence.text, span, why)
 
