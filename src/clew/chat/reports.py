@@ -15,7 +15,7 @@ from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Origin, Role
 from clew.request.assembled import AssembledRequest
 from clew.request.sections import Contribution
-from clew.session import Compaction, Outcome
+from clew.session import Compaction, DecidedCompaction
 
 _PLURAL = {
     LossKind.RULE: "rules",
@@ -76,7 +76,7 @@ class CompactionNotice:
         }
 
 
-def compaction_notice(result: Compaction | Outcome) -> CompactionNotice:
+def compaction_notice(result: DecidedCompaction) -> CompactionNotice:
     """Return the notice of a compaction that took effect, or of a preview."""
     plan = result.plan
     digest = next(iter(plan.digests), None)
@@ -130,7 +130,7 @@ def _loss_phrase(survival: SurvivalCount) -> str:
     return f"{survival.before - survival.stand:,} {_PLURAL[survival.matter]}{reach}"
 
 
-def _cost(result: Compaction | Outcome) -> str:
+def _cost(result: DecidedCompaction) -> str:
     if not result.calls:
         return "no model was called"
     usage = result.usage

@@ -24,7 +24,7 @@ from clew.request.assembled import AssembledRequest
 from clew.request.diagnostics import RequestState
 from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layout_of
 from clew.request.sections import PLAN, Piece
-from clew.session import Compaction, Fitted, Request, Session
+from clew.session import Compaction, FitResult, Request, Session
 from clew.session.compact_session import split_range
 
 
@@ -209,7 +209,7 @@ class RequestFitter:
 
     def _measure(
         self, request: Request, now: bool, auto: bool
-    ) -> Generator[ChatEvent, Answer | None, Fitted]:
+    ) -> Generator[ChatEvent, Answer | None, FitResult]:
         """Measure, and compact if due; a refused compaction is a warning and does not stop the turn."""
         try:
             fitted = self.session.fit(request, auto=now)
@@ -221,7 +221,7 @@ class RequestFitter:
             yield from self._announce(fitted.compaction)
         return fitted
 
-    def _warn(self, fitted: Fitted, auto: bool, why: str = "") -> Turn:
+    def _warn(self, fitted: FitResult, auto: bool, why: str = "") -> Turn:
         """Warn when the window has grown by a step, not at every turn."""
         verdict = fitted.verdict
         if isinstance(verdict, Calm):

@@ -20,7 +20,7 @@ from clew.compaction.plan.digest import spans
 from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
 from clew.compaction.verify import CHECKS, Level, LossKind, Report
 from clew.message import Cite, Item, Message, Origin, Role
-from clew.session import DigestAttempt, Outcome
+from clew.session import DecidedCompaction, DigestAttempt
 
 NARROWEST = 40
 INDENT = "  "
@@ -307,7 +307,7 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
 # Checks and next steps -------------------------------------------------------------------------------
 
 
-def _check_rows(outcome: Outcome, width: int, each: bool) -> list[Styled]:
+def _check_rows(outcome: DecidedCompaction, width: int, each: bool) -> list[Styled]:
     against = {finding.check for finding in outcome.report.findings if finding.level is not Level.NOTE}
     if not against and not each:
         return [_row("checks", f"✓ all {len(CHECKS)} passed"), _row("written", author(outcome))]
@@ -320,7 +320,7 @@ def _check_rows(outcome: Outcome, width: int, each: bool) -> list[Styled]:
     return [*rows, _row("written", author(outcome))]
 
 
-def author(outcome: Outcome) -> str:
+def author(outcome: DecidedCompaction) -> str:
     """Return who wrote the digest, in how many attempts, and its cost."""
     last = outcome.attempts[-1].author if outcome.attempts else "clew"
     how = ", ".join(f"{attempt.author} {attempt.outcome}{_reason(attempt)}" for attempt in outcome.attempts)

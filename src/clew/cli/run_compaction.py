@@ -29,7 +29,7 @@ from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
 from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
-from clew.session import CompactResult, Outcome, Session, compact
+from clew.session import CompactResult, DecidedCompaction, Session, compact
 from clew.session.compact_list import NEVER_FULL
 from clew.session.fit import Gauge, by_region, price_of
 from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
@@ -78,7 +78,7 @@ class CompactReport:
     counter: TokenCounter
     window: int
     wire: Wire
-    outcome: Outcome | None = None
+    outcome: DecidedCompaction | None = None
     """None if compacting would save nothing."""
     digest: Digest | None = None
     """The digest in the view, if any."""
@@ -215,12 +215,11 @@ def _stored_part(log: Log, session: Session) -> str:
     return f"the whole conversation; its tool compacted it {count(by_tool, 'time')}" if by_tool else ""
 
 
-def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> Outcome | None:
+def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> DecidedCompaction | None:
     if order.dry_run:
         outcome = session.preview(target_tokens=target, focus=order.focus, messages=order.messages)
         return outcome if outcome and outcome.plan.operations else None
-    done = session.compact(target_tokens=target, focus=order.focus, messages=order.messages)
-    return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls) if done else None
+    return session.compact(target_tokens=target, focus=order.focus, messages=order.messages)
 
 
 def _preview(session: Session, target: int, order: CompactRequest) -> Sequence[Item]:
@@ -307,10 +306,10 @@ def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool
     return f"what its model sees after {times} of its tool: {now:,} of {whole:,} tokens; --whole takes all"
 
 
-def _listed_outcome(done: CompactResult) -> Outcome | None:
+def _listed_outcome(done: CompactResult) -> DecidedCompaction | None:
     if done.plan is None or done.report is None:
         return None
-    return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls)
+    return DecidedCompaction(done.plan, done.report, done.attempts, done.usage, done.calls)
 
 
 def _default_target(

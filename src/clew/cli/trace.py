@@ -21,7 +21,7 @@ from clew.errors import InputError, NotFound
 from clew.integrations.telemetry import lines
 from clew.message import Item, JsonObject
 from clew.rules.codec import to_json
-from clew.session import Compaction, Outcome
+from clew.session import Compaction
 from clew.session.history import PastCompaction
 from clew.tokens import TokenCounter, counter_for
 from clew.transcripts import Boundary, Transcript
@@ -241,14 +241,7 @@ def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
         yield "digest", f"{compaction.digest.id} for {spans(compaction.digest.covers)}: {holds}{folds}"
     freed = ", ".join(f"{rung.rung.value} {rung.tokens:,}" for rung in compaction.plan.freed)
     yield "freed", f"{freed} (in {count(len(compaction.plan.operations), 'operation')})"
-    yield (
-        "written",
-        author(
-            Outcome(
-                compaction.plan, compaction.report, compaction.attempts, compaction.usage, compaction.calls
-            )
-        ),
-    )
+    yield "written", author(compaction)
     if compaction.digest:
         prompt = f", prompt {compaction.digest.prompt_version}" if compaction.digest.prompt_version else ""
         yield (

@@ -54,7 +54,7 @@ class DigestAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DecidedCompaction:
     """A plan that may take effect, its report, and the attempts that led to it."""
 
     plan: Plan = field(repr=False)
@@ -69,7 +69,7 @@ RULE_SHARES = (0.4, 0.2, 0.0)
 """Shares of the room for found rules, tried in turn if they do not all fit; chosen by hand."""
 
 
-def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[Outcome]:
+def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedCompaction]:
     """Return the plan to put into effect; raise ``CompactionRefused`` if none keeps what must be kept.
 
     Found rules that do not fit are replaced by one line that cites them. Rules set by hand never are, so only
@@ -98,13 +98,13 @@ def _prompt(task: CompactionTask) -> list[Message]:
     return [item.message for item in task.view[: fixed_prefix(task.view)]]
 
 
-def _decide(task: CompactionTask, writer: Writer | None) -> Steps[Outcome]:
+def _decide(task: CompactionTask, writer: Writer | None) -> Steps[DecidedCompaction]:
     decision = _Decision(task)
     result = (yield from decision.try_model(writer)) if writer else None
     result = result or decision.try_extractive()
     if result is None:
         raise CompactionRefused("; ".join(decision.attempts[-1].misses[:3]))
-    return Outcome(*result, tuple(decision.attempts), decision.bill.usage, decision.bill.calls)
+    return DecidedCompaction(*result, tuple(decision.attempts), decision.bill.usage, decision.bill.calls)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from clew.inspector.transcript import message_at
 from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, fixed_prefix, words
-from clew.session import Compaction, Outcome
+from clew.session import Compaction, DecidedCompaction
 from clew.session.compact_session import split_range
 
 MOST_WORDS = 20_000
@@ -100,7 +100,7 @@ def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
     return {"preview": {**_outcome(handle, outcome), "price": str(handle.session.price(outcome))}}
 
 
-def _outcome(handle: OpenSession, outcome: Outcome) -> JsonObject:
+def _outcome(handle: OpenSession, outcome: DecidedCompaction) -> JsonObject:
     plan, unlisted = outcome.plan, handle.unlisted(handle.places.upto)
     condensed = [operation for operation in plan.operations if isinstance(operation, Condense)]
     digest = condensed[0].digest if condensed else None

@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clew.compaction.decide import DigestAttempt, Outcome
+    from clew.compaction.decide import DecidedCompaction, DigestAttempt
     from clew.session.compact_list import compact, compact_async
     from clew.session.compact_session import Request
     from clew.session.compactor import Compactor
-    from clew.session.fit import Fitted
+    from clew.session.fit import FitResult
     from clew.session.history import Compaction
     from clew.session.provenance import Expansion, Explanation, Quote
     from clew.session.result import CompactResult, Options
@@ -26,9 +26,9 @@ _MODULE_OF = {
     "Compactor": "clew.session.compactor",
     "Expansion": "clew.session.provenance",
     "Explanation": "clew.session.provenance",
-    "Fitted": "clew.session.fit",
+    "FitResult": "clew.session.fit",
     "Options": "clew.session.result",
-    "Outcome": "clew.compaction.decide",
+    "DecidedCompaction": "clew.compaction.decide",
     "Quote": "clew.session.provenance",
     "Request": "clew.session.compact_session",
     "Session": "clew.session.session",
@@ -40,12 +40,12 @@ __all__ = [
     "CompactResult",
     "Compaction",
     "Compactor",
+    "DecidedCompaction",
     "DigestAttempt",
     "Expansion",
     "Explanation",
-    "Fitted",
+    "FitResult",
     "Options",
-    "Outcome",
     "Quote",
     "Request",
     "Session",

@@ -39,7 +39,7 @@ from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 if TYPE_CHECKING:  # imported at the first compaction: most calls need none of it
-    from clew.compaction.decide import Outcome
+    from clew.compaction.decide import DecidedCompaction
     from clew.compaction.plan import Plan
     from clew.compaction.task import CompactionTask
 
@@ -356,7 +356,7 @@ def _mask_task(task: CompactionTask, conversation: ConversationState) -> Compact
 
 
 def _compacted_result(
-    now: CompactResult, conversation: ConversationState, outcome: Outcome, counter: TokenCounter
+    now: CompactResult, conversation: ConversationState, outcome: DecidedCompaction, counter: TokenCounter
 ) -> CompactResult:
     from clew.compaction.plan.plan import apply
 

@@ -19,7 +19,7 @@ from clew.budget import (
     TokenBudget,
     Trigger,
 )
-from clew.compaction.decide import Outcome, Writer, decide
+from clew.compaction.decide import DecidedCompaction, Writer, decide
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.plan import apply
 from clew.compaction.task import CompactionTask
@@ -28,7 +28,7 @@ from clew.log import UNDO, new_event
 from clew.log.protocol import Event
 from clew.message import JsonObject, cut_points, fixed_prefix
 from clew.providers.model import Steps, drive
-from clew.session.fit import Fitted, Gauge, budget_event, with_unread
+from clew.session.fit import FitResult, Gauge, budget_event, with_unread
 from clew.session.history import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
 from clew.session.result import RANGE, check_focus
@@ -159,7 +159,7 @@ def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller 
     )
 
 
-def preview_task(task: CompactionTask | None) -> Outcome | None:
+def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
     """Return what a compaction would do; no model is called and nothing is logged."""
     if task is None:
         return None
@@ -206,7 +206,7 @@ def _record_failure(replay: Replay, task: CompactionTask, reason: str, text: str
     replay.append(event)
 
 
-def _commit(replay: Replay, outcome: Outcome, task: CompactionTask) -> Compaction:
+def _commit(replay: Replay, outcome: DecidedCompaction, task: CompactionTask) -> Compaction:
     """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
     plan = outcome.plan
     made_for = replay.compactions, len(replay.view.steps), replay.view.off
@@ -224,7 +224,7 @@ def _commit(replay: Replay, outcome: Outcome, task: CompactionTask) -> Compactio
 
 def fitting(
     replay: Replay, gauge: Gauge, request: Request, writer: Writer | None, auto: bool
-) -> Steps[Fitted]:
+) -> Steps[FitResult]:
     """Measure the window, compact if due and worth it, and log one TokenBudget event.
 
     A compaction that fails raises only if the request does not fit without it.
@@ -250,7 +250,7 @@ def fitting(
                 refused = refusal.detail
     if compaction or refused:
         budget = measure(replay, gauge, Request((), request.fixed_tokens))
-    fitted = Fitted(budget, choice, compaction, refused)
+    fitted = FitResult(budget, choice, compaction, refused)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
 

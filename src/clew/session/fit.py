@@ -49,7 +49,7 @@ SUMMARY_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FitResult:
     """The measurement and decision before a request."""
 
     budget: TokenBudget
@@ -152,7 +152,7 @@ def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
     return tokens
 
 
-def budget_event(fitted: Fitted, about: JsonObject | None = None) -> Event:
+def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
     """Return the TokenBudget event of a request, with the caller's extra fields."""
     from clew.log import TOKEN_BUDGET, new_event  # of a session only: clew.compact keeps no log
 

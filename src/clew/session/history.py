@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from clew.budget import State
-from clew.compaction.decide import DigestAttempt, Outcome
+from clew.compaction.decide import DecidedCompaction, DigestAttempt
 from clew.compaction.plan import Condense, Digest, Plan, Shrink
 from clew.compaction.plan.codec import plan_from_json, plan_to_json, shown_messages
 from clew.compaction.verify import Report
@@ -20,18 +20,13 @@ from clew.message.shape import check_fields
 from clew.secrets import mask, mask_json
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction(DecidedCompaction):
     """A compaction that took effect, as recorded in the log."""
 
     seq: int
     """Its position in the log, which an undo refers to."""
     time: str
-    plan: Plan = field(repr=False)
-    report: Report = field(repr=False)
-    attempts: tuple[DigestAttempt, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    calls: int = 0
     focus: str | None = None
     number: int = 0
     """Its number in the session, counted from 1; set only if there is no digest, whose id has the number."""
@@ -50,7 +45,11 @@ class Compaction:
 
 
 def compaction_event(
-    outcome: Outcome, view: Sequence[Item], refs: Mapping[str, Ref], state: State, focus: str | None = None
+    outcome: DecidedCompaction,
+    view: Sequence[Item],
+    refs: Mapping[str, Ref],
+    state: State,
+    focus: str | None = None,
 ) -> Event:
     """Return the event of a compaction; ``refs`` are the log positions of the view's messages."""
     shown = shown_messages(outcome.plan)
@@ -112,8 +111,6 @@ def read_compaction(stored: StoredEvent) -> Compaction:
     try:
         return check_fields(
             Compaction(
-                stored.seq,
-                stored.event.time,
                 plan_from_json(body["plan"], messages),
                 Report.from_json(body["report"]),
                 tuple(
@@ -122,7 +119,9 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 ),
                 Usage(**body["usage"]),
                 body["calls"],
-                body["focus"],
+                seq=stored.seq,
+                time=stored.event.time,
+                focus=body["focus"],
                 tools=tuple(body.get("tools", ())),
             )
         )

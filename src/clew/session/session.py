@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, Trigger
-from clew.compaction.decide import Outcome, Writer
+from clew.compaction.decide import DecidedCompaction, Writer
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import parted
 from clew.compaction.propose.summary import SessionRequest
@@ -40,7 +40,7 @@ from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
 from clew.session.compact_session import Request, compacting, fitting, preview_task, requested_task, undo
-from clew.session.fit import Fitted, Gauge, price_of
+from clew.session.fit import FitResult, Gauge, price_of
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
@@ -505,12 +505,12 @@ class Session:
 
     def preview(
         self, *, target_tokens: int | None = None, focus: str | None = None, messages: str | None = None
-    ) -> Outcome | None:
+    ) -> DecidedCompaction | None:
         """Return what a compaction would do and lose, without doing it; no model is called."""
         self._replay.catch_up()
         return preview_task(requested_task(self._replay, self.gauge, target_tokens, focus, messages))
 
-    def price(self, outcome: Outcome, *, cache_age_seconds: float | None = 0.0) -> CompactionPrice:
+    def price(self, outcome: DecidedCompaction, *, cache_age_seconds: float | None = 0.0) -> CompactionPrice:
         """Return what a previewed compaction would cost in prompt cache, and save on later requests.
 
         ``cache_age_seconds`` is the time since the last request; None if there was none yet.
@@ -533,14 +533,16 @@ class Session:
                 )
         self._signals += signals
 
-    def fit(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> Fitted:
+    def fit(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> FitResult:
         """Measure the window before a request and log one TokenBudget event.
 
         With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait.
         """
         return self._drive(self._fitting(request, auto))
 
-    async def fit_async(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> Fitted:
+    async def fit_async(
+        self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False
+    ) -> FitResult:
         """Do the same with an asynchronous summariser."""
         return await self._drive_async(self._fitting(request, auto))
 
@@ -559,7 +561,7 @@ class Session:
             self._compacted(done)
         return done
 
-    def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[Fitted]:
+    def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
         self._replay.catch_up()
         if not isinstance(request, Request):
             request = Request(fixed_tokens=request.extra, about=request.to_json())
