@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from clew.message import Message, Role, said
+from clew.message import Message, Role, text_message
 from clew.rules import Rule, find_candidates, retire
 
 ITEMS = {
@@ -32,7 +32,7 @@ def cost(work: Callable[[], object]) -> float:
 
 
 def listed(item: str, count: int, start: int = 0) -> Message:
-    return said(Role.USER, "".join(item.format(i=start + i) for i in range(count)))
+    return text_message(Role.USER, "".join(item.format(i=start + i) for i in range(count)))
 
 
 @pytest.mark.parametrize("item", ITEMS.values(), ids=ITEMS)
@@ -58,5 +58,5 @@ def test_ending_rules_grows_with_the_text() -> None:
 
 def test_a_replacement_is_found_among_many_rules() -> None:
     many = rules(listed(ITEMS["replacements"], SHORT))
-    (end,) = retire(many, said(Role.USER, "Use bison instead of parser7 from now on."))
+    (end,) = retire(many, text_message(Role.USER, "Use bison instead of parser7 from now on."))
     assert end.rule == "p7"
