@@ -1,4 +1,4 @@
-"""Run the code blocks of README and docs, and compare or update their output.
+"""Run the code blocks of README, docs and bench, and compare or update their output.
 
     uv run python scripts/docs.py            check every page
     uv run python scripts/docs.py --write    put the real output into the pages
@@ -41,8 +41,9 @@ class Stale:
 
 
 def pages() -> list[Path]:
-    """Return README and all pages of the docs."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """Return README, all pages of the docs, and the pages about measurements."""
+    measured = sorted((ROOT / "bench").glob("*.md"))
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *measured]
 
 
 def check(page: Path, write: bool = False) -> list[Stale]:
