@@ -98,6 +98,7 @@ def outcome(done: ToolAction, result: ToolResult) -> Outcome:
     if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
         # Any tool can print these words; only the host can flag the result as an error.
         return Outcome(Ended.REFUSED if result.is_error else Ended.FAILED)
+    # "ser" is part of "user" and "User", without which the slow pattern cannot match.
     if len(text) < 2 * _SIDES and "ser" in text[:_SIDES] and _BROKEN_OFF.match(text):
         return Outcome(Ended.FAILED)
     if done.kind is ActionKind.SHELL:
@@ -136,7 +137,7 @@ def _exit_code(text: str) -> int | None:
     if code is None:
         if head.startswith("{"):
             code = _EXIT_IN_JSON.search(tail) or _EXIT_IN_JSON.search(head)
-        elif "xit" in tail:
+        elif "xit" in tail:  # "exit", "Exit" or "exited": without it the slow pattern cannot match
             code = _EXIT_AT_END.search(tail)
     return int(code[1]) if code else None
 

@@ -109,7 +109,11 @@ def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
 
 
 def _without_reported(text: str, found: Iterator[Line]) -> Iterator[Line]:
-    """Yield lines, marking reported speech as foreign: from "Bob says:" to a blank line or fence."""
+    """Yield lines, marking reported speech as foreign: from "Bob says:" to a blank line or fence.
+
+    ``announced``: a line ended in "says:", so what follows is reported. ``begun``: its first line was seen;
+    from then on a blank line ends it. ``fenced``: it began with a code block or quote and ends with that.
+    """
     announced = begun = fenced = False
     for line in found:
         if announced and not begun:
@@ -127,6 +131,12 @@ def _without_reported(text: str, found: Iterator[Line]) -> Iterator[Line]:
 
 
 def _lines(text: str, *, tags_are_speech: bool) -> Iterator[Line]:
+    """Yield every line with its kind, in one pass over the text.
+
+    The state between lines: ``ends`` recognises the last line of the foreign block that is open, if one is;
+    ``in_diff`` is True inside a diff; ``unclosed`` holds tags known to be never closed. The first two cases
+    of the loop are shortcuts: lines of pasted settings, and plain prose outside of any block.
+    """
     unclosed: set[str] = set()
     ends: Ends | None = None
     in_diff = False

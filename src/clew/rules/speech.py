@@ -1,7 +1,8 @@
 """Who speaks in a message: the only place where words are attributed to the user or the model.
 
-People do not type more than ``WHOLE_SPEECH`` characters. In a longer text the first two thirds of that and
-the last third count as speech and the rest as pasted. Rules are searched in much longer texts.
+In a message of more than ``WHOLE_SPEECH`` characters something was pasted: people do not type that much.
+Only its beginning (two thirds of ``WHOLE_SPEECH``) and its end (one third) count as the person's words; the
+middle counts as pasted. The search for rules has its own, larger limit.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ DIGEST_TAG = "clew-digest"
 _DIGEST = f"<{DIGEST_TAG} "
 _DIGEST_BLOCK = lazy_pattern(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
 WHOLE_SPEECH = 60_000
+"""Characters; chosen by hand."""
 
 
 class Speaker(Enum):

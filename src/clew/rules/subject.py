@@ -80,7 +80,12 @@ def _topics(tokens: Iterable[Token], named: set[str]) -> Iterator[str]:
 
 
 def duration_of(text: str, hits: Iterable[Hit], *, placed: bool = False) -> Duration:
-    """Return how long a sentence says it holds; ``placed`` if it names a path."""
+    """Return how long a sentence says it holds; ``placed`` if it names a path.
+
+    Cues are tried in the order of ``_TIMED``. "until the release" ends a rule at an event, whichever cue
+    matched it; "not yet" counts only in that form. Without such words a rule about a path lasts, and any
+    other sentence may be a remark for the next answer only.
+    """
     found = tuple(hits)
     timed = {hit.cue: hit for hit in found if hit.cue in _TIMED}
     for cue in _TIMED:
