@@ -88,7 +88,7 @@ def a_preview(page: Page) -> None:
     page.get_by_role("button", name="Compact…").click()
     page.get_by_label("Down to, in tokens").fill("9000")
     page.get_by_role("button", name="Preview").click()
-    page.wait_for_selector(".preview .lost li")
+    page.wait_for_selector(".preview .leaves")
 
 
 def a_block(page: Page) -> None:

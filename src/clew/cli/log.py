@@ -88,7 +88,7 @@ def import_transcript(
 ) -> ImportResult:
     """Append what is new; refuse if the file and the log have diverged.
 
-    With ``calls``, what the provider reported for each reply is recorded too.
+    With ``calls``, what the provider reported for each reply is recorded too, and the label of the session.
     """
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
@@ -100,8 +100,9 @@ def import_transcript(
         if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
             raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
     about: JsonObject = {"model": transcript.model} if transcript.model else {}
-    if transcript.title:
-        about["title"] = one_line(mask(transcript.title).text, 200)
+    title = transcript.label if calls and transcript.label != transcript.id else transcript.title
+    if title:
+        about["title"] = one_line(mask(title).text, 200)
     if transcript.start.directory:
         about["project"] = project_at(transcript.start.directory)
     if about and not before:

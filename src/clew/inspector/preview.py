@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from clew.compaction.plan import Condense, Drop, Plan
+from clew.compaction.plan import ClaimKind, Condense, Drop, Plan
 from clew.compaction.plan.render import render_digest
 from clew.compaction.verify import Report
 from clew.compaction.verify.report import LossKind
+from clew.inspector.history import compactions_of
 from clew.inspector.session_pool import OpenSession
 from clew.message import Cite, Item, Json, JsonObject, words
 from clew.session import Session
@@ -34,6 +35,7 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
     turns, findings = _said(session, gone)
+    findings += _condensed(handle, gone)
     files = [
         (file.last.message, file.name)
         for file in session.ledger.artifacts.files
@@ -56,6 +58,13 @@ def _said(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thi
     cites = [item for item in (*asks, *result) if item.message in seen]
     texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}
     return _quoted(texts, asks), _quoted(texts, result)
+
+
+def _condensed(handle: OpenSession, gone: frozenset[str]) -> list[Thing]:
+    """Return the findings of the digests that would leave the view."""
+    digests = [past.compaction.digest for past in compactions_of(handle) if past.name in gone]
+    claims = chain.from_iterable(one.claims for one in digests if one)
+    return [(one.sources[0].message, one.text) for one in claims if one.kind is ClaimKind.FINDING]
 
 
 def _quoted(items: dict[str, Item], cites: Sequence[Cite]) -> list[Thing]:

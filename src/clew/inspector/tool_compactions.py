@@ -12,10 +12,11 @@ from clew.inspector.message_json import LEADING_TAGS, excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.log import ABOUT, COMPACTION, MESSAGE, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
-from clew.message import Json, JsonObject, Message, Origin, Role
+from clew.message import Json, JsonObject, Message
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text
 from clew.transcripts import FORMATS
+from clew.transcripts.messages import typed_text
 
 MOST_SOURCES = 4
 """Likely sources shown for a line of a summary."""
@@ -57,7 +58,7 @@ def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
         "trigger": as_text(body.get("trigger")),
         "before": before,
         "after": after,
-        "recorded": int_or_zero(body.get("before")) > 0,
+        "recorded": int_or_zero(body.get("before")) > 0 or handle.unlisted(stored.seq) > 0,
         "kept": len(keeps) if isinstance(keeps, list) else 0,
         "sealed": body.get("sealed") is True,
     }
@@ -145,8 +146,8 @@ def _messages(handle: OpenSession) -> Iterator[tuple[StoredEvent, Message]]:
 
 def _first_words(handle: OpenSession) -> str:
     for number, (_, message) in enumerate(_messages(handle)):
-        if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
-            return excerpt(LEADING_TAGS.sub("", message.text), 120)
+        if typed := typed_text(message):
+            return excerpt(LEADING_TAGS.sub("", typed), 120)
         if number >= MOST_SEARCHED:
             break
     return ""

@@ -12,7 +12,8 @@ from clew.inspector.message_json import LEADING_TAGS, excerpt, message_view, spe
 from clew.inspector.session_pool import OpenSession
 from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, TOOL_COMPACTION, UNDO, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
-from clew.message import Json, JsonObject, Message, Origin, Role, words
+from clew.message import Json, JsonObject, Message, words
+from clew.transcripts.messages import typed_text
 
 MOST_MESSAGES = 100
 SEARCH_SECONDS = 0.4
@@ -207,8 +208,8 @@ def outline(handle: OpenSession) -> JsonObject:
         number, body = handle.places.number(stored.seq), stored.event.body
         if stored.event.kind == MESSAGE.name:
             message = message_of(stored)
-            if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
-                text = excerpt(LEADING_TAGS.sub("", message.text), 120)
+            if typed := typed_text(message):
+                text = excerpt(LEADING_TAGS.sub("", typed), 120)
                 known.append({"seq": stored.seq, "number": number, "text": text})
         else:
             name = names.get(stored.seq) or str(body.get("name") or "")

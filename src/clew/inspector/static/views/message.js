@@ -51,6 +51,7 @@ function Standing({ standing }) {
 function Part({ part, role, needle, all }) {
   const found = holds(part.text, needle);
   const more = part.left > 0 && html`<button class="plain more" onClick=${all}>Show ${number(part.left)} more characters</button>`;
+  if (part.kind === "text" && role === "user" && part.trust !== "user") return html`<${Harness} parts=${[part]} open=${found}><${Words} text=${part.text} needle=${needle} />${more}<//>`;
   if (part.kind === "text") return html`${WRITTEN_BY_HARNESS.has(role) ? html`<${Words} text=${part.text} needle=${needle} />` : html`<${Markdown} text=${part.text} needle=${needle} />`}${more}`;
   const name = [part.heading || part.kind, part.failed ? "failed" : ""].filter(Boolean).join(" ");
   if (!part.text) return html`<p class="bare"><span aria-hidden="true">${FOLDED[part.kind]}</span> ${name}</p>`;

@@ -36,7 +36,7 @@ function List({ own, others, reading }) {
   if (!all.length && reading) return null;
   if (!all.length)
     return html`<p>No sessions of agent tools were found. Take the tour with the shipped example, or open a file of yours with <code>clew inspect FILE</code>.</p>`;
-  return html`${others.length > 0 && html`<p class="lead"><strong class=${compacted ? "bad" : ""}>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
+  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
     <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} /></div>
     <ul class="sessions">${shown.map((one) => html`<li key=${one.name}>${one.stored ? html`<${Stored} one=${one} />` : html`<${Found} one=${one} />`}</li>`)}</ul>
     ${!shown.length && html`<p class="quiet">No session matches “${wanted}”.</p>`}`;
