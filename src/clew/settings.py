@@ -90,6 +90,7 @@ class Settings:
     notes_tokens: int = 500
     recall_everywhere: bool = False
     trust_roots: tuple[Path, ...] = ()
+    policy_file: Path | None = None
     mask_secrets: bool = True
 
 
@@ -266,6 +267,7 @@ _ALL = (
     SettingKey(
         "trust_roots", _paths, "folders whose instruction files and settings are trusted", SettableBy.PERSON
     ),
+    SettingKey("policy_file", _path, "the organization's policy, sent with every request", SettableBy.PERSON),
     SettingKey("mask_secrets", _boolean, "mask secrets before they are stored", SettableBy.PERSON),
 )
 KEYS: Mapping[str, SettingKey] = MappingProxyType({key.name: key for key in _ALL})

@@ -23,7 +23,7 @@ from clew.providers.remote import RemoteModel
 from clew.request.assembled import AssembledRequest
 from clew.request.diagnostics import RequestState
 from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layout_of
-from clew.request.sections import PLAN, Piece
+from clew.request.sections import ORGANIZATION, PLAN, Piece
 from clew.session import Compaction, FitResult, Request, Session
 from clew.session.compact_session import split_range
 
@@ -92,6 +92,8 @@ class RequestBuilder:
     approvals: ApprovalStore
     instructions: InstructionTracker
     progress: ProgressTracker
+    policy: str = ""
+    """The policy of the organization, sent with every request."""
     _injected: tuple[str, Injection] | None = None
     """The id of the user's last message, and what memory injects for it."""
     _shown: str = ""
@@ -131,6 +133,8 @@ class RequestBuilder:
     # What is added to the view ---------------------------------------------------------------------------
 
     def _pieces(self) -> Iterator[Piece]:
+        if self.policy:
+            yield Piece(ORGANIZATION, self.policy, "policy", Trust.DEVELOPER)
         yield from self.instructions.pieces()
         progress = self.progress.piece()
         yield from [progress] if progress else []

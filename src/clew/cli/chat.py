@@ -58,6 +58,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         session.project = project_at(args.root or Path.cwd())
         trusted = bool(args.root) and _trusts(settings, args.root)
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
+        chat.requests.policy = _policy_text(settings.policy_file)
         chat.memory.where = SearchScope.EVERYWHERE if settings.recall_everywhere else SearchScope.PROJECT
         chat.choose(Choices(args.window, args.auto or None).over(choices_of(session)))
         chat.set_model(named_model(wanted, session))
@@ -98,6 +99,13 @@ def _policy(settings: Settings) -> Policy:
         keep_tokens=settings.keep_tokens,
         memory=replace(base.memory, tokens=settings.notes_tokens),
     )
+
+
+def _policy_text(path: Path | None) -> str:
+    try:
+        return path.read_text(encoding="utf-8") if path else ""
+    except (OSError, UnicodeDecodeError) as cause:
+        raise InputError(f"cannot read the policy file {path}: {cause}", "correct policy_file") from cause
 
 
 def _trusts(settings: Settings, root: Path) -> bool:

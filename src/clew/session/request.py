@@ -33,6 +33,7 @@ from clew.request.instructions import (
     pieces_of,
     settled_ids,
 )
+from clew.request.instructions.skills import skill_index
 from clew.request.pieces import clauses_for, memory_pieces, rules_by_hand
 from clew.request.rehydration import RequestStatus, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
@@ -185,6 +186,7 @@ class InstructionFiles:
         self._roots = Roots(project=root.resolve().as_posix(), trusted=trusted) if root else None
         self.loaded = LoadedInstructions()
         self._settled: frozenset[str] = frozenset()
+        self._skills = self._indexed()
         if self._roots:
             self._take(self._load())
             self._settled = settled_ids(session.events())
@@ -204,10 +206,17 @@ class InstructionFiles:
         """Read all files again, for the stable part: a compaction has rewritten the prefix anyway."""
         self._take(self._load())
         self._settled = frozenset(instruction.id for instruction in self.loaded.instructions)
+        self._skills = self._indexed()
 
     def pieces(self) -> list[Piece]:
         """Return them as pieces of a request."""
-        return pieces_of(self.loaded, self._settled)
+        return [*pieces_of(self.loaded, self._settled), *([self._skills] if self._skills else [])]
+
+    def _indexed(self) -> Piece | None:
+        """Return the index of the skills of a trusted root."""
+        if self.root is None or self._roots is None or not self._roots.trusted:
+            return None
+        return skill_index(self.root, {fold_path(file) for file in self._changed_files()})
 
     def _take(self, loaded: LoadedInstructions) -> None:
         for body in changes(self.loaded, loaded):

@@ -1,0 +1,57 @@
+"""The index of a project's skills: the name, description and path of each SKILL.md, never its content.
+
+The agent opens a skill when it needs it, with its own tool for reading files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from unicodedata import normalize
+
+from clew.message import Trust
+from clew.request.instructions.files import Disk
+from clew.request.sections import SKILLS, Piece
+
+FOLDERS = (".claude/skills", ".agents/skills", "skills")
+MOST_SKILLS = 100
+_MOST_BYTES = 8_192
+"""Bytes of a SKILL.md that are searched for its header (chosen by hand)."""
+_LONGEST = 400
+"""Characters of a description (chosen by hand)."""
+_HEADER = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---", re.DOTALL)
+_FIELD = re.compile(r"^(name|description):[ \t]*[|>]?-?[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+
+
+def skill_index(root: Path, ignored: Collection[str] = ()) -> Piece | None:
+    """Return the skills below a trusted folder as one piece; None if there are none.
+
+    ``ignored`` are files that do not count (case-folded), such as those that the session itself wrote.
+    """
+    lines = list(_lines(root, ignored))[:MOST_SKILLS]
+    if not lines:
+        return None
+    text = "\n".join(["Before work that one of them is about, read its file.", *lines])
+    return Piece(SKILLS, text, "skills", Trust.USER, cuttable=True)
+
+
+def _lines(root: Path, ignored: Collection[str]) -> Iterator[str]:
+    disk = Disk()
+    for folder in FOLDERS:
+        for path in sorted(root.glob(f"{folder}/*/SKILL.md")):
+            content = None if _folded(path) in ignored else disk.read(path.as_posix(), _MOST_BYTES)
+            header = _HEADER.match(content.decode("utf-8", "replace")) if content else None
+            fields = {name: _flat(value) for name, value in _FIELD.findall(header[1])} if header else {}
+            if fields.get("description"):
+                name = fields.get("name") or path.parent.name
+                yield f"- {name}: {fields['description']} ({path.relative_to(root).as_posix()})"
+
+
+def _folded(path: Path) -> str:
+    return normalize("NFC", path.resolve().as_posix()).casefold()
+
+
+def _flat(text: str) -> str:
+    flat = " ".join(text.split()).strip("\"'")
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
