@@ -106,6 +106,20 @@ def test_a_resumed_ledger_goes_on_as_if_nothing_had_happened(history, cut):
     assert resumed.to_json() == filled(talk).to_json()
 
 
+@given(histories)
+def test_rules_and_the_state_of_work_do_not_depend_on_the_story(history):
+    whole, lean = Ledger(), Ledger(exact_values=False, story=False)
+    whole.extend(items(history))
+    lean.extend(items(history))
+    assert lean.pins.active == whole.pins.active
+    assert lean.goals == whole.goals
+    assert lean.loops.open == whole.loops.open
+    assert lean.artifacts.changed == whole.artifacts.changed
+    assert lean.failures == whole.failures
+    assert (lean.last_run, lean.last_check) == (whole.last_run, whole.last_check)
+    assert (lean.decisions, lean.user_quotes, lean.approvals) == ((), (), ())
+
+
 @given(histories, st.integers(0, 12))
 def test_a_copy_and_its_original_go_their_own_ways(history, cut):
     talk = items(history)

@@ -299,6 +299,13 @@ def test_uploads_of_unknown_length_are_forwarded(counting, path):
         assert connection.getresponse().read() == b"5"
 
 
+def test_a_websocket_is_refused_so_that_clients_use_http():
+    with proxy_to("http://127.0.0.1:1").running() as proxy:
+        got = ask(proxy, "GET", "/v1/responses", b"", Connection="Upgrade", Upgrade="websocket")
+        assert (got.status, got.headers["x-clew"]) == (426, "refused; websocket")
+        assert "use HTTP" in json.loads(got.read())["error"]["message"]
+
+
 def test_pages_of_other_sites_cannot_read_the_health():
     with proxy_to("http://127.0.0.1:1").running() as proxy:
         assert ask(proxy, "GET", "/clew/health", b"", Host="evil.example:80").status == 404

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.proxy.launch import arguments
 from clew.testing.server import ScriptedServer
 from tests.hosts.real import RULE, Computer, SilentModel, holds, program
 from tests.hosts.test_claude_code import QUIET
@@ -72,6 +73,33 @@ def test_codex_continues_from_clews_digest(tmp_path: Path) -> None:
         later = here.requests[before:]
         assert later
         assert all(holds(one, RULE) and holds(one, "(clew session proxy-") for one in later)
+    assert proxy.stats["failed_open"] == 0
+
+
+def test_codex_with_openais_own_api_compacts_through_clew(tmp_path: Path) -> None:
+    codex = program("codex")
+    model = SilentModel(usage=lambda answer: 45_000 if answer == 2 else 1_000)
+    with ScriptedServer.always(model, strict=False) as server, proxy_to(server.url).running() as proxy:
+        here = computer(tmp_path, server)
+        (here.home / ".codex").mkdir()
+        settings = "model_auto_compact_token_limit = 40000\ncheck_for_update_on_startup = false\n"
+        (here.home / ".codex" / "config.toml").write_text(settings)
+        here.run(codex, "login", "--with-api-key", given="sk-none\n")
+
+        def say(text: str, *resume: str) -> str:
+            words = arguments(proxy.url, [codex, "exec", *resume, "--skip-git-repo-check", text])
+            return here.run(*words, seconds=300)
+
+        said = say(f"Fix the parser in src/. {RULE}")
+        assert "Reconnecting" not in said  # a WebSocket is refused so that Codex uses HTTP at once
+        say(LONG_TASK, "resume", "--last")
+        before = len(here.requests)
+        say("What is next?", "resume", "--last")
+        assert proxy.stats["answered"] == 1
+        later = here.requests[before:]
+        assert later
+        assert all(holds(one, RULE) and holds(one, "(clew session proxy-") for one in later)
+        assert not any(holds(one, "clew1.") or holds(one, "compaction_trigger") for one in later)
     assert proxy.stats["failed_open"] == 0
 
 

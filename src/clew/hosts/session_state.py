@@ -65,8 +65,8 @@ class HostSession:
         return [Item(f"L{entry.line}", entry.message) for entry in self.entries]
 
     def ledger(self) -> Ledger:
-        """Return the session's ledger, without exact values, which are costly to extract."""
-        ledger = Ledger(exact_values=False)
+        """Return the session's rules and state of work; exact values and the story are costly to extract."""
+        ledger = Ledger(exact_values=False, story=False)
         ledger.extend(self.items)
         return ledger
 

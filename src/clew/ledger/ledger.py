@@ -53,12 +53,16 @@ class _Kept:
 class Ledger:
     """What a session's messages established: rules, goals, decisions, open work, files, failures, values."""
 
-    def __init__(self, *, exact_values: bool = True) -> None:
-        """Start empty. ``exact_values=False`` saves a third of the cost and leaves ``values`` empty."""
+    def __init__(self, *, exact_values: bool = True, story: bool = True) -> None:
+        """Start empty. ``exact_values=False`` saves a third of the cost and leaves ``values`` empty.
+
+        ``story=False`` leaves decisions, turns, approvals and the user's quotes empty, for a caller that only
+        needs rules and the state of the work.
+        """
         self._kept = _Kept()
         self._calls = OpenCalls()
         self._values = Values()
-        self._exact_values = exact_values
+        self._exact_values, self._story = exact_values, story
 
     def __len__(self) -> int:
         """Return how many messages were added."""
@@ -92,11 +96,12 @@ class Ledger:
         kept.messages += len(readings)
         known = recorded or itertools.repeat(None)
         found = [kept.pins.add(*one) for one in zip(readings, known, strict=False)]
-        for keeper in (kept.goals, kept.loops, kept.approvals, kept.words):
+        story = (kept.approvals, kept.words) if self._story else ()
+        for keeper in (kept.goals, kept.loops, *story):
             for reading in readings:
                 keeper.add(reading)
         for reading in readings:
-            if reading.said:
+            if reading.said and self._story:
                 kept.decisions.add(reading)
                 kept.turns.add(reading)
             if reading.exchanges:
@@ -195,7 +200,7 @@ class Ledger:
 
     def copy(self) -> Ledger:
         """Return an independent copy; frozen values are shared."""
-        twin = Ledger(exact_values=self._exact_values)
+        twin = Ledger(exact_values=self._exact_values, story=self._story)
         twin._kept = copied(self._kept)
         twin._calls = self._calls.copy()
         twin._values = self._values.copy()

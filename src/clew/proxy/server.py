@@ -218,11 +218,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._own_page()
             return
         self.owner.stats.count("requests")
+        if self.headers.get("upgrade", "").lower() == "websocket":
+            self._refuse_websocket()
+            return
         cpu = time.thread_time()
         try:
             self._react(headers)
         finally:
             self.owner.stats.add_cpu((time.thread_time() - cpu) * 1_000)
+
+    def _refuse_websocket(self) -> None:
+        """Answer that a WebSocket is not available; Codex then sends its requests over HTTP at once."""
+        error = {
+            "message": "clew proxy: WebSockets are not supported, use HTTP",
+            "type": "invalid_request_error",
+        }
+        self.close_connection = True
+        body = json.dumps({"error": error}).encode()
+        self._send(426, "application/json", body, [("x-clew", "refused; websocket"), ("connection", "close")])
 
     def _react(self, headers: Headers) -> None:
         """Read the request, and answer or forward it."""
