@@ -61,7 +61,7 @@ class _Spot(NamedTuple):
 
 @contextmanager
 def _spot(root: Path, place: Path, *, make: bool = False) -> Iterator[_Spot]:
-    """Open the folder of a path that was checked by ``inside``; ``make`` creates missing folders."""
+    """Open the folder of a path that was checked by ``resolve_inside``; ``make`` creates missing folders."""
     base = root.resolve()
     if not _WALKS:
         if make:

@@ -30,10 +30,10 @@ from clew.session.result import CompactResult, Options, restore_conversation
 from clew.session.summariser import (
     AsyncSummariser,
     Summariser,
-    answered_async,
     as_async_model,
     as_model,
     run_steps,
+    run_steps_async,
 )
 from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
@@ -153,7 +153,7 @@ async def compact_async(  # noqa: PLR0913  # as above
     _check(previous, summariser, summarizer)
     writer = as_async_model(summariser or summarizer)
     messages = list(messages) if isinstance(messages, list) else messages  # may grow while this waits
-    return await answered_async(_compacting(messages, options, previous, writer), writer)
+    return await run_steps_async(_compacting(messages, options, previous, writer), writer)
 
 
 def _check(previous: object, summariser: object, summarizer: object) -> None:

@@ -195,7 +195,7 @@ def _harness_task(items: Sequence[Item]) -> dict[str, str]:
 
 
 def _story(turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
-    """Yield the turns; the last one is omitted because ``_now`` shows it."""
+    """Yield the turns; the last one is omitted because ``_state_lines`` shows it."""
     for number, turn in enumerate(turns, start=1):
         is_last = number == len(turns)
         asked = f"asked: “{flat(turn.asked, LONGEST_LINE)}”"

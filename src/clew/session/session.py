@@ -46,7 +46,7 @@ from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
 from clew.session.replay import CALIBRATION, Replay
-from clew.session.summariser import AsyncSummariser, answered_async, run_steps, session_model
+from clew.session.summariser import AsyncSummariser, run_steps, run_steps_async, session_model
 from clew.settings import switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
@@ -524,7 +524,7 @@ class Session:
 
         They are in ``clew.budget``: ``Milestone("tests pass")``, ``PhaseChanged(Phase.PLANNING,
         Phase.EXECUTION)``, ``Paused(Pause.APPROVAL)``, ``Resumed(after_seconds=7_200)``, ``ResultArrived``
-        and ``Asked``.
+        and ``CompactionRequested``.
         """
         for signal in signals:
             if not isinstance(signal, Signal):
@@ -592,7 +592,7 @@ class Session:
         return run_steps(steps, cast(Model | None, model))
 
     async def _drive_async(self, steps: Steps[Result]) -> Result:
-        return await answered_async(steps, cast(AsyncModel | None, self.summariser))
+        return await run_steps_async(steps, cast(AsyncModel | None, self.summariser))
 
     def undo(self, compactions: int = 1, *, newest: str | None = None) -> list[Compaction]:
         """Undo the last compactions; return them, newest first. Messages added since stay.

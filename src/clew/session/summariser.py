@@ -2,7 +2,7 @@
 
 A summariser is a ``Model``, a function ``str -> str``, or the name of a model. The logic of a compaction is a
 generator that yields its questions to a model (``Steps``), so that synchronous and asynchronous callers share
-it; ``answered`` and ``answered_async`` answer the questions. Any failure of a summariser becomes a
+it; ``run_steps`` and ``run_steps_async`` answer the questions. Any failure of a summariser becomes a
 ``ModelError``, and the compaction continues without it.
 """
 
@@ -146,7 +146,7 @@ def run_steps(steps: Steps[Result], model: Model | None) -> Result:
     return drive(steps, partial(_ask, model) if model else no_model)
 
 
-async def answered_async(steps: Steps[Result], model: AsyncModel | None) -> Result:
+async def run_steps_async(steps: Steps[Result], model: AsyncModel | None) -> Result:
     """Do the same with an asynchronous model; the work between questions runs in a thread.
 
     A compaction can compute for seconds, which must not block the event loop.

@@ -185,7 +185,7 @@ class ScriptedServer:
 
 
 def _streamed_response(events: list[str], line: ServerLine) -> _Response:
-    """Return a streamed response, cut off after some events if the line is ``Broken``."""
+    """Return a streamed response, cut off after some events if the line is ``BrokenStream``."""
     headers = {"content-type": "text/event-stream"}
     if not isinstance(line, BrokenStream):
         return _Response(200, headers, "".join(events).encode())

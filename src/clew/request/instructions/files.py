@@ -179,7 +179,7 @@ def usual_roots(project: Path | None, *, trusted: bool) -> Roots:
 
 
 class Disk:
-    """The files of this computer; implements ``Files``."""
+    """The files of this computer; implements ``FileSource``."""
 
     def kind(self, path: str) -> FileKind:
         """Return what is at a path, without following a link there."""
