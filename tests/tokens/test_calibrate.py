@@ -123,3 +123,36 @@ def test_a_calibration_survives_json(reports: list[tuple[Tally, int]]):
 def test_a_broken_calibration_is_refused(broken: object):
     with pytest.raises(InputError, match="not a token calibration"):
         Calibration.from_json(broken)
+
+
+@given(st.lists(st.tuples(tallies, st.floats(0.5, 2.0)), min_size=1, max_size=30))
+def test_the_scale_of_a_known_model_is_used_unless_the_learnt_one_predicted_better(
+    reports: list[tuple[Tally, float]],
+):
+    claude, calibration = FAMILIES["claude"], Calibration()
+    for counted, truth in reports:
+        calibration.report(claude, counted, round(counted.tokens(claude.scale) * truth))
+        known = calibration.of(claude)
+        assert calibration.scale(claude) == (known.scale if known.is_better else claude.scale)
+        assert not known.is_better or known.error < known.start_error
+
+
+def test_reports_with_more_than_was_counted_do_not_make_a_known_model_worse():
+    """Hidden thinking makes every other report half again as large; the others are exact."""
+    claude, calibration = FAMILIES["claude"], Calibration()
+    exact = AGENT.tokens(claude.scale)
+    errors = []
+    for n in range(60):
+        reported = exact * (1.5 if n % 4 == 0 else 1.0)
+        errors.append(abs(AGENT.tokens(calibration.scale(claude)) / reported - 1))
+        calibration.report(claude, AGENT, round(reported))
+    cold = [abs(exact / (exact * (1.5 if n % 4 == 0 else 1.0)) - 1) for n in range(60)]
+    assert sum(errors) <= sum(cold) + 0.05
+
+
+def test_a_known_model_whose_tokenizer_changed_is_learnt():
+    claude, calibration = FAMILIES["claude"], Calibration()
+    truth = round(AGENT.tokens(claude.scale) * 1.3)
+    for _ in range(3):
+        calibration.report(claude, AGENT, truth)
+    assert AGENT.tokens(calibration.scale(claude)) == pytest.approx(truth, rel=0.05)

@@ -13,6 +13,7 @@ from clew.budget import (
     CompactionRequested,
     CostMove,
     Fill,
+    Option,
     Region,
     Signal,
     Stop,
@@ -22,6 +23,7 @@ from clew.budget import (
 from clew.compaction.decide import DecidedCompaction, Writer, decide
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.plan import apply
+from clew.compaction.propose import pruned_size
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event
@@ -235,13 +237,17 @@ def fitting(
     refused = ""
     if isinstance(verdict, Compact):
         cache = Cache(gauge.model, request.cache_age_seconds)
-        choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
+        other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
+        sizes = [replay.counter.count(item.message) for item in replay.items]
+        usable = gauge.window.usable_tokens
+        target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
+        task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
+        pruned = _pruned(task, other)
+        goal = replace(verdict, target_tokens=target)
+        choice = gauge.weigh(budget.allotment, goal, cache, request.made, writer is not None, pruned)
         if auto and choice.move is not CostMove.WAIT:
-            other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
-            sizes = [replay.counter.count(item.message) for item in replay.items]
-            usable = gauge.window.usable_tokens
-            target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
-            task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
+            if pruned and choice.move is CostMove.PRUNE:
+                task = replace(task, target_tokens=max(task.target_tokens, pruned.after_tokens - other))
             try:
                 compaction = yield from compacting(replay, task, writer)
             except (CompactionRefused, BudgetExceeded, StalePlan) as refusal:
@@ -253,6 +259,15 @@ def fitting(
     fitted = FitResult(budget, choice, compaction, refused)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
+
+
+def _pruned(task: CompactionTask, other_tokens: int) -> Option | None:
+    """Return what pruning alone would leave of a request; None if it would free nothing."""
+    left = pruned_size(task)
+    if left is None:
+        return None
+    after, unchanged = left
+    return Option(CostMove.PRUNE, after + other_tokens, unchanged)
 
 
 ADVICE = "nothing was changed; list the compactions in force, then undo again"

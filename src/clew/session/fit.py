@@ -61,6 +61,13 @@ class FitResult:
     """Why a compaction that was due could not be made; the request still fits."""
 
     @property
+    def ran(self) -> CostMove:
+        """Return what was done: a digest was made, something was only pruned or shortened, or nothing."""
+        if self.compaction is None:
+            return CostMove.WAIT
+        return CostMove.SUMMARISE if self.compaction.digest else CostMove.PRUNE
+
+    @property
     def verdict(self) -> Verdict:
         """Return whether to continue, warn, compact or stop."""
         return self.budget.verdict
@@ -101,20 +108,26 @@ class Gauge:
         window = self.window
         return allot(window.tokens, {**tokens, Region.REPLY: window.reply_tokens}, self.policy)
 
-    def weigh(
-        self, allotment: Allotment, verdict: Compact, cache: Cache, requests: int, with_model: bool
+    def weigh(  # each is one fact about the request
+        self,
+        allotment: Allotment,
+        verdict: Compact,
+        cache: Cache,
+        requests: int,
+        with_model: bool,
+        pruned: Option | None = None,
     ) -> CostChoice:
-        """Estimate whether the compaction that a verdict calls for pays."""
+        """Compare waiting, pruning alone if that frees anything, and a digest down to the target."""
         used = Fill.of(allotment).used_tokens
         fixed = allotment.of(Region.SYSTEM).given + allotment.of(Region.TOOLS).given
-        option = Option(
-            CostMove.SUMMARISE if with_model else CostMove.PRUNE,
+        digest = Option(
+            CostMove.SUMMARISE,
             verdict.target_tokens,
             min(fixed, verdict.target_tokens),
             int(verdict.target_tokens * SUMMARY_SHARE) if with_model else 0,
         )
         outlook = Outlook(used, cache, requests_to_come(requests))
-        return choose(outlook, [option], verdict)
+        return choose(outlook, [pruned, digest] if pruned else [digest], verdict)
 
 
 def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int], usable_tokens: int) -> int:
@@ -160,5 +173,5 @@ def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
     if about:
         body["request"] = about
     if fitted.choice:
-        body["choice"] = fitted.choice.to_json()
+        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value}
     return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)

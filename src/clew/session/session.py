@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -101,6 +102,10 @@ class Session:
         self._memory: Memory | None = None
         self._requests: RequestAssembler | None = None
         self._signals: list[Signal] = []
+        self._fits = 0
+        """Requests measured by this process..."""
+        self._fitted_at: float | None = None
+        """...and when the last one was: how old the provider's prompt cache is."""
         self._closing: list[Callable[[], None]] = []
         self._replay.restore()
         self._replay.catch_up()
@@ -565,10 +570,15 @@ class Session:
         self._replay.catch_up()
         if not isinstance(request, Request):
             request = Request(fixed_tokens=request.extra, about=request.to_json())
-        request = replace(request, signals=(*self._signals, *request.signals))
+        age = request.cache_age_seconds
+        if age is None and self._fitted_at is not None:
+            age = time.monotonic() - self._fitted_at
+        signals = (*self._signals, *request.signals)
+        request = replace(request, signals=signals, cache_age_seconds=age, made=request.made or self._fits)
         if auto:
             self._signals = []
         fitted = yield from fitting(self._replay, self.gauge, request, self._writer, auto)
+        self._fits, self._fitted_at = self._fits + 1, time.monotonic()
         if fitted.compaction:
             self._compacted(fitted.compaction)
         return fitted

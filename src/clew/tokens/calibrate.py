@@ -4,6 +4,9 @@ Each report is one equation: so many words, digits, marks and so on cost so many
 in proportion to its uncertainty and to its share of the report (a Kalman filter that keeps variances only).
 The error of a report is limited to three standard deviations: early reports have a large effect, later ones
 a small one, and an outlier cannot destroy the calibration.
+
+For a family whose scale was measured, the learnt scale is used only while it has predicted the reports
+better than the measured one. So reports that are off for another reason do not make a known model worse.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any
 
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.tokens.families import KINDS, Family, Scale, Tally
+from clew.tokens.families import FAMILIES, KINDS, OTHER, Family, Scale, Tally
 
 INITIAL_DEVIATION: Scale = (0.12, 0.25, 0.20, 0.35, 0.50, 0.50)
 """The standard deviation of each factor before the first report, relative to the factor (chosen by hand)."""
@@ -27,6 +30,11 @@ ESTIMATE_NOISE = 0.04
 EXACT_NOISE = 0.005
 MAX_DEVIATIONS = 3.0
 """The error of a report is limited to this many standard deviations."""
+REMEMBERED = 0.98
+"""How much of the errors so far counts at the next report: about the last fifty (chosen by hand)."""
+BETTER = 0.8
+"""The learnt scale of a known model is used if its errors are at most this share of the measured one's; on
+``bench/tokens.py`` a larger share lets it be worse than no report (chosen by hand)."""
 MAX_FACTOR = 4.0
 """A factor stays between its initial value divided by this and multiplied by this (chosen by hand)."""
 
@@ -45,6 +53,15 @@ class CalibratedScale:
 
     factors: tuple[Factor, ...]
     reports: int = 0
+    error: float = 0.0
+    """The relative errors of its predictions, each made before the report; older ones count less."""
+    start_error: float = 0.0
+    """The same for the scale before any report."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it predicted the reports clearly better than the scale before any report."""
+        return self.error < BETTER * self.start_error
 
     @property
     def scale(self) -> Scale:
@@ -78,7 +95,13 @@ def learn(family: Family, known: CalibratedScale, counted: Tally, reported: int)
         value = max(start.value / MAX_FACTOR, min(start.value * MAX_FACTOR, factor.value + gain * surprise))
         variance = factor.variance * (1.0 - gain * amount) + (start.value * FORGETTING) ** 2
         factors.append(Factor(value, min(start.variance, variance)))
-    return CalibratedScale(tuple(factors), known.reports + 1)
+    unlearnt = abs(counted.tokens(family.scale) / reported - 1.0)
+    return CalibratedScale(
+        tuple(factors),
+        known.reports + 1,
+        known.error * REMEMBERED + min(1.0, abs(expected / reported - 1.0)),
+        known.start_error * REMEMBERED + min(1.0, unlearnt),
+    )
 
 
 @dataclass(slots=True)
@@ -91,6 +114,12 @@ class Calibration:
         """Return the current scale of a family."""
         return self.learnt.get(family.name) or before_reports(family)
 
+    def scale(self, family: Family) -> Scale:
+        """Return the scale to count with: the learnt one, unless a measured one predicts better."""
+        known = self.of(family)
+        measured = family.name in FAMILIES and family.name != OTHER.name
+        return family.scale if measured and not known.is_better else known.scale
+
     def report(self, family: Family, counted: Tally, reported: int) -> None:
         """Update a family's scale with one call: the tally of its input, and the provider's token count."""
         self.learnt[family.name] = learn(family, self.of(family), counted, reported)
@@ -100,6 +129,7 @@ class Calibration:
         return {
             name: {
                 "reports": known.reports,
+                "errors": [known.error, known.start_error],
                 "factors": {kind: asdict(factor) for kind, factor in zip(KINDS, known.factors, strict=True)},
             }
             for name, known in self.learnt.items()
@@ -118,4 +148,5 @@ def _learnt(entry: Mapping[str, Any]) -> CalibratedScale:
     factors = tuple(Factor(**entry["factors"][kind]) for kind in KINDS)
     if not all(0 < factor.value < math.inf and 0 <= factor.variance < math.inf for factor in factors):
         raise ValueError("a factor must be above zero")
-    return CalibratedScale(factors, int(entry["reports"]))
+    error, start_error = map(float, entry.get("errors", (0.0, 0.0)))
+    return CalibratedScale(factors, int(entry["reports"]), error, start_error)

@@ -210,7 +210,7 @@ class TokenCounter:
         """Whether text is counted by the model's own tokenizer. Framing and media are always estimated."""
         self._tokenizer = tokenizer
         self._learnt = self.calibration.learnt.get(family.name)
-        self._scale = self.calibration.of(family).scale
+        self._scale = self.calibration.scale(family)
         self._texts: TextCache[Tally] = TextCache()
         self._balance = MessageWeigher(family, self.weigh_text)
 
@@ -246,7 +246,7 @@ class TokenCounter:
         """Convert a tally to this family's tokens with the current calibration."""
         learnt = self.calibration.learnt.get(self.family.name)
         if learnt is not self._learnt:
-            self._learnt, self._scale = learnt, self.calibration.of(self.family).scale
+            self._learnt, self._scale = learnt, self.calibration.scale(self.family)
         return round(tally.tokens(self._scale))
 
     def report_usage(self, counted: Tally, reported: int) -> None:

@@ -1,6 +1,6 @@
 """Propose how to shrink a view that is too large. See README.md."""
 
 from clew.compaction.propose.brief import Outline, Written
-from clew.compaction.propose.ladder import outline, propose
+from clew.compaction.propose.ladder import outline, propose, pruned_size
 
-__all__ = ["Outline", "Written", "outline", "propose"]
+__all__ = ["Outline", "Written", "outline", "propose", "pruned_size"]

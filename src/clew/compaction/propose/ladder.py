@@ -16,7 +16,7 @@ from clew.compaction.propose.chosen_range import faded_range, range_digest
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
 from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_OF_PROSE, prune, prune_repeated
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.stubs import shorten
+from clew.compaction.propose.stubs import Page, shorten
 from clew.compaction.task import CompactionTask
 from clew.message import Message, Role, ToolResult
 
@@ -49,10 +49,15 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
 
     The last messages, those that the model has not answered and those to be kept verbatim are left alone.
     """
-    stop = min(len(scene.view) - scene.task.keep.messages, scene.unread, scene.verbatim)
+    stop = _prunable(scene)
     pruned = prune_repeated(page_of(scene, held=True), scene.floor, stop) if stop > scene.floor else []
     keep = replace(scene.task.keep, for_prose=for_prose)
     return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned)
+
+
+def _prunable(scene: Scene) -> int:
+    """Return the index up to which recent messages may be pruned."""
+    return min(len(scene.view) - scene.task.keep.messages, scene.unread, scene.verbatim)
 
 
 def _of_range(scene: Scene, start: int, stop: int, written: Written | None) -> Plan:
@@ -125,16 +130,42 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
     if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
         return None
     page = page_of(scene, held=True)
-    shrinks = prune(page, scene.stop, excess)
+    shrinks = _pruning(scene, page)
     for some in ([i for i in giants if i < scene.unread], [i for i in giants if i >= scene.unread]):
         if some and scene.tokens_with(shrinks) > target:
             shrinks += shorten(page, some, most, Rung.PRUNE)
     return shrinks if scene.tokens_with(shrinks) <= target else None
 
 
+@gc_paused
+def pruned_size(task: CompactionTask) -> tuple[int, int] | None:
+    """Return the tokens of the view if it were only pruned, and those before its first change.
+
+    None if nothing can be pruned, or if the view already fits.
+    """
+    scene = Scene(task)
+    if scene.before <= task.target_tokens or scene.room <= 0:
+        return None
+    shrinks = _pruning(scene, page_of(scene, held=True))
+    if not shrinks:
+        return None
+    changed = {shrink.id for shrink in shrinks}
+    first = next(i for i, item in enumerate(scene.view) if item.id in changed)
+    return scene.tokens_with(shrinks), scene.tokens(0, first)
+
+
+def _pruning(scene: Scene, page: Page) -> list[Shrink]:
+    """Prune old messages as far as needed, then repetitions among recent ones."""
+    shrinks = prune(page, scene.stop, scene.before - scene.task.target_tokens)
+    if scene.tokens_with(shrinks) > scene.task.target_tokens and _prunable(scene) > scene.stop:
+        shrinks += prune_repeated(page, scene.stop, _prunable(scene))
+    return shrinks
+
+
 def _may_free(scene: Scene) -> int:
     """Return the most that pruning could free: the tokens of the agent's messages and of tool results."""
-    old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
+    stop = max(scene.stop, _prunable(scene))
+    old = zip(scene.view[scene.first : stop], scene.sizes[scene.first : stop], strict=True)
     return sum([size for item, size in old if size >= WORTH_OF_PROSE and _may_be_pruned(item.message)])
 
 
