@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(
-    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^```(?P<lang>\w+)[^\n]*\n(?P<code>.*?)^```$"
+    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^(?P<fence>`{3,})(?P<lang>\w+)[^\n]*\n(?P<code>.*?)^(?P=fence)$"
     r"(?:\n+^```text\n(?P<output>.*?)^```$)?",
     re.M | re.S,
 )

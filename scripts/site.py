@@ -22,7 +22,7 @@ SITE = ROOT / "site"
 PAGES = ("*.md", "docs/**/*.md", "bench/**/*.md", "examples/*.md", "src/**/README.md")
 SHOWN = (".svg", ".png")
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=[)#])")
-FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+FENCED = re.compile(r"^(`{3,}).*?^\1$", re.M | re.S)
 REMOTE = re.compile(rb"""<(?:script|link|img|iframe)[^>]*\b(?:src|href)=["']?(?:https?:)?//[^"'> ]+""")
 NAV: list[object] = [
     {"Home": "README.md"},

@@ -24,6 +24,20 @@ def test_a_block_that_prints_something_else_is_found(tmp_path: Path):
     assert [(s.expected, s.printed) for s in docs.check(page)] == [("3\n", "2\n")]
 
 
+def test_a_block_may_print_fences_if_its_own_is_longer(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("````console\n$ printf '```\\nx\\n```\\n'\n```\nx\n```\n````\n")
+    assert docs.check(page) == []
+
+
+@pytest.mark.parametrize("page", docs.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_block_is_closed_by_what_it_prints(page: Path):
+    text = page.read_text(encoding="utf-8")
+    for block in docs.FENCE.finditer(text):
+        closing = [line.strip() for line in block["code"].splitlines() if line.strip("`") != line]
+        assert [line for line in closing if set(line) == {"`"} and len(line) >= len(block["fence"])] == []
+
+
 def test_writing_puts_the_real_output_into_the_page(tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ echo one\ntwo\n$ echo three\nthree\n```\n")

@@ -23,7 +23,7 @@ def test_the_relative_links_of_a_page_lead_somewhere(page: Path):
     assert [link for link in inside if not (page.parent / link).exists()] == []
 
 
-FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+FENCED = re.compile(r"^(`{3,}).*?^\1$", re.M | re.S)
 OWN_PATH = re.compile(
     r"`(?:uv run (?:python |pytest )?)?"
     r"((?:src/clew|src/clew_evals|tests|scripts|bench|examples|docs)/[\w./-]+)"
@@ -43,8 +43,8 @@ RUN = re.compile(r"^(?:\$ )?(?:uv run )?\S[^\n]*?\b((?:scripts|bench|examples)/[
 def test_the_files_of_this_repository_in_commands_exist(page: Path):
     commands = "\n".join(
         line
-        for block in FENCED.findall(page.read_text(encoding="utf-8"))
-        for line in block.splitlines()
+        for block in FENCED.finditer(page.read_text(encoding="utf-8"))
+        for line in block[0].splitlines()
         if line.startswith(("$ ", "uv run "))
     )
     assert [path for path in RUN.findall(commands) if not (ROOT / path.rstrip("./")).exists()] == []
