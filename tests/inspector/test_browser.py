@@ -9,7 +9,8 @@ import pytest
 from clew.inspector.context import MOST_BLOCKS
 from clew.inspector.server import Server
 from clew.inspector.session_pool import PoolOptions
-from clew.message import Role, text_message
+from clew.message import Role, Usage, text_message
+from clew.proxy.stats import Stats
 from clew.session import Session
 from tests.inspector.conftest import visiting
 from tests.inspector.house import EVIL, MODEL, TOUR, WINDOW, Asking, House, long
@@ -405,3 +406,23 @@ def test_a_page_that_is_closed_stops_its_turn_and_the_next_may_speak(browser, ho
             page.get_by_role("button", name="Yes").click()
             page.get_by_role("button", name="Send").wait_for()
     assert [pin.quote for pin in Session.open(TOUR, house.store).pins] == [RULE, "Rule 2."]
+
+
+def test_conversations_of_a_proxy_are_shown_as_they_go(browser, house: House):
+    stats = Stats()
+    house.pool.live = stats.report
+    server = Server.bind(house.pool)
+    with server.running(), visiting(browser, server) as page:
+        page.get_by_text("No conversation yet").wait_for()
+        stats.count("requests")
+        with stats.conversation("c1") as one:
+            one.model, one.session = "claude-sonnet-4-5", TOUR
+            one.used(Usage(100_000, 100, 0, 100_000), 1.0, rewritten=False)
+            one.compacted(100_000, 5_000, answered=True)
+        row = page.locator("section[aria-label='the proxy'] tbody tr")
+        row.wait_for()
+        text = row.inner_text()
+        assert "1 (last: 100,000 to 5,000)" in text
+        assert "$0.38" in text  # 100,000 tokens written to the cache, and 100 of output
+        assert "$0.44" in text  # and a summary of 2,000 tokens that reads them
+        assert row.get_by_role("link").get_attribute("href").endswith("/digests")
