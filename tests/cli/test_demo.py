@@ -31,7 +31,7 @@ def play(clew: Run, columns: str, printed: dict[str, str]) -> str:
         r'- "Never modify files under legacy/\."',
         r"I won't: \[p1\] \[m1\]",
         r"· recall_search",
-        r'\[m\d+\] tool said: "# rates/bg\.csv, +\n?checksum dddf"',
+        r'\[m\d+\] tool said: "# the audit seal of bg is dddf"',
         r"you › /expand d1\.\d+\nd1\.\d+ is a claim",
         r"undone: d1; [\d,]+ → [\d,]+ tokens, every message is in view again",
     ],

@@ -74,11 +74,13 @@ def steps() -> Iterator[DemoStep]:
 
 
 def _table(region: str, number: int) -> str:
-    rows = (
+    """Return a rate table; its seal is in the middle, where no excerpt shows it."""
+    rows = [
         f"{region}-{row:03},{'goods' if row % 3 else 'services'},{0.05 + (row * 7 + number) % 40 / 200:.3f}"
         for row in range(ROWS)
-    )
-    return "\n".join([f"# rates/{region}.csv, checksum {number * 7919 + 40961:x}", "code,kind,rate", *rows])
+    ]
+    rows.insert(ROWS // 2, f"# the audit seal of {region} is {number * 7919 + 40961:x}")
+    return "\n".join(["code,kind,rate", *rows])
 
 
 def messages() -> Iterator[JsonObject]:
@@ -131,7 +133,7 @@ class _Play:
         self._head("3. The message with the rule left the view; the rule is kept.")
         self._user("Delete legacy/rates_2019.csv, nobody needs it.")
         self._head("4. A value that left the view is found again.")
-        self._user("What is the checksum of rates/bg.csv?")
+        self._user("What is the audit seal of bg?")
         self._head("5. Each line of the digest has a source.")
         self._user(f"/expand {self._finding()}")
         self._head("6. The compaction is undone: every message is back.")
