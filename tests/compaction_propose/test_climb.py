@@ -82,8 +82,8 @@ def test_every_rung_says_what_it_freed():
 
 
 def test_what_people_said_is_in_the_digest_word_for_word():
-    view = turns(30)
-    op = condensed(propose(situation(view, 3_500)))
+    view = turns(60)
+    op = condensed(propose(situation(view, 4_000)))
     digest = op.digest
     goal = next(claim for claim in digest.claims if claim.kind is ClaimKind.GOAL)
     words = [claim.text for claim in digest.claims if claim.kind is ClaimKind.USER]
@@ -120,9 +120,9 @@ def test_the_last_messages_and_those_kept_verbatim_are_not_pruned():
 
 
 def test_every_claim_quotes_its_source():
-    view = turns(30)
+    view = turns(60)
     by_id = {item.id: item.message for item in view}
-    digest = condensed(propose(situation(view, 2_500, MandatoryContent()))).digest
+    digest = condensed(propose(situation(view, 4_000, MandatoryContent()))).digest
     for claim in digest.claims:
         said = [cite.quote(by_id[cite.message]) for cite in claim.sources]
         assert [claim.text] == said
@@ -319,9 +319,9 @@ def test_what_the_ledger_says_of_turns_that_left_earlier_is_said_again():
     decided = spoken("I chose Decimal over float because the rounding was off by a cent in every invoice.")
     start = [item.message for item in turns(2)]
     living = Living([*start, decided, *(item.message for item in turns(30)[1:])])
-    first = living.compact(3_000).digests[0]
+    first = living.compact(4_000).digests[0]
     living.add(item.message for item in turns(50)[121:])
-    second = living.compact(3_000).digests[0]
+    second = living.compact(4_000).digests[0]
     for digest in (first, second):
         assert any(
             "Decimal over float" in one.text for one in digest.claims if one.kind is ClaimKind.DECISION

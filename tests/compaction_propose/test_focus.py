@@ -51,7 +51,7 @@ def kept(living: Living, focus: str | None, kind: ClaimKind) -> list[str]:
     return [claim.text for claim in digest.claims if claim.kind is kind]
 
 
-@pytest.mark.parametrize("kind", [ClaimKind.FACT, ClaimKind.USER])
+@pytest.mark.parametrize("kind", [ClaimKind.REPORT, ClaimKind.USER])
 def test_lines_and_words_in_focus_are_kept_first(kind: ClaimKind):
     living = long_session()
     without, within = kept(living, None, kind), kept(living, "the auth bug", kind)

@@ -271,9 +271,9 @@ def test_the_story_of_a_second_compaction_is_that_of_one_at_once():
     twice.add(*_session(range(40)))
     first = twice.compact(target_tokens=4_000)
     twice.add(*_session(range(40, 60)))
-    second = twice.compact(target_tokens=5_000)
+    second = twice.compact(target_tokens=6_000)
     once.add(*_session(range(60)))
-    at_once = once.compact(target_tokens=5_000)
+    at_once = once.compact(target_tokens=6_000)
     assert first is not None
     assert second is not None
     assert at_once is not None

@@ -28,8 +28,9 @@ def test_the_tail_begins_at_a_legal_cut():
 def test_as_many_as_wanted_are_kept_where_excerpts_of_them_fit():
     view = items(session(["ask"] * 30))
     sizes = [5_000] * len(view)
-    assert len(view) - tail_start(view, sizes, 10_000, Keep(8), 1) == 8
-    assert len(view) - tail_start(view, sizes, 300, Keep(8), 1) == 5  # 60 tokens of each say enough
+    assert len(view) - tail_start(view, sizes, 10_000, Keep(10), 1) == 10
+    assert len(view) - tail_start(view, sizes, 300, Keep(10), 1) == 5  # 60 tokens of each say enough
+    assert len(view) - tail_start(view, sizes, 10_000, Keep(), 1) == 2  # unless asked for, more of each
 
 
 def test_the_tail_never_reaches_before_its_floor():

@@ -75,7 +75,7 @@ def test_no_tool_can_say_that_the_user_refused(text: str, error: bool):
         ]
     )
     view += items([spoken("Next.")], first=4)
-    plan = propose(Living([item.message for item in view] + [spoken("word " * 400)] * 9).situation(500))
+    plan = propose(Living([item.message for item in view] + [spoken("word " * 400)] * 9).situation(1_200))
     claims = mandatory_content(read(view), view).claims
     assert not [one for one in claims if one.kind is ClaimKind.DECISION]
     (shown,) = [one for one in claims if one.kind is ClaimKind.ERROR]

@@ -67,24 +67,26 @@ def _bytes(text: str) -> int:
 
 REQUEST_SHARE = 0.2
 """Share of a view's room for the request that the agent is working on, if it leaves the view..."""
-LEAST_OF_REQUEST, MOST_OF_REQUEST = 600, 12_000
+LEAST_OF_REQUEST, MOST_OF_REQUEST = 800, 12_000
 """...and the limits of that share, in characters..."""
 LONGEST_IN_VIEW = 240
 """...and its characters if the view shows the whole."""
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
+EARLY_WORDS_SHARE = 0.4
+"""Part of that share for early statements of the user; chosen by hand."""
 CHARACTERS_PER_TOKEN = 3
 FILES_SHARE = 0.8
 """...and shares of a digest's room: for changed files, if there are very many..."""
-DECISIONS_SHARE = 0.2
+DECISIONS_SHARE = 0.5
 """...for decisions, a person's first..."""
 LEDGER_SHARE = 0.2
 """...for other optional claims of the ledger..."""
 NOTES_SHARE = 0.4
 """...for the agent's own plan or status, if a model has not written one..."""
-STORY_SHARE = 0.5
+STORY_SHARE = 0.75
 """...for what was asked and reported..."""
-FINDINGS_SHARE = 0.4
+FINDINGS_SHARE = 0.2
 """...for findings, before the rest of the story..."""
 EDITS_SHARE = 0.12
 """...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
@@ -145,35 +147,37 @@ class DigestInput:
         claims = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
             claims = [shorten_claim(claim, self.terms.longest) for claim in claims]
-        request = self._request_in_room()
+        request = self._request_in_room
         if request is None:
             return claims
-        turn = request.sources[0].message
-        stated = [one for one in claims if one.kind in (ClaimKind.GOAL, ClaimKind.OPEN) and not one.topic]
-        own = [one for one in stated if one.sources[0].message == turn]
-        goal = [one for one in own if one.kind is ClaimKind.GOAL]
-        if not own:
-            return claims  # it was reported done
-        again = [one for one in stated if one.kind is ClaimKind.OPEN and _repeats(one, request)]
-        now = request._replace(kind=ClaimKind.GOAL if goal else ClaimKind.NEXT)
-        return [now, *(one for one in claims if one not in goal and one not in again)]
+        same = [one for one in claims if one.kind is request.kind is ClaimKind.GOAL and not one.topic]
+        again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request)]
+        return [request, *(one for one in claims if one not in same and one not in again)]
 
+    @cached_property
     def _request_in_room(self) -> Claim | None:
-        """Return the request in progress as fully as its room allows; a short one if the view shows it."""
-        request = self.request
-        if request is None:
+        """The request in progress as fully as its room allows; a short one if the view shows the whole.
+
+        None if it is neither the goal nor open: then it was reported done.
+        """
+        request, gone = self.request, self.gone
+        kinds = {
+            one.kind for one in self.brief.claims if request and not one.topic and _shares_turn(one, request)
+        }
+        if request is None or kinds.isdisjoint((ClaimKind.GOAL, ClaimKind.OPEN)):
             return None
-        if request.sources[0].message not in self.gone:
-            return shorten_claim(request, self.terms.longest or LONGEST_IN_VIEW)
-        text = both_ends(request.text, self.for_request)
-        if self.terms.longest is not None or text is None:
-            return shorten_claim(request, self.terms.longest or self.for_request)
-        return request._replace(text=text, verbatim=text == request.text)
+        request = request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
+        is_gone = request.sources[0].message in gone
+        text = both_ends(request.text, self.for_request) if is_gone and self.terms.longest is None else None
+        if text is not None:
+            return request._replace(text=text, verbatim=text == request.text)
+        usual = self.for_request if is_gone else LONGEST_IN_VIEW
+        return shorten_claim(request, self.terms.longest or usual)
 
     @cached_property
     def _early_words(self) -> list[Claim]:
-        """The user's early statements, as many as fit into the room for names of changed files."""
-        left = self.terms.for_changes * CHARACTERS_PER_TOKEN
+        """The user's early statements, as many as fit into a part of the room for names of changed files."""
+        left = int(self.terms.for_changes * EARLY_WORDS_SHARE) * CHARACTERS_PER_TOKEN
         kept = []
         for claim in self.brief.claims:
             if claim.kind is ClaimKind.USER and len(claim.text) <= left and not self.asks(claim):
@@ -183,7 +187,7 @@ class DigestInput:
 
     def asks(self, claim: Claim) -> bool:
         """Whether a claim quotes the request in progress, which the digest states anyway."""
-        return self.request is not None and claim.text in self.request.text
+        return self._request_in_room is not None and claim.text in self._request_in_room.text
 
 
 class DigestContent:
@@ -224,7 +228,13 @@ class DigestContent:
             self._facts += [one for one in earlier if one.topic is Topic.NAMES]
         self._gauge = Gauge(
             task.counter,
-            [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1]))],
+            [
+                *self._ledger,
+                *self._prose,
+                *self._carried,
+                *in_order(self._story.entries(LEVELS[-1])),
+                *self._facts,
+            ],
         )
         self._noted: set[str] = set()
         """Messages whose text the digest quotes as the agent's plan or status."""
@@ -409,6 +419,10 @@ def _goal_lines(claims: Iterable[Claim], find: Callable[[str], Message | None]) 
 def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     """Whether another claim from the same turn contains what this one quotes."""
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
+
+
+def _shares_turn(one: Claim, other: Claim) -> bool:
+    return one.sources[0].message == other.sources[0].message
 
 
 def _repeats(claim: Claim, request: Claim) -> bool:

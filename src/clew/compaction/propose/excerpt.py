@@ -67,11 +67,17 @@ def both_ends(text: str, most_characters: int) -> str | None:
     if len(text) <= most_characters:
         return text
     for_head = int(most_characters * REQUEST_HEAD)
-    head = _fill(_lines(text), for_head, for_head)
-    tail = _fill(_lines_backwards(text), most_characters - for_head, for_head)
-    if any(end - start > for_head for start, end in (*head, *tail)):
+    head = _fill(_lines(text), for_head, most_characters)
+    end = _line_end(text, head[-1][1] + 1)
+    if end <= most_characters:  # a long line is often the request itself: rather that than the end
+        head.append((head[-1][1] + 1, end))
+    elif head[-1][1] > most_characters:
         return None
-    return ExcerptSource(text).shown({*head, *tail}, for_head)
+    left = most_characters - head[-1][1]
+    tail = [
+        line for line in _fill(_lines_backwards(text), left, most_characters) if left >= line[1] - line[0]
+    ]
+    return ExcerptSource(text).shown({*head, *tail}, most_characters)
 
 
 class ExcerptSource:

@@ -177,7 +177,7 @@ class Scene:
     @cached_property
     def tail_room(self) -> int:
         """The tokens for recent messages; larger ones fade."""
-        return tail_room(self.room, self.task.keep)
+        return tail_room(self.room, self.task.keep, focused=bool(self.focus))
 
     @cached_property
     def by_id(self) -> dict[str, Message]:

@@ -85,9 +85,19 @@ class Page:
 
     def said(self, place: Place) -> Part:
         """Return a part in its original form."""
-        item = self.view[place.message]
-        message = self.original(item.id) if self.original else None
-        return (message or item.message).parts[place.part]
+        return self._originals(place.message)[place.part][1]
+
+    def _originals(self, index: int) -> Sequence[tuple[int, Part]]:
+        """Return the original of each part that the view shows of a message, with its number there.
+
+        An earlier compaction may have removed thinking blocks from the view.
+        """
+        item = self.view[index]
+        message = (self.original(item.id) if self.original else None) or item.message
+        parts = list(enumerate(message.parts))
+        if len(parts) != len(item.message.parts):
+            parts = [(number, part) for number, part in parts if not isinstance(part, Thinking)]
+        return parts if len(parts) == len(item.message.parts) else list(enumerate(item.message.parts))
 
     def shown(self, place: Place) -> Part:
         """Return a part as the view shows it."""
@@ -96,10 +106,11 @@ class Page:
     def spans(self, place: Place) -> list[Span]:
         """Return the characters of a part that must stay readable."""
         cites = self.held.get(self.view[place.message].id, ())
-        end = len(words(self.said(place))) if cites else 0
-        return [
-            (cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == place.part
-        ]
+        if not cites:
+            return []
+        number, part = self._originals(place.message)[place.part]
+        end = len(words(part))
+        return [(cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == number]
 
     def telling(self, text: str) -> ExcerptSource:
         """Return a text to excerpt."""

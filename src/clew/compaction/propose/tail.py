@@ -28,16 +28,22 @@ SMALL_ROOM, LARGE_ROOM = 2_500, 7_500
 """Tokens. Between these two the shares below change linearly: in a small room the recent work is nearly all
 that helps, in a large one the story and findings of a long session are worth more. Fitted with the reader
 benchmark (``bench/reader``) and the questions of ``clew eval``."""
-KEPT_SHARE = (0.75, 0.6)
+KEPT_SHARE = (0.88, 0.72)
 """Share of the room for recent messages, including faded ones; the rest is for the digest."""
-SHARE_WITH_PROSE = 0.7
-"""Factor on that share if a model writes the digest; chosen by hand."""
+SHARE_WITH_PROSE = 0.6
+"""Factor on that share if a model writes the digest, or a person said what matters; chosen by hand."""
 REACH_SHARE = (0.9, 0.75)
 """Share of that which recent messages may take when all are faded; it limits how far back they reach."""
+NOTE_SHARE = 0.4
+"""Share of that which texts of the agent just before the recent messages may take to stay together with the
+text that these begin with; chosen by hand."""
 MOST_VERBATIM = 0.9
 """Share of the room for recent messages that those kept verbatim may take; chosen by hand."""
 ALL_FADED_SHARE = (0.75, 0.5)
 """Share of the room up to which all messages are kept, faded, and no digest is made."""
+EXCERPT_SHARE, USUAL_MESSAGES = 0.5, 8
+"""Share of the room for recent messages that one of them counts for at most, if it is kept in any case; and
+the number of messages up to which that holds."""
 LEAST_SHOWN = 60
 """Tokens below which an excerpt of a message says too little to keep it."""
 
@@ -46,25 +52,52 @@ def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep:
     """Return where the recent messages begin: always a legal cut, never before ``floor``.
 
     ``faded`` are the sizes of faded messages. The last atom is always kept. Among the messages that are kept
-    in any case, a large one counts as its excerpt.
+    in any case, a large one counts as its excerpt: fewer messages in full help more than many cut short, but
+    a caller who asks for many gets them.
     """
     reach = int(kept_room * between(REACH_SHARE, kept_room / KEPT_SHARE[0]))
-    excerpt = max(LEAST_SHOWN, kept_room // max(1, keep.messages))
+    share = EXCERPT_SHARE if keep.messages <= USUAL_MESSAGES else 1 / keep.messages
+    excerpt = max(LEAST_SHOWN, int(kept_room * share))
     start = len(view)
     held = 0
-    for point in reversed(last_cuts(view, faded, floor, messages=keep.messages, tokens=kept_room)):
+    cuts = last_cuts(view, faded, floor, messages=keep.messages, tokens=kept_room)
+    for point in reversed(cuts):
         wanted = len(view) - start < keep.messages
         size = sum(min(size, excerpt) if wanted else size for size in faded[point:start])
         if start < len(view) and held + size > (kept_room if wanted else reach):
             break
         start, held = point, held + size
+    return _whole_note(view, faded, start, cuts, int(kept_room * NOTE_SHARE))
+
+
+def _whole_note(
+    view: Sequence[Item], faded: Sequence[int], start: int, cuts: Sequence[int], room: int
+) -> int:
+    """Return a start that does not separate texts that the agent wrote in a row, if they fit a room.
+
+    Agents write what they know and what they plan as two messages; one says little without the other.
+    """
+    while (
+        start < len(view)
+        and start - 1 in cuts
+        and all(_is_prose(view[i].message) for i in (start - 1, start))
+    ):
+        room -= faded[start - 1]
+        if room < 0:
+            break
+        start -= 1
     return start
 
 
-def tail_room(room: int, keep: Keep) -> int:
-    """Return the tokens for recent messages."""
+def _is_prose(message: Message) -> bool:
+    """Whether a message is a text of the agent without a call."""
+    return message.role is Role.ASSISTANT and not any(message.calls)
+
+
+def tail_room(room: int, keep: Keep, *, focused: bool = False) -> int:
+    """Return the tokens for recent messages; fewer if a person said what the digest should be about."""
     wanted = max(int((keep.tokens or 0) / MOST_VERBATIM), keep.room or 0)
-    share = between(KEPT_SHARE, room) * (SHARE_WITH_PROSE if keep.for_prose else 1.0)
+    share = between(KEPT_SHARE, room) * (SHARE_WITH_PROSE if keep.for_prose or focused else 1.0)
     return max(int(room * share), min(wanted, room))
 
 
