@@ -44,7 +44,9 @@ _PLAIN_WORDS = 18
 _PLAIN_LIMIT = 8
 """Words up to which a sentence says little but a rule, or but a limit. Chosen by hand."""
 _LONGEST = 400
-"""Characters above which a quote is a paragraph without full stops, not a rule. Chosen by hand."""
+"""Characters above which a quote is a paragraph without full stops, not a rule, unless it begins as one: a
+long list of what not to touch is still a rule. Chosen by hand."""
+_BEGINS_AS_RULE = lazy_pattern(r"\W*(?:never|always|do not|don['’]t|you must|must)\b", re.IGNORECASE)
 _JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
 _RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+ ")
 _MOST_RUN_ON = 2
@@ -90,7 +92,7 @@ def announces(text: str, seen: Evidence) -> bool:
 
 def _unreadable(text: str) -> str:
     """Return why a sentence says nothing clear alone, in any language; empty if it does."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST and not _BEGINS_AS_RULE.match(text):
         return "it says much else"
     if text.endswith(("...", "…")) or text.rsplit(None, 1)[-1].lower() in _JOINING:
         return "it breaks off"
