@@ -170,7 +170,7 @@ def test_a_link_that_is_put_in_the_way_leads_nowhere(root: Path, monkeypatch: py
         return place
 
     (root / "src" / "secret.txt").write_text("inside")
-    monkeypatch.setattr(paths, "inside", swapped)
+    monkeypatch.setattr(paths, "resolve_inside", swapped)
     with pytest.raises(OSError, match=r"directory|links"):
         paths.read_bytes(root, "src/secret.txt", 100)
     (root / "src").unlink()

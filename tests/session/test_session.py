@@ -6,9 +6,10 @@ import pytest
 
 from clew.budget import Compact, Region
 from clew.compaction.plan.render import parse_digest
-from clew.errors import CompactionUnderWay, InputError, NotFound, PinsDoNotFit, StalePlan
+from clew.errors import CompactionUnderWay, InputError, NoIndex, NotFound, PinsDoNotFit, StalePlan
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
+from clew.memory.notes import Draft
 from clew.message import Native, Origin, Role, text_message
 from clew.session import Request, Session
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
@@ -476,11 +477,17 @@ def test_what_left_the_view_is_found_again(tmp_path):
         assert session.memory.open(session.memory.ref(hit.entry)).quotations[0].text == hit.entry.text
 
 
-def test_without_a_file_nothing_is_searched_and_notes_are_kept(store):
+def test_without_a_file_a_search_says_so_and_all_else_works(store):
     session = Session.open("main", store)
     session.add(text_message(Role.USER, "The staging port is 5433."))
-    assert session.memory.search("port") == []
-    assert session.memory.notebook.notes() == []
+    with pytest.raises(NoIndex, match="MemoryStore has no search index"):
+        session.memory.search("port")
+    note = session.memory.notebook.add(Draft(key="port", text="The staging port is 5433."))
+    assert [kept.id for kept in session.memory.notebook.notes()] == [note.id]
+    assert "5433" in str(session.request(memory=True).end)
+    box = session.memory.toolbox(session)
+    assert "recall_search" not in [tool.name for tool in box.tools]
+    assert "5433" in box.run("notes_search", {"query": "port"}).text
 
 
 def test_how_the_tests_went_last_is_told_once(store):

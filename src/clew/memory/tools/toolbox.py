@@ -69,8 +69,7 @@ class Toolbox:
         """Take a session and its memory; ``approve`` is called before anything is written.
 
         Without an index there is no ``recall_search``. Quarantined notes are never offered for approval here:
-        a
-        person releases them with ``Notebook.approve``.
+        a person releases them with ``Notebook.approve``.
         """
         self._desk = ToolContext(session, memory, approve)
         self.tools = tuple(tool for tool in TOOLS if memory.index is not None or tool is not RECALL_SEARCH)
