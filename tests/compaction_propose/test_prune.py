@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune
-from clew.compaction.propose.stubs import Page
-from clew.message import Cite, Item, ToolCall, ToolResult
+from clew.compaction.propose.stubs import Page, Stubs, shorten
+from clew.message import Cite, Item, Place, ToolCall, ToolResult
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
 
@@ -118,3 +118,22 @@ def test_what_must_stay_readable_is_left_or_shown():
     left = shown(prune(Page(view, COUNTER, held=held), len(view), 10**9))
     assert list(left) == ["m3"]
     assert "1000 things were counted" in left["m3"]
+
+
+def test_a_part_that_another_refers_to_stays_readable_itself():
+    only = "test_rounding_of_negative_amounts"
+    first = f"{LONG}\nFAILED {only}\n{LONG}"
+    again = "\n".join(f"passed in run {n}" for n in range(40))
+    view = history(("run", {"cmd": "a"}, first), ("run", {"cmd": "b"}, first), ("run", {"cmd": "b"}, again))
+    page = Page(view, COUNTER, held={"m3": [Cite("m3", 0, (at := first.index(only)), at + len(only))]})
+    left = shown(prune(page, len(view), 10**9))
+    assert left == {"m3": "[the same output as in m5]"}  # m5 is outdated, but m3 refers to it
+    (excerpt,) = shown(shorten(page, [4], 40)).values()
+    assert only in excerpt
+
+
+def test_a_part_that_is_already_smaller_does_not_speak_for_another():
+    view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
+    taken = Stubs(Page(view, COUNTER, held={"m3": [Cite("m3", 0, 0, 40)]}))
+    assert taken.take(Place(4, 0), "[outdated]", "asked again")
+    assert not taken.take(Place(2, 0), "[as in m5]", "repeated", instead=Place(4, 0))

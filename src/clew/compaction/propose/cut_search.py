@@ -6,7 +6,7 @@ full text of open items, the names of changed files. Rules are never given up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
@@ -78,7 +78,7 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     if cut is not None:
         return scene, cut
     if any(has_thinking(item.message) for item in scene.view):
-        tries.append(TailFitter(Scene(scene.task, drop_thinking=True, pruned=scene.pruned)))
+        tries.append(TailFitter(Scene(scene.task, drop_thinking=True, pruned=scene.pruned, held=scene.held)))
     terms = [*(MandatoryLimits(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
     for held, one in list(product(terms, tries))[1:]:
         cut = _cut(one, held)
@@ -333,10 +333,11 @@ class TailFitter:
 
 def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
-    return Page(scene.view, scene.task.counter, scene.original, _held(scene) if held else {}, scene.terms)
+    places = (scene.held or _held(scene)) if held else {}
+    return Page(scene.view, scene.task.counter, scene.original, places, scene.terms)
 
 
-def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
+def _held(scene: Scene) -> dict[str, list[Cite]]:
     """Return the places of rules, open items, decisions and failures that were not fixed, by message."""
     brief = scene.task.mandatory(())
     ledger = scene.task.ledger

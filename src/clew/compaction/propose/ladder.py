@@ -50,9 +50,10 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     The last messages, those that the model has not answered and those to be kept verbatim are left alone.
     """
     stop = _prunable(scene)
-    pruned = prune_repeated(page_of(scene, held=True), scene.floor, stop) if stop > scene.floor else []
+    page = page_of(scene, held=True)
+    pruned = prune_repeated(page, scene.floor, stop) if stop > scene.floor else []
     keep = replace(scene.task.keep, for_prose=for_prose)
-    return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned)
+    return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned, held=page.held)
 
 
 def _prunable(scene: Scene) -> int:

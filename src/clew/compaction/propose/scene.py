@@ -19,7 +19,7 @@ from clew.compaction.propose.tail import (
     unread_room,
 )
 from clew.compaction.task import CompactionTask
-from clew.message import Item, Message, Role, fixed_prefix, words
+from clew.message import Cite, Item, Message, Role, fixed_prefix, words
 
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
@@ -67,12 +67,21 @@ class Scene:
     """A compaction task with derived values, each computed once."""
 
     def __init__(
-        self, task: CompactionTask, *, drop_thinking: bool = False, pruned: Sequence[Shrink] = ()
+        self,
+        task: CompactionTask,
+        *,
+        drop_thinking: bool = False,
+        pruned: Sequence[Shrink] = (),
+        held: dict[str, list[Cite]] | None = None,
     ) -> None:
-        """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed."""
+        """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
+
+        ``held`` are the places that must stay readable once these prunings are applied.
+        """
         self.task = task
         self.drop_thinking = drop_thinking
         self.pruned = pruned
+        self.held = held
         count = task.counter.count
         self.sizes_now = [count(item.message) for item in task.view] if task.sizes is None else task.sizes
         self.before = sum(self.sizes_now)
@@ -96,7 +105,7 @@ class Scene:
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
         keep = replace(self.task.keep, room=tokens)
-        return Scene(replace(self.task, keep=keep, sizes=self.sizes_now), pruned=self.pruned)
+        return Scene(replace(self.task, keep=keep, sizes=self.sizes_now), pruned=self.pruned, held=self.held)
 
     def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
         """Return shrinks of messages from an index on, with the prunings that they do not replace."""

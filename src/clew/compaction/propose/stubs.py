@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.plan import Rung, Shrink
@@ -76,7 +76,7 @@ class Page:
     counter: TokenCounter
     original: Callable[[str], Message | None] | None = None
     """Finds a message in its original form; without it, the view has the originals."""
-    held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
+    held: dict[str, list[Cite]] = field(default_factory=dict)
     """Places that must stay readable, by message."""
     about: Collection[str] = ()
     """Terms of the current work, which excerpts look for."""
@@ -112,6 +112,12 @@ class Page:
         end = len(words(part))
         return [(cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == number]
 
+    def hold(self, place: Place, quote: str) -> None:
+        """Keep words of a part readable."""
+        name, start = self.view[place.message].id, words(self.said(place)).find(quote)
+        if start >= 0:
+            self.held.setdefault(name, []).append(Cite(name, place.part, start, start + len(quote)))
+
     def telling(self, text: str) -> ExcerptSource:
         """Return a text to excerpt."""
         found = self.tellings.get(text)
@@ -135,7 +141,8 @@ class Stubs:
     def take(self, place: Place, text: str, reason: str, least: int = 1, instead: Place | None = None) -> int:
         """Show a part as this text if that frees at least ``least`` tokens; return how many it frees.
 
-        What must stay readable has to be in the text or in ``instead``, a part that says the same.
+        What must stay readable has to be in the text or in ``instead``, a part that says the same and then
+        has to stay readable itself.
         """
         page = self._page
         if place.part in self._parts.get(place.message, {}):
@@ -143,21 +150,31 @@ class Stubs:
         shown = page.shown(place)
         part = with_text(page.said(place), text)
         freed = page.counter.count_part(shown) - page.counter.count_part(part)
-        if freed < least or self._hides(place, part, instead):
+        if freed < least:
             return 0
+        hidden = self._hidden(place, part)
+        if hidden and (instead is None or not all(quote in self._text(instead) for quote in hidden)):
+            return 0
+        if instead is not None:
+            for quote in hidden:
+                page.hold(instead, quote)
         self._parts.setdefault(place.message, {})[place.part] = part
         self._reasons.setdefault(place.message, reason)
         return freed
 
-    def _hides(self, place: Place, part: Part, instead: Place | None) -> bool:
-        """Whether something that must stay readable would no longer be."""
+    def _hidden(self, place: Place, part: Part) -> list[str]:
+        """Return what must stay readable and would no longer be."""
         spans = self._page.spans(place)
         if not spans:
-            return False
+            return []
         said, before, after = (words(one) for one in (self._page.said(place), self._page.shown(place), part))
-        other = words(self._page.shown(instead)) if instead else ""
         quotes = (said[slice(*span)] for span in spans)
-        return any(quote in before and quote not in after and quote not in other for quote in quotes)
+        return [quote for quote in quotes if quote in before and quote not in after]
+
+    def _text(self, place: Place) -> str:
+        """Return what a part will show."""
+        smaller = self._parts.get(place.message, {}).get(place.part)
+        return words(smaller or self._page.shown(place))
 
     def shrinks(self, rung: Rung = Rung.PRUNE) -> list[Shrink]:
         """Return the collected smaller forms, in the order of the view."""
