@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.conftest import real_data
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
 import constraints
+import constraints_rules
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +55,16 @@ def test_recall_and_precision_hold(
     right = standing + found["decision", True]
     assert standing / (standing + found["standing", False]) >= recall
     assert right / (right + found["none", True]) >= precision
+
+
+def test_kappa_of_two_raters_is_that_of_a_worked_example():
+    pairs = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
+    assert constraints_rules.kappa(pairs) == pytest.approx((0.7, 0.4))
+
+
+def test_the_labels_of_the_second_rater_are_the_four_of_the_guideline():
+    rows = [json.loads(line) for line in constraints_rules.LABELS.read_text("utf-8").splitlines()]
+    rated = [row for row in rows if "second" in row]
+    assert len(rated) == 544
+    assert {row["second"] for row in rated} == set(constraints_rules.FOUR)
+    assert {row["split"] for row in rated} == {"second", "third", "untouched"}
