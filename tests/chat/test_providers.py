@@ -120,7 +120,7 @@ def test_between_compactions_a_request_begins_with_the_one_before(line: Line):
     with chat_with(line, "one", "two", "three") as (chat, server):
         for text in ("first", "second", "third"):
             tell(chat, text)
-    listed = [request.body[request.fake.wire.list_key] for request in server.requests]
+    listed = [request.body[request.server_side.wire.list_key] for request in server.requests]
     marks = {"cache_control"}
 
     def bare(value: object) -> object:
@@ -180,7 +180,7 @@ def test_switched_off_the_request_is_a_plain_clients_byte_for_byte(line: Line):
         tell(chat, "hi")
         tell(chat, "and you?")
         fields = chat.model.fields(chat.session.gauge.window.reply_tokens)
-        items = server.requests[1].body[server.requests[1].fake.wire.list_key]
+        items = server.requests[1].body[server.requests[1].server_side.wire.list_key]
         PLAIN[line](server, fields, items)
     ours, theirs = server.requests[1], server.requests[2]
     assert [item["content"] for item in items if item["role"] == "user"] == ["hi", "and you?"]
@@ -197,7 +197,7 @@ def test_switched_off_the_bytes_are_those_of_the_same_sdk_given_the_same_fields(
     with chat_with(line, "hello", "hello") as (chat, server):
         chat.session.switch_off()
         tell(chat, "hi")
-        wire = server.requests[0].fake.wire
+        wire = server.requests[0].server_side.wire
         fields = {**chat.model.fields(chat.session.gauge.window.reply_tokens), wire.list_key: [_item("hi")]}
         list(chat.model.stream(fields))
     assert server.requests[0].raw == server.requests[1].raw

@@ -24,7 +24,7 @@ from clew.compaction.plan.codec import (
     plan_to_json,
     shown_messages,
 )
-from clew.compaction.plan.render import digest_message, recovered
+from clew.compaction.plan.render import digest_message, digest_of_message
 from clew.errors import StoreDamaged
 from clew.message import Cite, Role, Trust, text_message
 
@@ -109,6 +109,6 @@ def test_claims_stored_without_a_topic_get_it_from_their_wording(kind: ClaimKind
     for one in stored["claims"]:  # type: ignore[union-attr]
         one.pop("topic", None)  # type: ignore[union-attr]
     assert digest_from_json(stored) == digest
-    read_back = recovered(digest_message(digest))
+    read_back = digest_of_message(digest_message(digest))
     assert read_back is not None
     assert [one.topic for one in read_back.claims] == [topic]

@@ -43,7 +43,7 @@ def test_an_answer_comes_back_with_its_words_and_its_cost(line: Line, asking: As
 def test_the_question_stands_last_and_the_history_before_it(line: Line):
     with ScriptedServer(extractive) as server:
         ask_sync(line, server, HELLO)
-    listed = server.requests[0].body[server.requests[0].fake.wire.list_key]
+    listed = server.requests[0].body[server.requests[0].server_side.wire.list_key]
     assert [item["content"] for item in listed][-3:] == ["hello", "hi", "go"]
 
 
@@ -92,7 +92,7 @@ def _values(value: object) -> list[object]:
 def test_half_of_a_surrogate_pair_is_sent_as_the_replacement_character(line: Line, asking: Asking):
     with ScriptedServer("ok") as server:
         asking(line, server, Ask(instruction="half \ud83e of a pair, \ud83e\udd16 a whole one"))
-    (item,) = server.requests[0].body[server.requests[0].fake.wire.list_key]
+    (item,) = server.requests[0].body[server.requests[0].server_side.wire.list_key]
     assert item["content"] == "half \ufffd of a pair, 🤖 a whole one"
 
 

@@ -55,7 +55,7 @@ def about(raw: bytes, wire: str) -> Ask:
 def assert_same_prefix(server: ScriptedServer, *shared: str) -> None:
     """Compare two requests byte by byte: all the same, and one more message in the second."""
     plain, asked = server.requests
-    key = plain.fake.wire.list_key
+    key = plain.server_side.wire.list_key
     assert compact(plain.body[key])[:-1] in asked.raw.decode()
     assert len(asked.body[key]) == len(plain.body[key]) + 1
     for field in shared:

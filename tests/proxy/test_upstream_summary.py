@@ -11,7 +11,7 @@ from clew.proxy.reactor import Compactions
 from clew.proxy.stats import Stats
 from clew.proxy.upstream_summary import reply_text
 from clew.testing import HttpStatus, ScriptedServer
-from clew.testing.server import FAKE_APIS, HangUp
+from clew.testing.server import SERVER_SIDES, HangUp
 from tests.proxy.test_answers import RULE, TASK, summary, text_of, work
 from tests.proxy.test_pass_through import ask, home, proxy_to  # noqa: F401  # a fixture
 
@@ -92,12 +92,12 @@ def test_the_next_compaction_continues_the_session():
     assert RULE in second
 
 
-@pytest.mark.parametrize("path", FAKE_APIS)
+@pytest.mark.parametrize("path", SERVER_SIDES)
 def test_the_text_of_every_api_is_read(path):
     from clew.message import Role, text_message
     from clew.providers.model import Reply
 
-    value = FAKE_APIS[path].response(Reply(text_message(Role.ASSISTANT, PROSE)), {"model": "m"}, 1)
+    value = SERVER_SIDES[path].response(Reply(text_message(Role.ASSISTANT, PROSE)), {"model": "m"}, 1)
     assert reply_text(json.dumps(value).encode()) == PROSE
 
 

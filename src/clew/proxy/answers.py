@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.message import Json, JsonObject, Role, Usage, text_message
-from clew.providers.anthropic.fake import FakeAnthropic
-from clew.providers.fake import FakeApi
+from clew.providers.anthropic.server_side import AnthropicServerSide
 from clew.providers.model import Reply
-from clew.providers.openai_chat.fake import FakeOpenaiChat
-from clew.providers.openai_responses.fake import FakeOpenaiResponses
+from clew.providers.openai_chat.server_side import OpenaiChatServerSide
+from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
+from clew.providers.server_side import ServerSide
 from clew.proxy.digests import WrittenDigest
 from clew.proxy.requests import CompactionRequest, Kind
 from clew.proxy.sealed import opened, sealed_item
 
-SERVER_SIDES: dict[str, FakeApi] = {
-    "anthropic": FakeAnthropic(),
-    "openai": FakeOpenaiChat(),
-    "responses": FakeOpenaiResponses(),
+SERVER_SIDES: dict[str, ServerSide] = {
+    "anthropic": AnthropicServerSide(),
+    "openai": OpenaiChatServerSide(),
+    "responses": OpenaiResponsesServerSide(),
 }
 USER_CHARS = 80_000
 """Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""

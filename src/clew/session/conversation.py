@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Region, State, region_of
 from clew.compaction.plan import Digest
-from clew.compaction.plan.render import as_told
+from clew.compaction.plan.render import mark_if_digest
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Role
 from clew.providers.cache_marks import begins_with, leading, marks_in, place_marks, without_marks
 from clew.providers.frameworks.codec import Codec
-from clew.session.parsed_input import ParsedInput, assign_ids, codec_of, restore
+from clew.session.digest_in_list import assign_ids, restore
+from clew.session.parsed_input import ParsedInput, codec_of
 from clew.tokens import Family, TokenCounter
 
 RECENT = 16
@@ -78,7 +79,7 @@ class Record:
         read = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
         flat = [*system, *(message for messages in read for message in messages)]
         if self.originals:
-            named = [Item(f"m{self.last + n}", as_told(item)) for n, item in enumerate(flat, start=1)]
+            named = [Item(f"m{self.last + n}", mark_if_digest(item)) for n, item in enumerate(flat, start=1)]
         else:
             named, self.digest = assign_ids(flat)
         self.last = max([self.last, *(int(item.id[1:]) for item in named if item.id[0] == "m")])
@@ -118,7 +119,7 @@ class Record:
 
     def _reads_the_same(self, place: int) -> bool:
         """Whether a changed entry still parses to the same messages, as when a cache mark was added."""
-        read = tuple(map(as_told, self.codec.read(self.entries[place], place)))
+        read = tuple(map(mark_if_digest, self.codec.read(self.entries[place], place)))
         return read == tuple(item.message for item in self.items[place])
 
     def take(self, entries: Sequence[Any], count: int) -> None:

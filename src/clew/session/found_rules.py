@@ -18,7 +18,7 @@ from clew.log.protocol import Event, StoredEvent
 from clew.message import Item, Json, JsonObject, Message
 from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
 from clew.rules.rule import Pin
-from clew.session.parsed_input import digest_in, restore
+from clew.session.digest_in_list import digest_in, restore
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Parse what a caller passes: a list or body of dictionaries, SDK or framework objects, or messages.
 
-Also labels texts that a harness inserted in the user's role, and recovers the state of a list that holds a
-digest of an earlier call.
+Also labels texts that a harness inserted in the user's role.
 """
 
 from __future__ import annotations
@@ -10,15 +9,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.compaction.plan.render import as_told, parted, recovered
+from clew.compaction.plan.render import mark_if_digest, split_off_digest
 from clew.errors import InputError, UnknownEntry
-from clew.ledger.ledger import Ledger
 from clew.message import (
-    Cite,
-    Item,
     Json,
     JsonObject,
     Message,
@@ -26,18 +21,13 @@ from clew.message import (
     Role,
     Text,
     ToolResult,
-    Trust,
     Unknown,
-    words,
 )
 from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.frameworks import foreign_codec
 from clew.providers.frameworks.codec import Codec
 from clew.providers.openai_chat.codec import STRAY
 from clew.providers.shapes import plain
-
-if TYPE_CHECKING:
-    from clew.compaction.ledger_claims import MandatoryContent
 
 _CANDIDATE = re.compile(
     r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"
@@ -54,9 +44,9 @@ def label_speakers(message: Message) -> Message:
         return message
     # Imported only if the prefilter matches.
     from clew.transcripts.readers.claude_code.user_messages import wire_message
-    from clew.transcripts.readers.codex import label_speakers
+    from clew.transcripts.readers.codex import label_speakers as label_codex_texts
 
-    labelled = label_speakers(message)
+    labelled = label_codex_texts(message)
     if labelled.origin is Origin.SPOKEN:
         labelled = wire_message(labelled.parts)
     if labelled.origin is Origin.SPOKEN and labelled.parts == message.parts:
@@ -84,13 +74,13 @@ def wire_codec(wire: Wire) -> Codec:
         except RecursionError:
             raise _endless() from None
         _must_be_known(entry, value, message, wire, place)
-        return parted(label_speakers(message))
+        return split_off_digest(label_speakers(message))
 
     return Codec(wire.name, read, wire.render, wire)
 
 
 def _parse_own(message: Any, _place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a Message
-    return parted(message)
+    return split_off_digest(message)
 
 
 OWN = Codec("clew", _parse_own, list)
@@ -155,21 +145,23 @@ def _of_body(body: Mapping[str, Any], wire: Wire | None, known: Codec | None) ->
 
 def _fits(codec: Codec, entries: Sequence[Any]) -> bool:
     """Whether a list can be in a format, by its first and last entry."""
-    for entry in (entries[:1], entries[-1:]):
-        kind = foreign_codec(entry)
-        own = bool(entry) and isinstance(entry[0], Message)
-        name = "clew" if own else kind.name if kind else "" if codec.wire else codec.name
-        if name and name != codec.name:
-            return False
-    return True
+    return all(_format_name(entry) in (None, codec.name) for entry in (*entries[:1], *entries[-1:]))
+
+
+def _format_name(entry: Any) -> str | None:  # noqa: ANN401  # any caller's object
+    """Return the name of the only format that an entry can be in; None for plain data."""
+    if isinstance(entry, Message):
+        return OWN.name
+    codec = foreign_codec([entry])
+    return codec.name if codec else None
 
 
 def _with_speakers(codec: Codec) -> Codec:
     """Return a framework's codec that also recognises texts inserted by harnesses and clew's own digests."""
 
     def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a framework's object
-        result = (parted(label_speakers(message)) for message in codec.read(entry, place))
-        return tuple(chain.from_iterable(result))
+        messages = (split_off_digest(label_speakers(message)) for message in codec.read(entry, place))
+        return tuple(chain.from_iterable(messages))
 
     return replace(codec, read=read)
 
@@ -199,7 +191,7 @@ def codec_of(
 def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
     """Return one message, parsed from a provider's format if necessary."""
     if isinstance(given, Message):
-        return as_told(given)
+        return mark_if_digest(given)
     try:
         entry = plain(given)
         if not isinstance(entry, dict):
@@ -211,7 +203,7 @@ def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message
     except RecursionError:
         raise _endless() from None
     (message,) = (*body.system, *body.messages)
-    return as_told(message)
+    return mark_if_digest(message)
 
 
 def _endless() -> InputError:
@@ -273,71 +265,3 @@ def _must_hold_messages(messages: object) -> None:
     if not isinstance(messages, Iterable):
         what = "None" if messages is None else f"an object of type {type(messages).__name__}"
         raise InputError(f"expected a list of messages, got {what}", "pass a list, or a whole request body")
-
-
-# A digest in the list ---------------------------------------------------------------------------------
-
-_CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT)
-"""Claims that a ledger without the covered messages cannot rebuild, so the next digest carries them over."""
-
-
-def assign_ids(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
-    """Give messages their ids by position; a digest keeps its own id, and the ids it covers stay reserved."""
-    digest = next(filter(None, map(recovered, messages)), None)
-    covered = frozenset(digest.covers) if digest else frozenset()
-    items: list[Item] = []
-    waits = digest
-    for message in messages:
-        if waits and recovered(message):
-            last = max([last, *(int(name[1:]) for name in covered)])
-            items.append(Item(waits.id, as_told(message)))
-            waits = None
-            continue
-        last += 1
-        while f"m{last}" in covered:  # a message before the digest that it does not cover
-            last += 1
-        items.append(Item(f"m{last}", as_told(message)))
-    return items, digest
-
-
-def digest_in(item: Item) -> Digest | None:
-    """Return the digest of an earlier call that a message of a session begins with; None if there is none.
-
-    The message numbers in it are those of another list, so its lines cite this message instead.
-    """
-    digest = recovered(parted(item.message)[0])
-    if digest is None:
-        return None
-    text = words(item.message.parts[0])
-    lowest = Trust.UNTRUSTED  # the label of a digest's message
-
-    def cite(quote: str) -> Cite:
-        first = quote.split("\n", 1)[0]
-        start = max(text.find(first), 0)
-        return Cite(item.id, 0, start, start + len(first))
-
-    claims = tuple(claim._replace(sources=(cite(claim.text),), trust=lowest) for claim in digest.claims)
-    pins = tuple(replace(pin, source=cite(pin.quote)) for pin in digest.pins)
-    return replace(digest, claims=claims, pins=pins)
-
-
-def restore(ledger: Ledger, digest: Digest) -> None:
-    """Restore rules, early user messages and values from a digest into a ledger."""
-    for pin in digest.pins:
-        ledger.pins.restore(pin.quote, pin.source, pin.trust)
-    claims = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
-    claims.sort(key=lambda claim: int(claim.sources[0].message[1:]))
-    ledger.restore_user_quotes((claim.text, claim.sources[0], claim.trust) for claim in claims)
-    for number, claim in enumerate(digest.claims):
-        message = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
-        ledger.values.add(Item(claim.sources[0].message, message), number)
-
-
-def carried_by(digest: Digest, ledger: Ledger) -> MandatoryContent:
-    """Return the claims of a digest that a ledger without the covered messages cannot rebuild."""
-    from clew.compaction.ledger_claims import MandatoryContent  # for a compaction only
-
-    claims: Sequence[Claim] = [claim for claim in digest.claims if claim.kind in _CARRIED]
-    if ledger.goal is not None:
-        claims = [claim for claim in claims if claim.kind is not ClaimKind.GOAL]
-    return MandatoryContent((), tuple(claims))

@@ -52,9 +52,9 @@ from clew.session.changes import (
     rules_meant,
 )
 from clew.session.changes import KINDS as LEGACY_KINDS
+from clew.session.digest_in_list import carried_by, digest_in, restore
 from clew.session.found_rules import RecordedRules
 from clew.session.history import Compaction, read_compaction, state_of
-from clew.session.parsed_input import carried_by, digest_in, restore
 from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
 
 if TYPE_CHECKING:

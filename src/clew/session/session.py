@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, Trigger
 from clew.compaction.decide import DecidedCompaction, Writer
 from clew.compaction.plan.plan import apply
-from clew.compaction.plan.render import parted
+from clew.compaction.plan.render import split_off_digest
 from clew.compaction.propose.summary import SessionRequest
 from clew.errors import DuplicateEvent, InputError, NotFound, StoreError
 from clew.ledger.ledger import Ledger
@@ -352,7 +352,7 @@ class Session:
         """
         if not messages:
             return []
-        read = [part for message in messages for part in parted(one_message(message, wire))]
+        read = [part for message in messages for part in split_off_digest(one_message(message, wire))]
         masked = [mask_message(message) if self._masks else message for message in read]
         replay = self._replay
         replay.catch_up()

@@ -23,17 +23,17 @@ from typing import TypeAlias
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.providers import Body, CheckReport
-from clew.providers.anthropic.fake import FakeAnthropic
-from clew.providers.fake import FakeApi
+from clew.providers.anthropic.server_side import AnthropicServerSide
 from clew.providers.model import Ask
-from clew.providers.openai_chat.fake import FakeOpenaiChat
-from clew.providers.openai_responses.fake import FakeOpenaiResponses
+from clew.providers.openai_chat.server_side import OpenaiChatServerSide
+from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
 from clew.providers.scripted import Line, ScriptExhausted, ask_of_body, play_line
+from clew.providers.server_side import ServerSide
 
-FAKE_APIS: dict[str, FakeApi] = {
-    "/messages": FakeAnthropic(),
-    "/chat/completions": FakeOpenaiChat(),
-    "/responses": FakeOpenaiResponses(),
+SERVER_SIDES: dict[str, ServerSide] = {
+    "/messages": AnthropicServerSide(),
+    "/chat/completions": OpenaiChatServerSide(),
+    "/responses": OpenaiResponsesServerSide(),
 }
 """APIs by the end of the path, because gateways and clouds put their own prefix in front."""
 
@@ -77,8 +77,8 @@ class ReceivedRequest:
     headers: Mapping[str, str]
     """Names in lower case."""
     raw: bytes
-    fake: FakeApi = field(repr=False)
-    """The fake of the API it was sent to."""
+    server_side: ServerSide = field(repr=False)
+    """The API it was sent to."""
 
     @property
     def body(self) -> JsonObject:
@@ -92,11 +92,11 @@ class ReceivedRequest:
     @property
     def ask(self) -> Ask:
         """Return the request as an ``Ask``; a last message by the user is the instruction."""
-        return ask_of_body(Body.parse(self.body, self.fake.wire))
+        return ask_of_body(Body.parse(self.body, self.server_side.wire))
 
     def check(self) -> CheckReport:
         """Report whether the real API would refuse it."""
-        return self.fake.wire.check(self.body)
+        return self.server_side.wire.check(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,29 +158,29 @@ class ScriptedServer:
             self.requests.append(request)
             number = len(self.requests)
             if self.strict and (report := request.check()).refused:
-                return _error(request.fake, HttpStatus(400, str(report.violations[0])))
+                return _error(request.server_side, HttpStatus(400, str(report.violations[0])))
             line = next(self._lines, None)
             if line is None:
                 self._exhausted = ScriptExhausted(f"request {number} has no line in the script")
-                return _error(request.fake, HttpStatus(500, str(self._exhausted)))
+                return _error(request.server_side, HttpStatus(500, str(self._exhausted)))
         return self._response(line, request, number)
 
     def _response(self, line: ServerLine, request: ReceivedRequest, number: int) -> _Response | None:
         if isinstance(line, HangUp):
             return None
         if isinstance(line, HttpStatus):
-            return _error(request.fake, line)
+            return _error(request.server_side, line)
         try:
             reply = play_line(line.line if isinstance(line, BrokenStream) else line, request.ask)
         except ModelTimeout:
             self.closing.wait()
             return None
         except ModelError as error:
-            return _error(request.fake, _status_of(error, request.fake))
+            return _error(request.server_side, _status_of(error, request.server_side))
         body = request.body
-        answer = request.fake.response(reply, body, number)
+        answer = request.server_side.response(reply, body, number)
         if body.get("stream"):
-            return _streamed_response(list(request.fake.stream(answer, body)), line)
+            return _streamed_response(list(request.server_side.stream(answer, body)), line)
         return _Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
 
 
@@ -192,25 +192,25 @@ def _streamed_response(events: list[str], line: ServerLine) -> _Response:
     return _Response(200, headers, "".join(events[: line.events]).encode(), 1, line.silent)
 
 
-def _status_of(error: ModelError, fake: FakeApi) -> HttpStatus:
+def _status_of(error: ModelError, server_side: ServerSide) -> HttpStatus:
     """Return the HTTP response that a client translates to this error."""
     match error:
         case ModelBusy(retry_after=seconds):
             headers = {} if seconds is None else {"retry-after": str(seconds)}
             return HttpStatus(429, error.detail or "busy", headers=headers)
         case ContextTooLong(tokens=tokens, limit=limit):
-            code = None if fake.wire.name == "anthropic" else "context_length_exceeded"
-            return HttpStatus(400, fake.too_long(tokens or 200_001, limit or 200_000), code)
+            code = None if server_side.wire.name == "anthropic" else "context_length_exceeded"
+            return HttpStatus(400, server_side.too_long(tokens or 200_001, limit or 200_000), code)
         case ModelRefused():
             return HttpStatus(400, error.detail or "refused")
         case _:
             return HttpStatus(500, error.detail or "failed")
 
 
-def _error(fake: FakeApi, status: HttpStatus) -> _Response:
+def _error(server_side: ServerSide, status: HttpStatus) -> _Response:
     text = status.text
     if text is None:
-        text = json.dumps(fake.error(status.status, status.message, status.code))
+        text = json.dumps(server_side.error(status.status, status.message, status.code))
     kind = "application/json" if status.text is None else "text/html"
     return _Response(status.status, {"content-type": kind, **status.headers}, text.encode())
 
@@ -222,12 +222,12 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
             path = self.path.partition("?")[0]
-            fake = next((api for ending, api in FAKE_APIS.items() if path.endswith(ending)), None)
-            if fake is None:
+            server_side = next((api for ending, api in SERVER_SIDES.items() if path.endswith(ending)), None)
+            if server_side is None:
                 self.send_error(404)
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
-            response = server.answer(ReceivedRequest(path, headers, raw, fake))
+            response = server.answer(ReceivedRequest(path, headers, raw, server_side))
             if response is None:
                 self.close_connection = True
                 return

@@ -266,7 +266,7 @@ MOST_COVERED = 200_000
 """Messages that a digest in a list may cover; longer sessions belong in a log."""
 
 
-def recovered(message: Message) -> Digest | None:
+def digest_of_message(message: Message) -> Digest | None:
     """Return the digest that a message consists of; None for any other message.
 
     Text injected by a harness is never accepted: its author is unknown.
@@ -282,7 +282,7 @@ def recovered(message: Message) -> Digest | None:
         return None
 
 
-def parted(message: Message) -> tuple[Message, ...]:
+def split_off_digest(message: Message) -> tuple[Message, ...]:
     """Split a message that begins with a digest and continues; some formats join neighbouring messages."""
     first = message.parts[0] if message.parts else None
     if message.role is not Role.USER or not isinstance(first, Text):
@@ -291,7 +291,7 @@ def parted(message: Message) -> tuple[Message, ...]:
     if not block or (not rest and len(message.parts) == 1):
         return (message,)
     more = (replace(first, text=rest, native=None), *message.parts[1:]) if rest else message.parts[1:]
-    return as_told(Message(Role.USER, (Text(block, trust=first.trust),))), replace(message, parts=more)
+    return mark_if_digest(Message(Role.USER, (Text(block, trust=first.trust),))), replace(message, parts=more)
 
 
 def _block(text: str) -> tuple[str, str]:
@@ -329,9 +329,9 @@ def _digest(shown: ParsedDigest) -> Digest:
     return Digest(shown.id, shown.level, covers, "", claims, pins, (), shown.author)
 
 
-def as_told(message: Message) -> Message:
+def mark_if_digest(message: Message) -> Message:
     """Return the message; a digest is marked as machine text, because its quotes are not the user's."""
-    if recovered(message) is None:
+    if digest_of_message(message) is None:
         return message
     parts = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
     return replace(message, parts=parts, origin=Origin.SUMMARY)

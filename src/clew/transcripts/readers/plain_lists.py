@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from clew.compaction.plan.render import TAG, as_told
+from clew.compaction.plan.render import TAG, mark_if_digest
 from clew.errors import UnknownWire
 from clew.message import Json, JsonObject, Message, Role, Trust
 from clew.providers import WIRES, Body, Wire, detect
@@ -152,7 +152,7 @@ def _label_digest(message: Message) -> Message:
     """Label what one of our compactions put into a message as machine text, never as the user's words."""
     if message.role is not Role.USER:
         return message
-    labelled = as_told(message)
+    labelled = mark_if_digest(message)
     return (
         labelled if labelled is not message else label_machine_text(message, (f"<{TAG} ",), Trust.UNTRUSTED)
     )

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject, Message
 from clew.providers import RESPONSES, Wire
-from clew.providers.fake import FakeOpenaiErrors, event, pieces
 from clew.providers.model import Reply, Stop
+from clew.providers.server_side import OpenaiErrorBodies, event, pieces
 from clew.providers.shapes import as_text, objects
 
 _CUT = {Stop.MAX_TOKENS: "max_output_tokens", Stop.REFUSED: "content_filter"}
 
 
-class FakeOpenaiResponses(FakeOpenaiErrors):
-    """``/v1/responses``."""
+class OpenaiResponsesServerSide(OpenaiErrorBodies):
+    """Writes replies as OpenAI's Responses server does.
+
+    For the proxy's own answers, and for the test server.
+    """
 
     wire: Wire = RESPONSES
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject, Thinking
 from clew.providers import OPENAI, Wire
-from clew.providers.fake import FakeOpenaiErrors, event, pieces
 from clew.providers.model import Reply, Stop
+from clew.providers.server_side import OpenaiErrorBodies, event, pieces
 from clew.providers.shapes import as_object, as_text, objects
 
 _STOPS = {
@@ -19,8 +19,11 @@ _STOPS = {
 }
 
 
-class FakeOpenaiChat(FakeOpenaiErrors):
-    """``/v1/chat/completions``."""
+class OpenaiChatServerSide(OpenaiErrorBodies):
+    """Writes replies as OpenAI's Chat Completions server does.
+
+    For the proxy's own answers, and for the test server.
+    """
 
     wire: Wire = OPENAI
 

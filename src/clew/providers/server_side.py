@@ -1,4 +1,4 @@
-"""The protocol for the server side of a provider API, for scripted servers; OpenAI's error responses."""
+"""The protocol for the server side of a provider API; OpenAI's error responses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PIECE_CHARS = 24
 """Characters of text in one streamed event."""
 
 
-class FakeApi(Protocol):
-    """The server side of one provider API."""
+class ServerSide(Protocol):
+    """Writes replies as one provider's server does: for the proxy's own answers, and for the test server."""
 
     @property
     def wire(self) -> Wire:
@@ -53,8 +53,8 @@ _ERRORS = {
 }
 
 
-class FakeOpenaiErrors:
-    """Error responses of both APIs."""
+class OpenaiErrorBodies:
+    """Error responses of OpenAI's two APIs."""
 
     def error(self, status: int, message: str, code: str | None) -> JsonObject:
         """Return the body of an error with OpenAI's type and code for the status."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
 from clew.providers import ANTHROPIC, Wire
-from clew.providers.fake import event, pieces
 from clew.providers.model import Reply, Stop
+from clew.providers.server_side import event, pieces
 from clew.providers.shapes import as_object, as_text, objects
 
 _STOPS = {
@@ -30,8 +30,11 @@ _ERRORS = {
 }
 
 
-class FakeAnthropic:
-    """``/v1/messages``."""
+class AnthropicServerSide:
+    """Writes replies as Anthropic's Messages server does.
+
+    For the proxy's own answers, and for the test server.
+    """
 
     wire: Wire = ANTHROPIC
 
