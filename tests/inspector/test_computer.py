@@ -70,7 +70,7 @@ def test_the_model_sees_what_its_tool_left(pool: SessionPool):
         now = context.context_map(handle, None)
         before = context.context_map(handle, step["seq"] - 1)
         about = tool_compactions.about_session(home, handle)
-        standing = transcript.visibility(handle, 1, handle.places.messages)
+        standing = transcript.visibility(handle, 1, handle.message_index.messages)
     assert [block["id"] for block in now["blocks"]][:2] == ["c1", f"m{step['at'] + 1}"]
     reported = 16_000 + 2600 * 7 + 2600 + 95  # the input and output of the last call with usage
     assert 0 < now["tokens"] - reported < 100  # and the few messages after it
@@ -86,11 +86,11 @@ def test_what_clew_compacts_afterwards_is_what_the_model_sees(pool: SessionPool)
     home = pool.home(CLAUDE_NAME)
     with home.open(CLAUDE_NAME) as handle:
         handle.session.compact(target_tokens=5_000)
-        handle.places.catch_up()
+        handle.message_index.catch_up()
         shown = [block["id"] for block in context.context_map(handle, None)["blocks"]]
         assert shown == [item.id for item in handle.session.view()]
         handle.session.undo()
-        handle.places.catch_up()
+        handle.message_index.catch_up()
         assert context.context_map(handle, None)["blocks"][0]["id"] == "c1"
 
 

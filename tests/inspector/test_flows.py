@@ -111,7 +111,7 @@ def test_the_outline_lists_turns_and_compactions_and_leads_there(page, shared: H
 def test_the_outline_reads_only_what_is_new(handle: OpenSession):
     before = transcript.outline(handle)["rows"]
     handle.session.add(text_message(Role.USER, "Now fix it."))
-    handle.places.catch_up()
+    handle.message_index.catch_up()
     assert [one["text"] for one in transcript.outline(handle)["rows"]] == ["Find the cause.", "Now fix it."]
     assert before[0]["number"] == 3
 

@@ -136,11 +136,11 @@ def test_a_change_that_another_site_asks_for_is_refused(
     server: Server, shared: House, known: dict[str, str], site: str
 ):
     with shared.pool.open(TOUR) as handle:
-        before = handle.places.upto
+        before = handle.message_index.upto
     headers = {**known, "origin": f"http://{server.host}", "sec-fetch-site": site}
     assert ask(server, "/api/act", "POST", headers, UNDO).status == 403
     with shared.pool.open(TOUR) as handle:
-        assert handle.places.upto == before
+        assert handle.message_index.upto == before
 
 
 def test_a_change_that_does_not_say_where_it_comes_from_is_refused(server: Server, known: dict[str, str]):

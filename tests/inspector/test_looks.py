@@ -47,9 +47,9 @@ def numbers(page: dict) -> list[int]:
 
 def test_pages_one_after_another_are_the_whole_session(handle: OpenSession):
     found: list[int] = []
-    while len(found) < handle.places.messages:
+    while len(found) < handle.message_index.messages:
         found += numbers(transcript.page(handle, len(found) + 1, 7))
-    assert found == list(range(1, handle.places.messages + 1))
+    assert found == list(range(1, handle.message_index.messages + 1))
 
 
 def test_what_happened_between_messages_is_told_once(handle: OpenSession):
@@ -61,7 +61,7 @@ def test_what_happened_between_messages_is_told_once(handle: OpenSession):
 @pytest.mark.parametrize("first", [0, 1, 10**9])
 def test_a_page_beyond_the_end_is_the_nearest_one(handle: OpenSession, first: int):
     page = transcript.page(handle, first, 5)
-    assert page["first"] == min(max(first, 1), handle.places.messages)
+    assert page["first"] == min(max(first, 1), handle.message_index.messages)
 
 
 def test_a_page_of_a_long_session_reads_a_page(tmp_path: Path):
@@ -82,8 +82,8 @@ def test_a_search_says_how_far_it_came_and_goes_on_from_there(handle: OpenSessio
     assert later["found"][0]["number"] > first["found"][0]["number"]
     assert transcript.search(handle, "no such words", 0) == {
         "found": [],
-        "upto": handle.places.messages,
-        "messages": handle.places.messages,
+        "upto": handle.message_index.messages,
+        "messages": handle.message_index.messages,
     }
 
 
@@ -95,7 +95,7 @@ def test_every_message_is_shown_smaller_or_gone_as_the_view_has_it(handle: OpenS
     }
     found = {**transcript.visibility(handle, 1, 100), **transcript.visibility(handle, 101, 200)}
     for name, state in found.items():
-        as_said = shown.get(name) == (handle.places.seq(int(name[1:])), 0)
+        as_said = shown.get(name) == (handle.message_index.seq(int(name[1:])), 0)
         assert state == ("shown" if as_said else "smaller" if name in shown else "left")
     assert {"shown", "left"} <= set(found.values())
 
@@ -178,7 +178,7 @@ def test_a_region_of_messages_and_of_a_budget_is_summed(handle: OpenSession):
     before = digest(context.context_map(handle, None))
     body = {"slices": [{"region": context.DIGEST, "given": 100}]}
     handle.store.append(handle.ctx, [new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)], None)
-    handle.places.catch_up()
+    handle.message_index.catch_up()
     assert digest(context.context_map(handle, None)) == before + 100
     drawn = next(one for one in timeline.timeline(handle)["regions"] if one["region"] == context.DIGEST)
     assert drawn["tokens"][-1] == before + 100
@@ -186,15 +186,18 @@ def test_a_region_of_messages_and_of_a_budget_is_summed(handle: OpenSession):
 
 def test_every_view_shows_the_tokens_that_the_provider_reported(handle: OpenSession, house: House):
     handle.session.undo()
-    handle.places.catch_up()
-    counted = context.view_tokens(handle, handle.places.upto)
+    handle.message_index.catch_up()
+    counted = context.view_tokens(handle, handle.message_index.upto)
     usage = {"input_tokens": counted + 4_900, "output_tokens": 100}
     handle.session.record("call", {"model": MODEL, "usage": usage})
-    handle.places.catch_up()
+    handle.message_index.catch_up()
     wanted = counted + 5_000
     about = tool_compactions.about_session(house.pool, handle)
     line = timeline.timeline(handle)
-    assert (about["now"], about["unlisted"]) == (wanted, wanted - handle.counted(handle.places.upto))
+    assert (about["now"], about["unlisted"]) == (
+        wanted,
+        wanted - handle.tokens_seen_at(handle.message_index.upto),
+    )
     assert context.context_map(handle, None)["tokens"] == wanted
     assert sum(region["tokens"][-1] for region in line["regions"]) == wanted
     preview = actions.act(house.pool, handle, {"does": "preview", "target_tokens": wanted - 2_000})["preview"]
@@ -246,24 +249,24 @@ def test_undo_and_redo_are_on_record(handle: OpenSession, house: House):
     before = context.context_map(handle, None)["tokens"]
     name = history.compactions_of(handle)[-1].name
     assert actions.act(house.pool, handle, {"does": "undo"})["undone"] == 1
-    handle.places.catch_up()
+    handle.message_index.catch_up()
     assert history.compactions_of(handle)[-1].undone
     assert context.context_map(handle, None)["tokens"] > before
     assert actions.act(house.pool, handle, {"does": "redo", "name": name})["compaction"]
-    handle.places.catch_up()
+    handle.message_index.catch_up()
     again = history.compactions_of(handle)[-1]
     assert (again.undone, again.compaction.focus) == (None, "the rounding")
 
 
 def test_a_preview_does_nothing_and_what_would_be_lost_can_be_kept(handle: OpenSession, house: House):
-    seq = handle.places.upto
+    seq = handle.message_index.upto
     actions.act(house.pool, handle, {"does": "undo"})
     preview = actions.act(house.pool, handle, {"does": "preview", "target_tokens": 1_500})["preview"]
-    assert handle.places.catch_up() == seq + 1
+    assert handle.message_index.catch_up() == seq + 1
     lost = preview["report"]["lost"][0]
     wish = {"does": "keep", "text": lost["text"], "source": lost["source"]}
     asked = actions.act(house.pool, handle, wish)
-    assert handle.places.catch_up() == seq + 1  # shown, and nothing kept yet
+    assert handle.message_index.catch_up() == seq + 1  # shown, and nothing kept yet
     kept = actions.act(house.pool, handle, {**wish, "passage": asked["passage"]})["kept"]
     assert lost["text"] in handle.session.expand(kept).text
     after = actions.act(house.pool, handle, {"does": "preview", "target_tokens": 1_500})["preview"]
@@ -277,7 +280,7 @@ def test_what_is_kept_has_its_sources_label_and_is_no_rule(handle: OpenSession, 
         Role.ASSISTANT, (ToolCall("c9", "fetch", {"url": "https://x.example"}, trust=Trust.ASSISTANT),)
     )
     *_, source = handle.session.add(call, answer)
-    handle.places.catch_up()
+    handle.message_index.catch_up()
     rules = handle.session.pins
     wish = {"does": "keep", "text": "8123", "source": source}
     assert actions.act(house.pool, handle, wish) == {"passage": line, "source": source, "trust": "untrusted"}
@@ -315,10 +318,10 @@ def test_what_is_kept_has_its_sources_label_and_is_no_rule(handle: OpenSession, 
     ids=str,
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_changed(house: House, handle: OpenSession, wish: dict):
-    before = handle.places.upto
+    before = handle.message_index.upto
     with pytest.raises(InputError):
         actions.act(house.pool, handle, wish)
-    assert handle.places.catch_up() == before
+    assert handle.message_index.catch_up() == before
 
 
 # Ledger, memory, list --------------------------------------------------------------------------------
@@ -383,7 +386,7 @@ def test_events_that_no_longer_apply_are_listed_with_the_ledger(house: House):
         assert [one.name for one in history.compactions_of(handle) if one.in_force] == [
             one.name for one in session.trace()
         ]
-        assert len(context.context_map(handle, handle.places.upto)["blocks"]) == len(session.view())
+        assert len(context.context_map(handle, handle.message_index.upto)["blocks"]) == len(session.view())
 
 
 def test_a_page_undoes_only_the_compaction_that_it_shows(house: House):

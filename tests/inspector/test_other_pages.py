@@ -39,7 +39,7 @@ document.body.dataset.told = JSON.stringify(told);
 def test_a_page_of_another_port_learns_nothing_and_changes_nothing(browser, server, shared: House):
     """Browsers show the cookies of a computer to every port of it, so nothing may depend on one."""
     with shared.pool.open(TOUR) as handle:
-        before = handle.places.upto
+        before = handle.message_index.upto
     context = browser.new_context()
     page = context.new_page()
     page.goto(server.address())
@@ -55,7 +55,7 @@ def test_a_page_of_another_port_learns_nothing_and_changes_nothing(browser, serv
     assert told == [*["refused"] * 5, 0, ""]
     assert (cookies, [one for one in heard if server.token in one]) == ([], [])
     with shared.pool.open(TOUR) as handle:
-        assert handle.places.upto == before
+        assert handle.message_index.upto == before
 
 
 def test_a_page_that_was_opened_from_another_tab_is_let_in_and_one_that_was_not_is_told(browser, server):

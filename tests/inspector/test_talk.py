@@ -30,9 +30,9 @@ def test_a_turn_is_told_from_the_words_to_the_reply_and_is_in_the_log(house: Hou
     assert (kinds[0], kinds[-1]) == ("user", "reply")
     assert "delta" in kinds
     with house.pool.open(TOUR) as handle:
-        assert handle.places.messages == 126 + sum(one in ("user", "reply") for one in kinds) + kinds.count(
-            "done"
-        )
+        assert handle.message_index.messages == 126 + sum(
+            one in ("user", "reply") for one in kinds
+        ) + kinds.count("done")
 
 
 def test_two_turns_at_once_are_refused(house: House):

@@ -90,7 +90,7 @@ def _beyond_target(handle: OpenSession) -> int:
     session = handle.session
     items = session.view()
     prompt = sum(session.counter.count(item.message) for item in items[: fixed_prefix(items)])
-    return prompt + handle.unlisted(handle.places.upto)
+    return prompt + handle.unlogged_tokens(handle.message_index.upto)
 
 
 def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
@@ -101,13 +101,13 @@ def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
 
 
 def _outcome(handle: OpenSession, outcome: DecidedCompaction) -> JsonObject:
-    plan, unlisted = outcome.plan, handle.unlisted(handle.places.upto)
+    plan, unlogged = outcome.plan, handle.unlogged_tokens(handle.message_index.upto)
     condensed = [operation for operation in plan.operations if isinstance(operation, Condense)]
     digest = condensed[0].digest if condensed else None
     return {
-        "before": plan.tokens_before + unlisted,
-        "after": plan.tokens_after + unlisted,
-        "target": plan.target_tokens + unlisted,
+        "before": plan.tokens_before + unlogged,
+        "after": plan.tokens_after + unlogged,
+        "target": plan.target_tokens + unlogged,
         "reason": plan.reason,
         "smaller": sum(isinstance(operation, Shrink) for operation in plan.operations),
         "condensed": spans(digest.covers) if digest else "",
@@ -126,8 +126,8 @@ def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
 def _compaction_json(handle: OpenSession, done: Compaction | None) -> Json:
     if done is None:
         return None
-    unlisted = handle.unlisted(handle.places.upto)
-    sizes = done.plan.tokens_before + unlisted, done.plan.tokens_after + unlisted
+    unlogged = handle.unlogged_tokens(handle.message_index.upto)
+    sizes = done.plan.tokens_before + unlogged, done.plan.tokens_after + unlogged
     return {"seq": done.seq, "before": sizes[0], "after": sizes[1]}
 
 
@@ -135,17 +135,20 @@ def _undo(handle: OpenSession, fields: Fields) -> JsonObject:
     count = fields.get("count", 1)
     if not isinstance(count, int):
         raise InputError("count must be a number")
-    unlisted = handle.unlisted(handle.places.upto)
-    before = handle.session.tokens + unlisted
+    unlogged = handle.unlogged_tokens(handle.message_index.upto)
+    before = handle.session.tokens + unlogged
     newest = text_of(fields, "newest") if fields.get("newest") else None
     undone = handle.session.undo(count, newest=newest)
-    return {"undone": len(undone), "before": before, "after": handle.session.tokens + unlisted}
+    return {"undone": len(undone), "before": before, "after": handle.session.tokens + unlogged}
 
 
 def _redo(handle: OpenSession, fields: Fields) -> JsonObject:
     """Redo an undone compaction: compact to the same size, with the same focus."""
     past = find(handle, text_of(fields, "name")).compaction
-    target = max(1, past.plan.target_tokens - _beyond_target(handle) + handle.unlisted(handle.places.upto))
+    target = max(
+        1,
+        past.plan.target_tokens - _beyond_target(handle) + handle.unlogged_tokens(handle.message_index.upto),
+    )
     return {
         "compaction": _compaction_json(handle, handle.session.compact(target_tokens=target, focus=past.focus))
     }

@@ -98,7 +98,7 @@ def number_of(request: Request, name: str, default: int) -> int:
 def _message(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     data = transcript.message(handle, number_of(request, "number", 0))
     if data is None:
-        raise NotFound("there is no such message", f"there are {handle.places.messages}")
+        raise NotFound("there is no such message", f"there are {handle.message_index.messages}")
     return data
 
 
@@ -116,7 +116,7 @@ def _search(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonOb
 
 
 def _map(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    seq = number_of(request, "seq", handle.places.upto)
+    seq = number_of(request, "seq", handle.message_index.upto)
     return context.context_map(handle, seq)
 
 

@@ -45,9 +45,9 @@ def first_line(item: Item) -> str:
 
 def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     """Return what the model saw after an event, and how full its window was."""
-    places = handle.places
-    at = places.upto if seq is None else max(0, min(seq, places.upto))
-    entries = places.seen(at)
+    index = handle.message_index
+    at = index.upto if seq is None else max(0, min(seq, index.upto))
+    entries = index.seen(at)
     blocks = _blocks(handle, entries[-MOST_BLOCKS:])
     gauge = handle.gauge
     model, window = gauge.model, gauge.window
@@ -58,9 +58,9 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     fill = Fill(window, used, sizes.get(Region.SYSTEM.value, 0))
     return {
         "seq": at,
-        "last": places.upto,
-        "messages": places.number(at),
-        "total_messages": places.messages,
+        "last": index.upto,
+        "messages": index.number(at),
+        "total_messages": index.messages,
         "time": _time(handle, at),
         "model": model.id if model.known else None,
         "price": model.input_price,
@@ -97,7 +97,7 @@ def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:
             "trust": lowest(part.trust for part in item.message.parts).label,
             "tokens": tokens,
             "text": first_line(item),
-            "smaller": item.id.startswith("m") and not handle.places.is_message(ref.seq),
+            "smaller": item.id.startswith("m") and not handle.message_index.is_message(ref.seq),
         }
     return [drawn[ref] for ref in refs]
 
@@ -112,7 +112,7 @@ def _by_region(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def view_tokens(handle: OpenSession, seq: int) -> int:
     """Return the tokens of the request that an event leads to: messages, and what is sent beyond them."""
-    return handle.counted(seq) + sum(tokens for _, tokens in beyond_messages(handle, seq))
+    return handle.tokens_seen_at(seq) + sum(tokens for _, tokens in beyond_messages(handle, seq))
 
 
 def beyond_messages(handle: OpenSession, seq: int) -> list[tuple[str, int]]:
@@ -120,8 +120,8 @@ def beyond_messages(handle: OpenSession, seq: int) -> list[tuple[str, int]]:
     sent: list[tuple[str, int]] = []
     for stored in handle.store.read(handle.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
         sent = list(sent_besides(stored.event.body))
-    unlisted = handle.unlisted(seq) - sum(tokens for _, tokens in sent)
-    return [*sent, (UNLISTED, unlisted)] if unlisted > 0 else sent
+    unlogged = handle.unlogged_tokens(seq) - sum(tokens for _, tokens in sent)
+    return [*sent, (UNLISTED, unlogged)] if unlogged > 0 else sent
 
 
 def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
@@ -141,21 +141,21 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
     if stored is None or stored.event.kind != COMPACTION.name:
         raise NotFound(f"event {seq} is not a compaction", "the digests page lists them")
     plan = read_compaction(COMPACTION.current(stored)).plan
-    before = handle.shown(handle.places.view(seq - 1).entries)
-    after = {item[0].id: item for item in handle.shown(handle.places.view(seq).entries)}
+    before = handle.shown(handle.message_index.view(seq - 1).entries)
+    after = {item[0].id: item for item in handle.shown(handle.message_index.view(seq).entries)}
     rows = list(_rows(before, after, _fates(plan.operations)))
     return {
         "seq": seq,
         "price": handle.gauge.model.input_price,
-        "before": _side(before, handle.unlisted(seq)),
-        "after": _side(list(after.values()), handle.unlisted(seq)),
+        "before": _side(before, handle.unlogged_tokens(seq)),
+        "after": _side(list(after.values()), handle.unlogged_tokens(seq)),
         "rows": list[Json](rows),
     }
 
 
-def _side(shown: Sequence[Shown], unlisted: int) -> JsonObject:
+def _side(shown: Sequence[Shown], unlogged: int) -> JsonObject:
     sizes = _by_region(
-        [*((region(item.id, item.message), size) for item, _, size in shown), (UNLISTED, unlisted)]
+        [*((region(item.id, item.message), size) for item, _, size in shown), (UNLISTED, unlogged)]
     )
     return {"tokens": sum(sizes.values()), "messages": len(shown), "regions": {**sizes}}
 

@@ -129,7 +129,7 @@ def story(handle: OpenSession) -> Iterator[str]:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{name}</title><style>{style}</style></head><body><main>"
-        f"<h1>{name}</h1><p class=quiet>{handle.places.messages:,} messages, {len(past)} compactions. "
+        f"<h1>{name}</h1><p class=quiet>{handle.message_index.messages:,} messages, {len(past)} compactions. "
         "Told by clew; what looked like a secret is masked.</p>"
     )
     yield growth(timeline.timeline(handle))
@@ -205,7 +205,7 @@ def _report(report: dict[str, Any]) -> str:
 
 
 def _transcript(handle: OpenSession) -> Iterator[str]:
-    for first in range(1, handle.places.messages + 1, PAGE):
+    for first in range(1, handle.message_index.messages + 1, PAGE):
         page: Any = transcript.page(handle, first, PAGE, whole=True)
         yield from (_marker(row) if "event" in row else _message(row) for row in page["rows"])
 

@@ -28,23 +28,23 @@ MOST_WEIGHED = 20_000
 
 def compactions_of(handle: OpenSession) -> list[PastCompaction]:
     """Return all compactions, undone ones too, oldest first."""
-    return compaction_history(handle.places.of_kinds(COMPACTION.name, UNDO.name))
+    return compaction_history(handle.message_index.of_kinds(COMPACTION.name, UNDO.name))
 
 
 def compactions(handle: OpenSession) -> JsonObject:
     """Return the list of compactions, the cost of undoing the last one, and refused compactions."""
     past = compactions_of(handle)
     refused: list[Json] = [
-        {"seq": kind.seq, "time": kind.event.time, "reason": kind.event.body.get("reason")}
-        for kind in handle.places.of_kinds(REFUSAL.name)
+        {"seq": stored.seq, "time": stored.event.time, "reason": stored.event.body.get("reason")}
+        for stored in handle.message_index.of_kinds(REFUSAL.name)
     ]
     return {
         "compactions": [_short(handle, event) for event in past],
         "by_tool": by_tool(handle),
         "refused": refused,
-        "off": handle.places.view(handle.places.upto).off,
+        "off": handle.message_index.view(handle.message_index.upto).off,
         "undo": _undo_price(handle),
-        "total_messages": handle.places.messages,
+        "total_messages": handle.message_index.messages,
         "by_model": handle.options.summariser.name if handle.options.summariser else None,
     }
 
@@ -52,20 +52,20 @@ def compactions(handle: OpenSession) -> JsonObject:
 def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
     item = past.compaction
     plan, digest = item.plan, item.digest
-    unlisted = handle.unlisted(item.seq)
+    unlogged = handle.unlogged_tokens(item.seq)
     return {
         "name": past.name,
         "seq": item.seq,
         "time": item.time,
-        "at": handle.places.number(item.seq),
+        "at": handle.message_index.number(item.seq),
         "undone": past.undone,
         "folded_into": past.folded_into,
         "trigger": plan.trigger,
         "reason": plan.reason,
         "focus": item.focus,
-        "before": plan.tokens_before + unlisted,
-        "after": plan.tokens_after + unlisted,
-        "target": plan.target_tokens + unlisted,
+        "before": plan.tokens_before + unlogged,
+        "after": plan.tokens_after + unlogged,
+        "target": plan.target_tokens + unlogged,
         "freed": to_json(plan.freed),
         "digest": digest.id if digest else None,
         "level": digest.level if digest else None,
@@ -81,7 +81,7 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
 
 def _undo_price(handle: OpenSession) -> Json:
     """Return the cost of undoing the last compaction; None if there is none, or the view is too long."""
-    view = handle.places.view(handle.places.upto)
+    view = handle.message_index.view(handle.message_index.upto)
     if not view.steps or view.off:
         return None
     now, then = list(view.entries), list(view.undo(view.steps[-1].seq).entries)

@@ -80,7 +80,7 @@ def health(pool: SessionPool, ctx: Ctx, head: int) -> JsonObject:
 
 def size(handle: OpenSession) -> JsonObject:
     """Return the number of messages, and of turns if that can be counted quickly."""
-    messages = handle.places.messages
+    messages = handle.message_index.messages
     turns: int | None = None
     if messages <= MOST_READ:
         said = map(message_of, handle.store.read(handle.ctx, kinds=[MESSAGE.name]))

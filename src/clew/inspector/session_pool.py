@@ -43,7 +43,13 @@ AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name, TOOL_COMPACTION.name}
 
 @dataclass(slots=True)
 class MessageIndex:
-    """Positions of messages and views in a session's log, without reading the messages. Not thread-safe."""
+    """Positions of messages and views in a session's log, without reading the messages. Not thread-safe.
+
+    Events are numbered from 1 without gaps (``seq``), and every event that is not listed in
+    ``_non_message_seqs`` is a message; so message number n is the n-th event that is not listed. Example: if
+    events 1, 2, 4 and 5 are messages and 3 and 6 are not, ``_non_message_seqs`` is [3, 6] and
+    ``_messages_before`` is [2, 4]; ``seq(3)`` is 4, and ``number(4)`` is 3.
+    """
 
     store: Store
     ctx: Ctx
@@ -53,10 +59,10 @@ class MessageIndex:
     """The events of the kinds in ``AT_HAND``, oldest first."""
     reports: list[tuple[int, int]] = field(default_factory=list)
     """For each recorded model call its event and its tokens, request and reply, as the provider counted."""
-    _seqs: list[int] = field(default_factory=list)
+    _non_message_seqs: list[int] = field(default_factory=list)
     """The events that are not messages."""
-    _before: list[int] = field(default_factory=list)
-    """The number of messages before each of them."""
+    _messages_before: list[int] = field(default_factory=list)
+    """The number of messages before each of these events."""
     _views: list[View] = field(default_factory=lambda: [View()])
     """The view after each event that changes it other than by adding a message."""
     _latest: View = field(default_factory=View)
@@ -70,8 +76,8 @@ class MessageIndex:
         if head > self.upto:
             for stored in self.store.read(self.ctx, self.upto, head, self._kinds):
                 if stored.event.kind != MESSAGE.name:
-                    self._before.append(stored.seq - 1 - len(self._seqs))
-                    self._seqs.append(stored.seq)
+                    self._messages_before.append(stored.seq - 1 - len(self._non_message_seqs))
+                    self._non_message_seqs.append(stored.seq)
                 if stored.event.kind in AT_HAND:
                     self.at_hand.append(stored)
                 elif stored.event.kind == CALL.name and (tokens := reported_tokens(stored)):
@@ -83,7 +89,7 @@ class MessageIndex:
         """Start again and read every event, because the log has kinds unknown to this version."""
         self._kinds = None
         self.upto = 0
-        for known in (self.at_hand, self.reports, self._seqs, self._before):
+        for known in (self.at_hand, self.reports, self._non_message_seqs, self._messages_before):
             known.clear()
         self._views, self._latest = [View()], View()
         self.catch_up()
@@ -91,15 +97,15 @@ class MessageIndex:
     @property
     def messages(self) -> int:
         """Return the number of messages."""
-        return self.upto - len(self._seqs)
+        return self.upto - len(self._non_message_seqs)
 
     def seq(self, number: int) -> int:
         """Return the event of a message, by its number."""
-        return number + bisect_left(self._before, number)
+        return number + bisect_left(self._messages_before, number)
 
     def number(self, seq: int) -> int:
         """Return the number of messages up to an event."""
-        return seq - bisect_right(self._seqs, seq)
+        return seq - bisect_right(self._non_message_seqs, seq)
 
     def is_message(self, seq: int) -> bool:
         """Return whether an event is a message."""
@@ -147,7 +153,7 @@ class MessageIndex:
     def tool_compaction_before(self, seq: int) -> StoredEvent | None:
         """Return the last compaction of the tool that wrote the session, up to an event."""
         return next(
-            (kind for kind in reversed([*self.of_kinds(TOOL_COMPACTION.name)]) if kind.seq <= seq), None
+            (stored for stored in reversed([*self.of_kinds(TOOL_COMPACTION.name)]) if stored.seq <= seq), None
         )
 
     def _shape(self, seq: int) -> None:
@@ -163,7 +169,9 @@ class MessageIndex:
     def _grown(self, view: View, until: int) -> View:
         """Return a view with the messages up to an event added."""
         whole, compacted = view.whole, view.compacted
-        between = self._seqs[bisect_right(self._seqs, view.seq) : bisect_right(self._seqs, until)]
+        between = self._non_message_seqs[
+            bisect_right(self._non_message_seqs, view.seq) : bisect_right(self._non_message_seqs, until)
+        ]
         skipped = frozenset(between)
         for seq in range(view.seq + 1, until + 1):
             if seq not in skipped:
@@ -181,7 +189,7 @@ def reported_tokens(stored: StoredEvent) -> int:
 
 
 MOST_COUNTED = 200_000
-"""Messages whose tokens are remembered."""
+"""Messages whose tokens are cached."""
 
 
 BAD_LOG_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -217,7 +225,7 @@ class OpenSession:
         self.ctx = ctx
         self.lock = threading.RLock()
         self._opening = threading.Lock()
-        self.places = MessageIndex(store, ctx)
+        self.message_index = MessageIndex(store, ctx)
         self.options = options
         self._session: Session | None = None
         self._counter: TokenCounter | None = None
@@ -226,7 +234,7 @@ class OpenSession:
         self.outline: list[dict[str, Any]] = []
         """Cached turns and compactions of the outline."""
         self._tokens: dict[Ref, int] = {}
-        self._unlisted: dict[int, int] = {}
+        self._unlogged_tokens: dict[int, int] = {}
         """Cached differences between a call's reported tokens and those of its messages."""
 
     def open(self) -> Session:
@@ -251,8 +259,8 @@ class OpenSession:
     @property
     def gauge(self) -> Gauge:
         """Return the gauge of the window for the given model, else for the recorded one."""
-        values = [kind.event.body.get("model") for kind in self.places.of_kinds(ABOUT.name)]
-        recorded = next((name for name in reversed(values) if isinstance(name, str)), UNKNOWN.id)
+        models = [stored.event.body.get("model") for stored in self.message_index.of_kinds(ABOUT.name)]
+        recorded = next((name for name in reversed(models) if isinstance(name, str)), UNKNOWN.id)
         name = self.options.model if self.options.model != UNKNOWN.id else recorded
         return Gauge(model_named(name), DEFAULT, self.options.window)
 
@@ -270,28 +278,29 @@ class OpenSession:
             self._tokens[visible.ref] = self.counter.count(visible.message)
         return self._tokens[visible.ref]
 
-    def counted(self, seq: int) -> int:
+    def tokens_seen_at(self, seq: int) -> int:
         """Return the tokens of the messages that the model saw after an event."""
-        refs = self.places.seen(seq)
-        missing = [ref for ref in refs if ref not in self._tokens]
-        sizes = {
-            message.ref: self.tokens(message) for message in load_messages(self.store, self.ctx, missing)
-        }
-        return sum(sizes[ref] if ref in sizes else self._tokens[ref] for ref in refs)
+        refs = self.message_index.seen(seq)
+        # A copy, because ``tokens`` empties its cache when it is full.
+        sizes = {ref: self._tokens[ref] for ref in refs if ref in self._tokens}
+        missing = [ref for ref in refs if ref not in sizes]
+        for message in load_messages(self.store, self.ctx, missing):
+            sizes[message.ref] = self.tokens(message)
+        return sum(sizes[ref] for ref in refs)
 
-    def unlisted(self, seq: int) -> int:
+    def unlogged_tokens(self, seq: int) -> int:
         """Return the tokens of a request that are not messages of the log, as far as the provider reported.
 
         These are the system prompt and tool definitions that a tool does not record, files that it attaches,
         and the error of clew's estimate. The nearest call between the same two compactions of the tool
         decides; if there is none, the size that the tool recorded at its next compaction.
         """
-        cuts = list(self.places.of_kinds(TOOL_COMPACTION.name))
+        cuts = list(self.message_index.of_kinds(TOOL_COMPACTION.name))
         first = max((cut.seq for cut in cuts if cut.seq <= seq), default=0)
         end = next((cut for cut in cuts if cut.seq > seq), None)
         calls = [
             report
-            for report in self.places.reports
+            for report in self.message_index.reports
             if first < report[0] and (end is None or report[0] < end.seq)
         ]
         if not calls:
@@ -300,15 +309,15 @@ class OpenSession:
         if not calls:
             return 0
         at, tokens = next((call for call in reversed(calls) if call[0] <= seq), calls[0])
-        if at not in self._unlisted:
-            self._unlisted[at] = max(0, tokens - self.counted(at))
-        return self._unlisted[at]
+        if at not in self._unlogged_tokens:
+            self._unlogged_tokens[at] = max(0, tokens - self.tokens_seen_at(at))
+        return self._unlogged_tokens[at]
 
     def shown(self, refs: Iterable[Ref]) -> list[Shown]:
         """Return the messages of some references of a view."""
         return [
             (
-                Item(message.own_name or f"m{self.places.number(message.ref.seq)}", message.message),
+                Item(message.own_name or f"m{self.message_index.number(message.ref.seq)}", message.message),
                 message.ref,
                 self.tokens(message),
             )
@@ -360,7 +369,7 @@ class SessionPool:
         if opened:
             handle.open()
         with handle.lock:
-            handle.places.catch_up()
+            handle.message_index.catch_up()
             yield handle
 
     def home(self, name: str) -> SessionPool:

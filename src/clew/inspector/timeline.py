@@ -32,10 +32,10 @@ Point = tuple[int, dict[str, int]]
 
 def timeline(handle: OpenSession) -> JsonObject:
     """Return the points, regions, thresholds, events and calls to draw."""
-    counted = handle.places.messages <= MOST_MESSAGES
+    counted = handle.message_index.messages <= MOST_MESSAGES
     summaries: list[Event] = []
     points = _thin_out(list(_token_points(handle, summaries) if counted else _on_record(handle)))
-    by_tool = (_by_tool(handle, kind) for kind in handle.places.of_kinds(TOOL_COMPACTION.name))
+    by_tool = (_by_tool(handle, stored) for stored in handle.message_index.of_kinds(TOOL_COMPACTION.name))
     events = sorted((*_view_changes(handle), *by_tool, *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
@@ -54,7 +54,7 @@ def timeline(handle: OpenSession) -> JsonObject:
         "events": list[Json](events),
         "calls": list(_calls(handle)),
         "counted": counted,
-        "messages": handle.places.messages,
+        "messages": handle.message_index.messages,
     }
 
 
@@ -65,8 +65,8 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
     """Yield the tokens that the model saw after each message and compaction; collect messages that sum up."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
-    unlisted = handle.unlisted(0)
-    for stored in handle.store.read(handle.ctx, 0, handle.places.upto):
+    unlogged = handle.unlogged_tokens(0)
+    for stored in handle.store.read(handle.ctx, 0, handle.message_index.upto):
         kind = stored.event.kind
         if kind == MESSAGE.name:
             message = message_of(stored)
@@ -77,25 +77,25 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
                 summaries.append(_summary(handle, stored))
         elif kind in (*RESHAPING, TOOL_COMPACTION.name):
             sizes = _sizes(handle, stored.seq)
-            unlisted = handle.unlisted(stored.seq)
+            unlogged = handle.unlogged_tokens(stored.seq)
         elif kind == CALL.name and (reported := reported_tokens(stored)):
-            unlisted = max(0, reported - sum(sizes.values()))
+            unlogged = max(0, reported - sum(sizes.values()))
         elif kind == TOKEN_BUDGET.name:
             besides = dict(sent_besides(stored.event.body))
         else:
             continue
-        yield handle.places.number(stored.seq), _summed(sizes, besides, unlisted)
+        yield handle.message_index.number(stored.seq), _summed(sizes, besides, unlogged)
 
 
-def _summed(sizes: Mapping[str, int], besides: Mapping[str, int], unlisted: int) -> dict[str, int]:
+def _summed(sizes: Mapping[str, int], besides: Mapping[str, int], unlogged: int) -> dict[str, int]:
     result = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
-    rest = unlisted - sum(besides.values())
+    rest = unlogged - sum(besides.values())
     return {**result, UNLISTED: rest} if rest > 0 else result
 
 
 def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for item, _, tokens in handle.shown(handle.places.seen(seq)):
+    for item, _, tokens in handle.shown(handle.message_index.seen(seq)):
         name = region(item.id, item.message)
         sizes[name] = sizes.get(name, 0) + tokens
     return sizes
@@ -108,7 +108,7 @@ def _on_record(handle: OpenSession) -> Iterator[Point]:
         slices = [data for _, data in objects(body.get("slices"))]
         sizes = {as_text(slice_.get("region")): int_or_zero(slice_.get("asked")) for slice_ in slices}
         kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
-        yield handle.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
+        yield handle.message_index.number(stored.seq), {**kept, **dict(sent_besides(body))}
 
 
 def _thin_out(points: list[Point]) -> list[Point]:
@@ -130,13 +130,13 @@ def _thin_out(points: list[Point]) -> list[Point]:
 def _view_changes(handle: OpenSession) -> Iterator[Event]:
     """Yield the events that changed the view, with their reasons."""
     past = {compaction.compaction.seq: compaction for compaction in compactions_of(handle)}
-    for stored in handle.places.of_kinds(*RESHAPING):
+    for stored in handle.message_index.of_kinds(*RESHAPING):
         known = past.get(stored.seq)
         plan = known.compaction.plan if known else None
         yield {
             "kind": stored.event.kind,
             "name": known.name if known else "",
-            "x": handle.places.number(stored.seq),
+            "x": handle.message_index.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,
             "trigger": plan.trigger if plan else None,
@@ -159,7 +159,7 @@ def _summary(handle: OpenSession, stored: StoredEvent) -> Event:
     """Return a message that sums up messages which are not in the log."""
     reason = "compacted here by the tool that wrote this session"
     empty = dict.fromkeys(("trigger", "before", "after"))
-    place = {"x": handle.places.number(stored.seq), "seq": stored.seq, "time": said_at(stored)}
+    place = {"x": handle.message_index.number(stored.seq), "seq": stored.seq, "time": said_at(stored)}
     return {"kind": "summary", "name": "", "reason": reason, **place, **empty}
 
 
@@ -170,7 +170,7 @@ def _by_tool(handle: OpenSession, stored: StoredEvent) -> Event:
     return {
         "kind": "tool_compaction",
         "name": as_text(body.get("name")),
-        "x": handle.places.number(stored.seq),
+        "x": handle.message_index.number(stored.seq),
         "seq": stored.seq,
         "time": as_text(body.get("time")) or stored.event.time,
         "trigger": as_text(body.get("trigger")) or None,
@@ -184,7 +184,7 @@ def _calls(handle: OpenSession) -> Iterator[Json]:
     """Yield the recorded model calls: tokens, cache reads and writes, and the cause of a cache miss."""
     for stored in handle.store.read(handle.ctx, kinds=[CALL.name]):
         yield {
-            "x": handle.places.number(stored.seq),
+            "x": handle.message_index.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,
             **_usage(stored),

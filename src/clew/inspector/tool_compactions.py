@@ -36,14 +36,14 @@ def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
     its tokens, they decide.
     """
     before, after = (int_or_zero(stored.event.body.get(field)) for field in ("before", "after"))
-    if not after or handle.unlisted(stored.seq):
+    if not after or handle.unlogged_tokens(stored.seq):
         after = view_tokens(handle, stored.seq)
     return before or view_tokens(handle, stored.seq - 1), after
 
 
 def by_tool(handle: OpenSession) -> list[Json]:
     """Return the tool's compactions, oldest first."""
-    return [_short(handle, kind) for kind in handle.places.of_kinds(TOOL_COMPACTION.name)]
+    return [_short(handle, stored) for stored in handle.message_index.of_kinds(TOOL_COMPACTION.name)]
 
 
 def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
@@ -53,12 +53,12 @@ def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
     return {
         "name": as_text(body.get("name")),
         "seq": stored.seq,
-        "at": handle.places.number(stored.seq),
+        "at": handle.message_index.number(stored.seq),
         "time": as_text(body.get("time")) or stored.event.time,
         "trigger": as_text(body.get("trigger")),
         "before": before,
         "after": after,
-        "recorded": int_or_zero(body.get("before")) > 0 or handle.unlisted(stored.seq) > 0,
+        "recorded": int_or_zero(body.get("before")) > 0 or handle.unlogged_tokens(stored.seq) > 0,
         "kept": len(keeps) if isinstance(keeps, list) else 0,
         "sealed": body.get("sealed") is True,
     }
@@ -66,9 +66,9 @@ def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
 
 def find(handle: OpenSession, name: str) -> StoredEvent:
     """Return a compaction of the tool by its name, or raise ``NotFound``."""
-    for kind in handle.places.of_kinds(TOOL_COMPACTION.name):
-        if kind.event.body.get("name") == name:
-            return kind
+    for stored in handle.message_index.of_kinds(TOOL_COMPACTION.name):
+        if stored.event.body.get("name") == name:
+            return stored
     raise NotFound(f"there is no compaction {name!r} by the tool", "the digests page lists them")
 
 
@@ -95,7 +95,7 @@ def _lines(summary: Sequence[Message]) -> Iterator[JsonObject]:
 
 def likely_sources(pool: SessionPool, handle: OpenSession, name: str, text: str) -> JsonObject:
     """Return the messages before a compaction that a line of its summary most likely comes from."""
-    at = handle.places.number(find(handle, name).seq)
+    at = handle.message_index.number(find(handle, name).seq)
     hits = recall(pool, handle, text, everywhere=False)["hits"]
     assert isinstance(hits, list)
     objects = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
@@ -120,21 +120,21 @@ def lost(pool: SessionPool, handle: OpenSession, name: str) -> JsonObject:
 
 def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
     """Return what the header of every view shows."""
-    places = handle.places
+    index = handle.message_index
     tool, known, _ = handle.ctx.session.partition(":")
-    facts = [kind.event.body for kind in places.of_kinds(ABOUT.name)]
+    facts = [stored.event.body for stored in index.of_kinds(ABOUT.name)]
     titles = [as_text(fact.get("title")) for fact in facts if fact.get("title")]
     models = [as_text(fact.get("model")) for fact in facts if fact.get("model")]
     return {
         "title": titles[-1] if titles else _first_words(handle) or handle.ctx.session,
         "tool": tool if known and tool in FORMATS else None,
         "model": models[-1] if models else None,
-        "messages": places.messages,
+        "messages": index.messages,
         "whole": _whole_tokens(handle),
-        "now": view_tokens(handle, places.upto) if len(places.seen(places.upto)) <= MOST_COUNTED else None,
-        "unlisted": handle.unlisted(places.upto),
-        "by_tool": sum(1 for _ in places.of_kinds(TOOL_COMPACTION.name)),
-        "by_clew": sum(1 for _ in places.of_kinds(COMPACTION.name)),
+        "now": view_tokens(handle, index.upto) if len(index.seen(index.upto)) <= MOST_COUNTED else None,
+        "unlisted": handle.unlogged_tokens(index.upto),
+        "by_tool": sum(1 for _ in index.of_kinds(TOOL_COMPACTION.name)),
+        "by_clew": sum(1 for _ in index.of_kinds(COMPACTION.name)),
         "copy": pool.is_copy,
     }
 
@@ -155,10 +155,10 @@ def _first_words(handle: OpenSession) -> str:
 
 def _whole_tokens(handle: OpenSession) -> int | None:
     """Return the tokens of the whole conversation; None if it is too long to count."""
-    if handle.places.messages > MOST_COUNTED:
+    if handle.message_index.messages > MOST_COUNTED:
         return None
     counted = sum(
         handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message))
         for stored, message in _messages(handle)
     )
-    return counted + handle.unlisted(handle.places.upto)
+    return counted + handle.unlogged_tokens(handle.message_index.upto)

@@ -29,36 +29,36 @@ BESIDE = 60
 
 def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) -> JsonObject:
     """Return messages by their numbers, with the events between them."""
-    places = handle.places
-    first = max(1, min(first, places.messages))
-    last = min(first + min(count, MOST_MESSAGES) - 1, places.messages)
+    index = handle.message_index
+    first = max(1, min(first, index.messages))
+    last = min(first + min(count, MOST_MESSAGES) - 1, index.messages)
     rows: list[Json] = []
-    begin = places.seq(first - 1) if first > 1 else 0
-    for stored in handle.store.read(handle.ctx, begin, places.seq(last + 1) - 1):
+    begin = index.seq(first - 1) if first > 1 else 0
+    for stored in handle.store.read(handle.ctx, begin, index.seq(last + 1) - 1):
         if stored.event.kind == MESSAGE.name:
             rows.append(_row(handle, stored, whole=whole))
-        elif places.is_message(stored.seq):
-            places.read_all()
+        elif index.is_message(stored.seq):
+            index.read_all()
             return page(handle, first, count, whole=whole)
         else:
             rows += _marker(stored)
-    return {"first": first, "messages": places.messages, "seq": places.upto, "rows": rows}
+    return {"first": first, "messages": index.messages, "seq": index.upto, "rows": rows}
 
 
 def message(handle: OpenSession, number: int) -> JsonObject | None:
     """Return one message, not cut; None if it does not exist."""
-    if not 0 < number <= handle.places.messages:
+    if not 0 < number <= handle.message_index.messages:
         return None
-    seq = handle.places.seq(number)
+    seq = handle.message_index.seq(number)
     stored = next(handle.store.read(handle.ctx, seq - 1, seq))
     return _row(handle, stored, whole=True)
 
 
 def message_at(handle: OpenSession, number: int) -> Message | None:
     """Return the message with a number; None if it does not exist."""
-    if not 0 < number <= handle.places.messages:
+    if not 0 < number <= handle.message_index.messages:
         return None
-    seq = handle.places.seq(number)
+    seq = handle.message_index.seq(number)
     return message_of(next(handle.store.read(handle.ctx, seq - 1, seq)))
 
 
@@ -72,7 +72,7 @@ def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> Js
     message = message_of(stored)
     seen = VisibleMessage(Ref(stored.seq), stored.event.id, None, message)
     return {
-        "number": handle.places.number(stored.seq),
+        "number": handle.message_index.number(stored.seq),
         "seq": stored.seq,
         "time": said_at(stored),
         "tokens": handle.tokens(seen),
@@ -130,20 +130,20 @@ def _marker(stored: StoredEvent) -> list[Json]:
 
 def visibility(handle: OpenSession, first: int, last: int) -> JsonObject:
     """Return for each message whether the model sees it whole, shortened, or not at all."""
-    numbers = range(max(1, first), min(last, handle.places.messages, first + MOST_MESSAGES) + 1)
-    places = handle.places
-    if not places.is_shaped and places.tool_compaction_before(places.upto) is None:
+    numbers = range(max(1, first), min(last, handle.message_index.messages, first + MOST_MESSAGES) + 1)
+    index = handle.message_index
+    if not index.is_shaped and index.tool_compaction_before(index.upto) is None:
         return {f"m{number}": "shown" for number in numbers}
-    shown = set(places.seen(places.upto))
+    shown = set(index.seen(index.upto))
     smaller = {
         name
-        for stored in handle.places.of_kinds(COMPACTION.name)
+        for stored in handle.message_index.of_kinds(COMPACTION.name)
         for name, nth in _names(stored)
         if Ref(stored.seq, nth) in shown
     }
     data: JsonObject = {}
     for number in numbers:
-        as_said = Ref(handle.places.seq(number)) in shown
+        as_said = Ref(handle.message_index.seq(number)) in shown
         data[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
     return data
 
@@ -163,18 +163,18 @@ def search(handle: OpenSession, wanted: str, after: int, *, part_words: bool = F
     Whole words are found, in any case; with ``part_words`` also parts of words.
     """
     needle = _pattern(wanted, part_words)
-    places = handle.places
+    index = handle.message_index
     values: list[Json] = []
     number = after = max(0, after)
     deadline = time.monotonic() + SEARCH_SECONDS
-    begin = places.seq(number) if number else 0
-    for stored in handle.store.read(handle.ctx, begin, places.upto, [MESSAGE.name]) if wanted.strip() else ():
-        number = places.number(stored.seq)
+    begin = index.seq(number) if number else 0
+    for stored in handle.store.read(handle.ctx, begin, index.upto, [MESSAGE.name]) if wanted.strip() else ():
+        number = index.number(stored.seq)
         values += _hits(number, message_of(stored), needle)
         is_late = number - after >= LEAST_SEARCHED and time.monotonic() > deadline
         if is_late or len(values) >= MOST_FOUND:
             break
-    return {"found": values, "upto": number, "messages": places.messages}
+    return {"found": values, "upto": number, "messages": index.messages}
 
 
 def _pattern(wanted: str, part_words: bool) -> re.Pattern[str]:
@@ -199,13 +199,13 @@ def _hits(number: int, message: Message, needle: re.Pattern[str]) -> list[Json]:
 
 def outline(handle: OpenSession) -> JsonObject:
     """Return the user's turns and the compactions, in order; None if the session is too long to read."""
-    if handle.places.messages > MOST_READ:
+    if handle.message_index.messages > MOST_READ:
         return {"rows": None}
     known = handle.outline
     done = known[-1]["seq"] if known else 0
     names = {one.compaction.seq: one.name for one in compactions_of(handle)}
-    for stored in handle.store.read(handle.ctx, done, handle.places.upto, OUTLINED):
-        number, body = handle.places.number(stored.seq), stored.event.body
+    for stored in handle.store.read(handle.ctx, done, handle.message_index.upto, OUTLINED):
+        number, body = handle.message_index.number(stored.seq), stored.event.body
         if stored.event.kind == MESSAGE.name:
             message = message_of(stored)
             if typed := typed_text(message):

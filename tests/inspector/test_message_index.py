@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.inspector.session_pool import MessageIndex
+from clew.inspector import session_pool
+from clew.inspector.session_pool import PLAIN, MessageIndex, OpenSession
 from clew.log import MESSAGE, fold, message_event, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
@@ -32,12 +34,12 @@ def test_every_message_is_where_its_number_says(kinds: list[str]):
     for kind in kinds:
         event = message_event(text_message(Role.USER, "x")) if kind == "message" else new_event(kind, {})
         store.append(CTX, [event], None)
-    places = MessageIndex(store, CTX)
-    places.read_all()  # kinds that nobody knows are among them
+    index = MessageIndex(store, CTX)
+    index.read_all()  # kinds that nobody knows are among them
     seqs = messages_of(store, CTX)
-    assert places.messages == len(seqs)
-    assert [places.seq(number) for number in range(1, len(seqs) + 1)] == seqs
-    assert [places.number(seq) for seq in seqs] == list(range(1, len(seqs) + 1))
+    assert index.messages == len(seqs)
+    assert [index.seq(number) for number in range(1, len(seqs) + 1)] == seqs
+    assert [index.number(seq) for seq in seqs] == list(range(1, len(seqs) + 1))
 
 
 @settings(max_examples=25)
@@ -55,10 +57,10 @@ def test_the_view_at_any_time_is_the_fold_up_to_there(deeds: list[str], at: floa
     )
     for deed in deeds:
         do(session, deed)
-    places = MessageIndex(store, session.ctx)
-    last = places.catch_up()
+    index = MessageIndex(store, session.ctx)
+    last = index.catch_up()
     for seq in (int(at * last), last, int(at * last / 2)):
-        assert places.view(seq) == fold(store.read(session.ctx, 0, seq))
+        assert index.view(seq) == fold(store.read(session.ctx, 0, seq))
 
 
 def do(session: Session, deed: str) -> None:
@@ -79,10 +81,26 @@ def do(session: Session, deed: str) -> None:
 
 def test_what_is_appended_later_is_taken_in(house: House):
     session = Session.open(TOUR, house.store)
-    places = MessageIndex(house.store, session.ctx)
-    before = places.catch_up()
-    places.view(before)
+    index = MessageIndex(house.store, session.ctx)
+    before = index.catch_up()
+    index.view(before)
     session.add(text_message(Role.USER, "one more"))
-    after = places.catch_up()
+    after = index.catch_up()
     assert after > before
-    assert places.view(after) == fold(house.store.read(session.ctx))
+    assert index.view(after) == fold(house.store.read(session.ctx))
+
+
+def test_tokens_are_summed_although_the_cache_is_emptied_meanwhile(monkeypatch: pytest.MonkeyPatch):
+    store = MemoryStore()
+    session = Session.open("s", store)
+    session.add(*(text_message(Role.USER, f"message {n} " + "word " * n) for n in range(4)))
+    handle = OpenSession(store, session.ctx, PLAIN)
+    last = handle.message_index.catch_up()
+    wanted = handle.tokens_seen_at(last)
+    monkeypatch.setattr(session_pool, "MOST_COUNTED", 2)
+    small = OpenSession(store, session.ctx, PLAIN)
+    small.message_index.catch_up()
+    small.tokens_seen_at(
+        small.message_index.seq(1)
+    )  # the cache holds this message when the next call empties it
+    assert small.tokens_seen_at(last) == wanted
