@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from clew.message import Cite
 from clew.rules.codec import copied, from_json, to_json
+from clew.rules.rule import Rule
 
 
 class Colour(StrEnum):
@@ -60,3 +61,10 @@ def test_a_copy_is_independent_down_to_the_innermost_keeper():
     copy.tree.log.append(Leaf("z"))
     assert copy != WOOD
     assert copied(WOOD) == WOOD
+
+
+def test_a_renamed_field_is_written_and_read_by_its_stored_name():
+    rule = Rule("never push", None, end_is_certain=False)
+    written = to_json(rule)
+    assert written == {"quote": "never push", "source": None, "certain": False}
+    assert from_json(Rule, written) == rule

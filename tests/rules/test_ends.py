@@ -63,7 +63,7 @@ def test_nothing_else_ends_a_rule(rule, words):
 def test_what_only_might_end_a_rule_is_marked_and_the_rule_holds():
     (pin,) = ledger_of("Never commit secrets.", "ignore that").pins.all
     assert pin.is_active
-    assert not pin.certain
+    assert not pin.end_is_certain
     assert '"ignore that"' in pin.why
 
 

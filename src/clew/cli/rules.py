@@ -121,7 +121,7 @@ def _lines(pin: Pin, *, sign: str) -> Iterator[str]:
     yield f"       {source} · {pin.certainty} · {pin.found_because}"
     if not pin.is_active:
         yield f"       ended by {pin.ended_by.message if pin.ended_by else 'hand'}: {one_line(pin.why, 200)}"
-    elif not pin.certain and pin.ended_by:
+    elif not pin.end_is_certain and pin.ended_by:
         yield f"       uncertain, still in force: {pin.ended_by.message} {one_line(pin.why, 160)}"
 
 
@@ -134,7 +134,7 @@ def _to_json(pin: Pin) -> JsonObject:
         "certainty": pin.certainty,
         "because": pin.found_because,
         "ended_by": pin.ended_by.message if pin.ended_by else None,
-        "certain": pin.certain,
+        "certain": pin.end_is_certain,
         "why": pin.why,
         "kind": pin.kind.value,
         "trust": pin.trust.label,

@@ -87,7 +87,7 @@ def _pin(pin: Pin) -> JsonObject:
         "strength": pin.strength.value,
         "certainty": pin.certainty,
         "because": pin.found_because,
-        "certain": pin.certain,
+        "certain": pin.end_is_certain,
     }
 
 

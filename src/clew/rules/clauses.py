@@ -46,26 +46,26 @@ def split_exception(
     "You can now touch lib/ but not lib/core/" permits lib/ and forbids lib/core/.
     """
     given = next((hit.end for hit in seen.hits if hit.cue in PERMITS), 0)
-    holding = known_words("leave", "holding_back")
+    holding = known_words("permission", "holding_back")
     holds_back = given and any(token.word in holding for token in seen.words)
     held = _HELD_BACK.search(sentence.text, given) if holds_back else None
     if held is None:
         return ()
-    leave = _part(sentence, 0, held.start())
-    heard = evidence(leave, around)
+    permission = _part(sentence, 0, held.start())
+    heard = evidence(permission, around)
     kept = tuple(token for token in seen.words if token.start >= held.end())
     if heard is None or not kept or is_false_permission(sentence.text):
         return ()
     if not (_is_given(heard) or kept[0].word == PATH):
         return ()
-    passing = heard._replace(hits=(*heard.hits, Hit("leave_now", 0, len(leave.text))))
+    passing = heard._replace(hits=(*heard.hits, Hit("leave_now", 0, len(permission.text))))
     rest = Evidence((Hit("held_back", held.start("held"), held.end()),), kept, about_from=held.end())
-    return (leave, passing), (sentence, rest)
+    return (permission, passing), (sentence, rest)
 
 
-def _is_given(leave: Evidence) -> bool:
+def _is_given(permission: Evidence) -> bool:
     """Return True for a permission, not for a possibility: "you can reproduce it, but not on Linux"."""
-    return any(hit.cue in ("permit", "leave_now") for hit in leave.hits)
+    return any(hit.cue in ("permit", "leave_now") for hit in permission.hits)
 
 
 def split_rules(
@@ -168,7 +168,7 @@ def borrows(sentence: Sentence, before: Sentence, seen: Evidence) -> bool:
     if not model().is_rule(hit.cue for hit in seen.hits) or sentence.text.endswith("?"):
         return False
     said = tokens(sentence.text)
-    telling = words("evidence", "telling") | words("leave", "told")
+    telling = words("evidence", "telling") | words("permission", "fact_words")
     if len(said) > _SHORT_WORDS or not telling.isdisjoint(token.word for token in said):
         return False
     return not set(_chosen(before.text, seen.words)).isdisjoint(_chosen(sentence.text, said))

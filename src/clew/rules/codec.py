@@ -2,7 +2,8 @@
 
 Supports JSON scalars, enums, named tuples (as lists), data classes (as objects without fields that have their
 default), tuples and lists of one type, dictionaries (as lists of pairs), and ``None`` as an alternative.
-Fields with ``init=False`` are derived and not written.
+Fields with ``init=False`` are derived and not written. A renamed field keeps the name that earlier versions
+wrote (``STORED_NAME`` in its metadata).
 """
 
 # ruff: noqa: ANN401  # fields of any type, and unvalidated JSON
@@ -21,6 +22,9 @@ from clew.message import Json
 
 _T = TypeVar("_T")
 
+STORED_NAME = "stored_name"
+"""Key in a field's metadata: the name under which it is written."""
+
 
 def to_json(value: Any) -> Json:
     """Return a value as JSON."""
@@ -32,7 +36,7 @@ def to_json(value: Any) -> Json:
         return [[to_json(key), to_json(item)] for key, item in value.items()]
     if dataclasses.is_dataclass(value):
         return {
-            field.name: to_json(item)
+            _stored_name(field): to_json(item)
             for field in dataclasses.fields(value)
             if field.init and (item := getattr(value, field.name)) != field.default
         }
@@ -84,8 +88,20 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 
 def _object_reader(kind: type) -> Callable[[Any], Any]:
-    readers = {name: _reader(hint) for name, hint in typing.get_type_hints(kind).items()}
-    return lambda value: kind(**{name: readers[name](item) for name, item in value.items()})
+    hints = typing.get_type_hints(kind)
+    readers = {
+        _stored_name(field): (field.name, _reader(hints[field.name])) for field in dataclasses.fields(kind)
+    }
+
+    def read(value: Any) -> Any:
+        known = ((*readers[name], item) for name, item in value.items())
+        return kind(**{name: reader(item) for name, reader, item in known})
+
+    return read
+
+
+def _stored_name(field: dataclasses.Field[Any]) -> str:
+    return typing.cast(str, field.metadata.get(STORED_NAME, field.name))
 
 
 def _row_reader(kind: type) -> Callable[[Any], Any]:

@@ -34,9 +34,9 @@ def only_undoes_rule(words: Sequence[Token], hits: Sequence[Hit]) -> bool:
     if cues.isdisjoint(PERMITS) or any(model().cues[cue].kind for cue in cues - _OF_PERMISSION):
         return False
     said = {token.word for token in words}
-    if not said.isdisjoint(known_words("leave", "holding_back")):
+    if not said.isdisjoint(known_words("permission", "holding_back")):
         return False
-    return not said.isdisjoint(known_words("leave", "undoing")) or bool(_after_reason(words, hits))
+    return not said.isdisjoint(known_words("permission", "undoing")) or bool(_after_reason(words, hits))
 
 
 def permission_start(words: Sequence[Token], hits: Sequence[Hit]) -> int:
@@ -46,7 +46,7 @@ def permission_start(words: Sequence[Token], hits: Sequence[Hit]) -> int:
     can push it".
     """
     begin = _after_reason(words, hits)
-    pointing = known_words("leave", "pointing")
+    pointing = known_words("permission", "pointing")
     return 0 if any(token.word in pointing for token in words[begin:]) else begin
 
 
@@ -54,16 +54,16 @@ def _after_reason(words: Sequence[Token], hits: Sequence[Hit]) -> int:
     """Return the index of the permission after a clause that states a fact, not a condition."""
     given = next((hit.start for hit in hits if hit.cue in PERMITS), 0)
     begin = max((i for i, token in enumerate(words) if token.opens and token.start <= given), default=0)
-    if not begin or words[0].word in known_words("leave", "cases"):
+    if not begin or words[0].word in known_words("permission", "cases"):
         return 0
-    told = known_words("leave", "told")
-    return begin if any(token.word in told for token in words[:begin]) else 0
+    fact_words = known_words("permission", "fact_words")
+    return begin if any(token.word in fact_words for token in words[:begin]) else 0
 
 
 def without_reason(words: Sequence[Token]) -> Sequence[Token]:
     """Return the words of a rule without a last clause with the reason: "..., I want to review first"."""
     last = max((i for i, token in enumerate(words) if token.opens), default=0)
-    return words[:last] if last and words[last].word in known_words("leave", "why") else words
+    return words[:last] if last and words[last].word in known_words("permission", "why") else words
 
 
 _MAY = (
@@ -126,10 +126,18 @@ _NOT_LIFTED = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 _REMINDS = lazy_pattern(
-    r"\b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b"
-    r"|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
-    r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
-    re.IGNORECASE,
+    r"""
+      \b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b   # "don't forget the tests"
+    | \bforget\s+about\s+\w+ing\b                                              # a ban: "forget about pushing"
+    | \bvergiss\b.*\bnicht\b                                                     # "vergiss die Tests nicht"
+    | \bn['’]oublie\w*                                                           # "n'oublie pas"
+    | \bno\s+(?:te\s+)?olvid\w*                                                  # "no te olvides"
+    | \bnon\s+dimentic\w*                                                        # "non dimenticare"
+    | \bnão\s+(?:te\s+)?esque\w*                                                 # "não te esqueças"
+    | \bне\s+забуд\w*                                                            # "не забудь"
+    | 别忘 | 不要忘                                                                # "别忘了"
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -149,35 +157,50 @@ def reminds(text: str) -> bool:
 
 
 _RISKY = lazy_pattern(
-    r"\b(?:secrets?|credentials?|passwords?|tokens?|api keys?|\.env|sensitive|personal data|delet\w*"
-    r"|drop|truncate|wipe|rm|push\w*"
-    r"|force|deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:secrets?|credentials?|passwords?|tokens?|api\ keys?|\.env|sensitive|personal\ data   # secrets
+      |delet\w*|drop|truncate|wipe|rm                                                        # deletion
+      |push\w*|force                                                                         # "force-push"
+      |deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer         # production
+    )\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 """Subjects of rules that only an explicit permission ends."""
 _DIRECTED = lazy_pattern(
-    r"\b(?:you|u|we)(?:['’]re| are)? (?:now |also |again |then )?(?:can|may|could|are (?:now )?allowed"
-    r"|allowed|free|are free|have (?:my )?permission"
-    r"|are good|good) ?(?:now |to |again )*\b|\bfeel free\b|\bgo ahead\b|\bplease (?:do|go)\b"
-    r"|\bi (?:now )?(?:allow|permit|approve|lift|withdraw|take back)"
-    r"|\b(?:it(?:['’]s| is)|that(?:['’]s| is)) (?:now )?(?:fine|ok(?:ay)?|alright|all right|safe)\b"
-    r"|\b(?:is|are) (?:now )?(?:allowed|fine|ok(?:ay)?|open|permitted)\b"
-    r"|\b(?:forget|drop|ignore|disregard|never mind|scrap|scratch|cancel|lift"
-    r"|remove) (?:about )?(?:the|that|this|my|what)\b|\bno longer\b|\banymore\b"
-    r"|\bcan be \w+|\b(?:rule|limit|ban|freeze|restriction)\b.{0,30}\b(?:over|lifted|gone|off|done"
-    r"|void|applies)\b|\bapproved\b|\bafter all\b|\bagain\b|\bnow\b",
-    re.IGNORECASE,
+    r"""
+      \b(?:you|u|we)(?:['’]re|\ are)?\ (?:now\ |also\ |again\ |then\ )?
+      (?:can|may|could|are\ (?:now\ )?allowed|allowed|free|are\ free|have\ (?:my\ )?permission|are\ good|good)
+      \ ?(?:now\ |to\ |again\ )*\b                                      # "you're now allowed to push"
+    | \bfeel\ free\b | \bgo\ ahead\b | \bplease\ (?:do|go)\b            # "please do"
+    | \bi\ (?:now\ )?(?:allow|permit|approve|lift|withdraw|take\ back)  # "I withdraw that"
+    | \b(?:it(?:['’]s|\ is)|that(?:['’]s|\ is))\ (?:now\ )?
+      (?:fine|ok(?:ay)?|alright|all\ right|safe)\b                      # "that's fine"
+    | \b(?:is|are)\ (?:now\ )?(?:allowed|fine|ok(?:ay)?|open|permitted)\b  # "pushes are allowed"
+    | \b(?:forget|drop|ignore|disregard|never\ mind|scrap|scratch|cancel|lift|remove)\ (?:about\ )?
+      (?:the|that|this|my|what)\b                                       # "forget about that"
+    | \bno\ longer\b | \banymore\b                                      # "this no longer applies"
+    | \bcan\ be\ \w+                                                    # "main can be pushed"
+    | \b(?:rule|limit|ban|freeze|restriction)\b.{0,30}
+      \b(?:over|lifted|gone|off|done|void|applies)\b                    # "the freeze is over"
+    | \bapproved\b | \bafter\ all\b | \bagain\b | \bnow\b               # "edit it after all"
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 _ADDRESSED = lazy_pattern(
-    r"\b(?:you|u|your|feel free|go ahead|i (?:now )?(?:allow|permit|approve|lift)|forget|never mind"
-    r"|drop|ignore)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:you|u|your|feel\ free|go\ ahead                # "your call"
+      |i\ (?:now\ )?(?:allow|permit|approve|lift)       # "I now allow"
+      |forget|never\ mind|drop|ignore                   # "ignore that rule"
+    )\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 _LONG_GRANT = 30
 """Words above which a permission is only one of several things a sentence says; chosen by hand."""
 
 
-def is_directed(text: str, language: str, cues: set[str], rule: Rule) -> bool:
+def is_directed(text: str, language: str, rule: Rule) -> bool:
     """Return True if words that seem to end a rule are directed at it by the speaker.
 
     Rules about secrets, deletion, pushing and production need words that address the agent; long sentences
@@ -191,26 +214,47 @@ def is_directed(text: str, language: str, cues: set[str], rule: Rule) -> bool:
 
 
 _WORK = lazy_pattern(
-    r"\b(?:cod(?:e|ing)|implement\w*|chang\w+|edits?|editing|modif\w+|anything|action|actions|start"
-    r"|begin|proceed|build\w*"
-    r"|fix\w*|refactor\w*|touch\w*|write|writing|execut\w*|run(?:ning)?)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:cod(?:e|ing)|implement\w*|chang\w+|edits?|editing|modif\w+    # "no code", "don't change"
+      |anything|action|actions                                         # "don't do anything"
+      |start|begin|proceed                                             # "don't start"
+      |build\w*|fix\w*|refactor\w*|touch\w*|write|writing              # "no refactoring"
+      |execut\w*|run(?:ning)?                                          # "don't run it"
+    )\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 _FOR_NOW = lazy_pattern(
-    r"\byet\b|\bfor now\b|\bright now\b|\bat this (?:point|stage)\b|\bfor the moment\b"
-    r"|\bjust (?:the )?(?:analysis|plan|report|review"
-    r"|explanation)\b|\b(?:only|just) (?:look|read|analy[sz]e|explain|plan|discuss|investigate"
-    r"|diagnose|validate)\b|\buntil i\b"
-    r"|\bwithout (?:implement|chang|writ|edit|modify|touch|making|doing)\w*",
-    re.IGNORECASE,
+    r"""
+      \byet\b | \bfor\ now\b | \bright\ now\b                                # "not yet"
+    | \bat\ this\ (?:point|stage)\b | \bfor\ the\ moment\b                   # "at this stage"
+    | \bjust\ (?:the\ )?(?:analysis|plan|report|review|explanation)\b        # "just the plan"
+    # "only look":
+    | \b(?:only|just)\ (?:look|read|analy[sz]e|explain|plan|discuss|investigate|diagnose|validate)\b
+    | \buntil\ i\b                                                           # "until I say so"
+    | \bwithout\ (?:implement|chang|writ|edit|modify|touch|making|doing)\w*  # "without changing it"
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
-_CODE_ONLY = lazy_pattern(
-    r"\b(?:do not|don['’]?t|no|without|never)\b[^.]{0,30}\b(?:cod(?:e|ing)|implementation|implement\w*"
-    r"|any(?:thing)? changes|anything"
-    r"|any changes|changes|action|commands?)\b",
-    re.IGNORECASE,
+_FORBIDS_ANY_CHANGE = lazy_pattern(
+    r"""
+    \b(?:do\ not|don['’]?t|no|without|never)\b[^.]{0,30}
+    \b(?:cod(?:e|ing)|implementation|implement\w*          # "don't write any code"
+      |any(?:thing)?\ changes|anything|any\ changes|changes  # "don't make any changes"
+      |action|commands?                                    # "run no commands"
+    )\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
-_PLACE = lazy_pattern(r"[\w.-]+/|\w\.[a-z]{1,4}\b|\b(?:always|never|ever)\b", re.IGNORECASE)
+_LASTING_OR_LOCAL = lazy_pattern(
+    r"""
+      [\w.-]+/                      # a folder: "src/api"
+    | \w\.[a-z]{1,4}\b              # a file: "main.py"
+    | \b(?:always|never|ever)\b     # "never"
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words of a rule about one place, or one that is meant to last: a go-ahead does not end it."""
 _ACTS = tuple(
     """
     push commit merge deploy delete remove release publish install force drop
@@ -218,24 +262,36 @@ _ACTS = tuple(
 )
 """Acts that a plain "go ahead" does not permit: they must be named."""
 _GO_AHEAD = lazy_pattern(
-    r"(?:\A|[.!,;:\n]\s*|\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and"
-    r"|looks good|sounds good|approved)\W+)"
-    r"(?:please |now |let['’]?s |you can (?:now )?|feel free to |start to |then |just )*"
-    r"(?:go ahead|do it|do that|proceed|go for it|make it so|ship it|implement|get started"
-    r"|start (?:coding|implementing|building|with)"
-    r"|begin (?:coding|implementing)|execute (?:it|the plan|this)|apply (?:it|them|the (?:changes?|fix"
-    r"|plan))|make the changes?"
-    r"|write (?:the |it|this)(?: code)?|carry (?:it )?on|build it|fix it|code it|you(?:['’]re"
-    r"| are) (?:good|free|clear) to (?:go|start))\b"
-    r"|\A\W*(?:approved|lgtm|green light|go)\W*\Z|\b(?:plan|proposal|design) (?:is )?(?:approved"
-    r"|looks good|sounds good)\b",
-    re.IGNORECASE,
+    r"""
+      (?:\A|[.!,;:\n]\s*                                       # the start of a clause, or after an agreement:
+        |\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and
+          |looks\ good|sounds\ good|approved)\W+)              # "sounds good, "
+      (?:please\ |now\ |let['’]?s\ |you\ can\ (?:now\ )?|feel\ free\ to\ |start\ to\ |then\ |just\ )*
+      (?:go\ ahead|do\ it|do\ that|proceed|go\ for\ it      # "let's do it"
+        |make\ it\ so|ship\ it|implement|get\ started        # "ship it"
+        |start\ (?:coding|implementing|building|with)          # "start with step 1"
+        |begin\ (?:coding|implementing)                        # "begin coding"
+        |execute\ (?:it|the\ plan|this)                        # "execute the plan"
+        |apply\ (?:it|them|the\ (?:changes?|fix|plan))         # "apply the fix"
+        |make\ the\ changes?                                   # "now make the changes"
+        |write\ (?:the\ |it|this)(?:\ code)?                   # "write it"
+        |carry\ (?:it\ )?on|build\ it|fix\ it|code\ it         # "fix it"
+        |you(?:['’]re|\ are)\ (?:good|free|clear)\ to\ (?:go|start))\b   # "you're good to go"
+    | \A\W*(?:approved|lgtm|green\ light|go)\W*\Z              # the whole message: "LGTM!"
+    | \b(?:plan|proposal|design)\ (?:is\ )?(?:approved|looks\ good|sounds\ good)\b   # "the plan looks good"
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 _NOT_GO = lazy_pattern(
-    r"\b(?:don['’]?t|do not|not|never|before|until|once|after|if|when|should|shall|can|could|would"
-    r"|may) (?:you |we |i )?(?:\w+ )?"
-    r"(?:go ahead|do it|proceed|implement|get started|start)\b(?!\W*please)|\?\s*\Z",
-    re.IGNORECASE,
+    r"""
+      \b(?:don['’]?t|do\ not|not|never                         # denied: "do not proceed"
+        |before|until|once|after|if|when                       # conditional: "before you start"
+        |should|shall|can|could|would|may)\ (?:you\ |we\ |i\ )?(?:\w+\ )?   # asked: "should I go ahead"
+      (?:go\ ahead|do\ it|proceed|implement|get\ started|start)\b
+      (?!\W*please)                                            # a request: "can you do it, please"
+    | \?\s*\Z                                                  # any question: "proceed?"
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 _SHORT = 400
 """Characters of a message that may give the go-ahead by its opening words; chosen by hand."""
@@ -248,7 +304,11 @@ def is_provisional(rule: Rule) -> bool:
     text = rule.quote
     if _FOR_NOW.search(text):
         return True
-    return rule.kind is Kind.PROHIBITION and _CODE_ONLY.search(text) is not None and not _PLACE.search(text)
+    return (
+        rule.kind is Kind.PROHIBITION
+        and _FORBIDS_ANY_CHANGE.search(text) is not None
+        and not _LASTING_OR_LOCAL.search(text)
+    )
 
 
 def go_ahead(text: str) -> str:

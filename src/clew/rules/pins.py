@@ -226,9 +226,10 @@ class Pins:
             if pin is not None and pin.is_active:
                 place = Cite(message, *step.at)
                 if not step.certain:  # the rule stays in force until a person decides
-                    self._put(replace(pin, ended_by=place, why=step.why, certain=False))
+                    self._put(replace(pin, ended_by=place, why=step.why, end_is_certain=False))
                     continue
-                self._put(replace(pin, status=_STATUS[step.how], ended_by=place, why=step.why, certain=True))
+                status = _STATUS[step.how]
+                self._put(replace(pin, status=status, ended_by=place, why=step.why, end_is_certain=True))
                 ended.setdefault(step.at, []).append(pin.id)
 
     def _found(self, found: Rule, place: Cite, replaces: Iterable[str]) -> None:

@@ -100,7 +100,7 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retire
     matter = _matter(sentence.text, seen)
     if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
         withdrawn, certain, why = lifted
-        certain = certain and is_directed(sentence.text, seen.language, cues, withdrawn)
+        certain = certain and is_directed(sentence.text, seen.language, withdrawn)
         yield Retirement(withdrawn.id, How.LIFTED, sentence.text, span, why, certain)
     elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
         why = f"it drops the subject of {given_up.quote!r} and chooses something else"

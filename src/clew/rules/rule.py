@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from clew.message import Cite, Trust
+from clew.rules.codec import STORED_NAME
 
 
 class Kind(StrEnum):
@@ -174,12 +175,12 @@ class Rule:
     """Where the same words were repeated, at most ``MOST_REPEATED`` places."""
     status: RuleStatus = RuleStatus.ACTIVE
     ended_by: Cite | None = None
-    """The words that ended it, or may have (``certain``); None if a person did it by hand."""
+    """The words that ended it, or may have (``end_is_certain``); None if a person did it by hand."""
     replaced_by: str = ""
     """The id of the rule that replaced it."""
     why: str = ""
     """Why it ended, in one line."""
-    certain: bool = True
+    end_is_certain: bool = field(default=True, metadata={STORED_NAME: "certain"})
     """False if ``ended_by`` may not have ended it: it stays in force, and a person should decide."""
 
     @property
