@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, WORD
+from clew.ledger.kinds import VALUE_MARK, WORD, classify
 from clew.rules.evidence import is_silent, may_matter
 from clew.rules.prefilter import CHUNKS, Chunks, chunks_with, marks
 
@@ -45,7 +45,7 @@ def test_chunks_are_judged_once():
 
 @given(TEXTS)
 def test_a_text_without_the_mark_of_values_holds_none(text):
-    values = [word for word in WORD.findall(text) if KNOWN_WORDS[word] is not None]
+    values = [word for word in WORD.findall(text) if classify(word) is not None]
     assert bool(marks(text) & VALUE_MARK) >= bool(values)
     marked = [chunk for chunk in text.split() if CHUNKS[chunk] & VALUE_MARK]
     assert chunks_with(VALUE_MARK, text) == list(dict.fromkeys(marked))

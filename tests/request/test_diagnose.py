@@ -48,7 +48,7 @@ def scene():
     body = assembled.body("anthropic", RESTS["anthropic"])
     call = Call.after(None, layout_of(body, "anthropic", 1), Usage(4_000, 20, 0, 3_900), CacheConditions())
     return RequestState(
-        allotment=allot(10_000, assembled.asks),
+        allotment=allot(10_000, assembled.tokens_by_region),
         contributions=assembled.contributions,
         compactions=opened.trace(),
         last_call=call,

@@ -55,7 +55,7 @@ def test_a_request_is_accepted_by_its_api_and_fits_the_window(session, wire):
     body = request.body(wire, REST if wire != "gemini" else {})
     assert not clew.check(body, wire).refused
     assert session.trace()
-    assert sum(request.asks.values()) <= 12_000
+    assert sum(request.tokens_by_region.values()) <= 12_000
 
 
 def test_a_compacted_request_holds_the_digest_the_clauses_and_the_cache_marks(session):
@@ -99,7 +99,7 @@ def test_what_memory_recalls_is_added_if_asked_for(tmp_path):
         session.add(text_message(Role.USER, "what is at kiln-7.test?"))
         assert "8123" not in text_of(session.request())
         assert "8123" in text_of(session.request(memory=True))
-        assert session.request(memory=True).asks == session.request(memory=True).asks
+        assert session.request(memory=True).tokens_by_region == session.request(memory=True).tokens_by_region
     store.close()
 
 
@@ -114,7 +114,7 @@ def test_the_rules_of_a_digest_count_as_pinned_in_event_and_request(session):
     fitted = session.fit()
     pinned = fitted.budget.allotment.of(Region.PINNED)
     assert session.counter.count_text(rule) <= pinned.asked <= session.counter.count_text(rule) + 30
-    assert session.request().asks[Region.PINNED] == pinned.asked
+    assert session.request().tokens_by_region[Region.PINNED] == pinned.asked
     counted = sum(one.asked for one in fitted.budget.allotment.slices[:7])
     assert abs(counted - sum(session.counter.count(item.message) for item in session.view())) <= 7
     session.undo()
@@ -181,7 +181,7 @@ def test_reported_usage_calibrates_the_counter_and_a_later_process_counts_the_sa
     before = session.tokens
     for _ in range(4):
         request = session.request()
-        session.report_usage(request, round(sum(request.asks.values()) * 1.5))
+        session.report_usage(request, round(sum(request.tokens_by_region.values()) * 1.5))
     assert session.tokens > before * 1.15
     again = clew.Session.open("s", session.store, window=12_000)
     assert again.tokens == session.tokens

@@ -123,7 +123,7 @@ class RequestBuilder:
         assembled = self.assembled()
         gauge = self.session.gauge
         return RequestState(
-            allotment=gauge.allot(assembled.asks),
+            allotment=gauge.allot(assembled.tokens_by_region),
             contributions=assembled.contributions,
             compactions=self.session.trace(),
             compact_at_tokens=gauge.policy.compact_at.of(gauge.window.usable_tokens),
@@ -184,13 +184,15 @@ class RequestFitter:
         # The model reads a new tool result before it may be condensed, unless it is oversized.
         now = auto and (first or self._is_due(signals))
         about = self.requests.about(assembled)
-        request = Request(signals, assembled.extra, self.calls.age_seconds, self.calls.made, about)
+        request = Request(
+            signals, assembled.tokens_outside_view, self.calls.age_seconds, self.calls.made, about
+        )
         fitted = yield from self._measure(request, now, auto)
         if first and not (fitted.compaction or fitted.refused):
             yield from self._warn(fitted, auto)
         fill = Fill.of(fitted.budget.allotment)
         over = fill.used_tokens > fill.window.usable_tokens
-        room = fill.window.usable_tokens - sum(assembled.extra.values())
+        room = fill.window.usable_tokens - sum(assembled.tokens_outside_view.values())
         if over and not (yield from self.squeezed(int(room * SQUEEZED), auto=auto)):
             raise BudgetExceeded(str(fill))
         return self.requests.assembled() if over or fitted.compaction else assembled

@@ -46,25 +46,25 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         with the_store() as store:
             _print_change(args, term, notebook := _notebook(store, args), _add(notebook, args))
         return 0
-    with own_store() as result:
-        notebook = _notebook(result or MemoryStore(), args)
+    with own_store() as store:
+        notebook = _notebook(store or MemoryStore(), args)
         match args.action:
             case "list":
                 _list(args, term, notebook)
             case "history":
                 _history(args, term, notebook)
             case "show":
-                _show(args, term, notebook.meant(args.note))
+                _show(args, term, notebook.find(args.note))
             case _:
                 _print_change(args, term, notebook, _change(notebook, args))
     return 0
 
 
 def _notebook(store: Store, args: argparse.Namespace) -> Notebook:
-    value = own_name(store, args.session) if args.session else None
-    if args.session and value is None:
+    session = own_name(store, args.session) if args.session else None
+    if args.session and session is None:
         raise no_session(store, args.session)
-    return Notebook(store, WORKSPACE, value)
+    return Notebook(store, WORKSPACE, session)
 
 
 def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
@@ -84,7 +84,7 @@ def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
 
 def _change(notebook: Notebook, args: argparse.Namespace) -> Note:
     does = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
-    return does[args.action](notebook.meant(args.note).id, trust=OPERATOR, why=args.why)
+    return does[args.action](notebook.find(args.note).id, trust=OPERATOR, why=args.why)
 
 
 # Output ---------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def record_to_json(record: Record) -> JsonObject:
-    """Return a record as JSON; ``type`` says which: start, message, boundary, dropped or problem."""
+    """Return a record as JSON; ``type`` says which: start, message, boundary, cleared, dropped or problem."""
     if isinstance(record, Entry):
         return {"type": "message", **message_to_plain_json(record.message), **_fields(record, but="message")}
     return {"type": _name(record), **_fields(record)}

@@ -26,7 +26,7 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Standard output and error, and how wide and colourful they are."""
+    """Writes to standard output and error; width and colours are those of the terminal at each call."""
 
     out: TextIO
     err: TextIO

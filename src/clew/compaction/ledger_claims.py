@@ -69,8 +69,8 @@ def mandatory_content(
 ) -> MandatoryContent:
     """Return the mandatory content of a digest of this span, most important first.
 
-    Rules and open items are always repeated, because they must never seem closed; the outcome of the last
-    test run and code check too, because an excerpt may omit it; all else only if its source leaves the view.
+    Always repeated: rules, goal, open items, facts, changed files, the last test run and check. The rest only
+    if its source leaves the view.
     ``shown`` is the digest in the view with the id of its message: if that is in the span, all that it covers
     leaves the view too.
     """

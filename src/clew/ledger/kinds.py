@@ -159,6 +159,8 @@ class KnownWords(dict[str, "Known | None"]):
 
 KNOWN_WORDS = KnownWords()
 """Shared by all ledgers: the classification depends on the word alone."""
+classify = KNOWN_WORDS.__getitem__
+"""Return the value that a word is, or None if it is none; cached."""
 
 
 _PIECE = lazy_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|\d{3,}")
@@ -211,7 +213,7 @@ def _amounts(text: str) -> Iterator[tuple[Known, int]]:
 def _quoted(text: str) -> Iterator[tuple[Known, int]]:
     for match in _QUOTE.finditer(text):
         value = match[1]
-        if not value.isalnum() and value.strip() == value and KNOWN_WORDS[value] is None:
+        if not value.isalnum() and value.strip() == value and classify(value) is None:
             yield Known(ValueKind.QUOTED, value), match.start(1)
 
 
@@ -219,11 +221,10 @@ def _quoted(text: str) -> Iterator[tuple[Known, int]]:
 
 _MARKS = lazy_pattern(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
 """Markers of values that contain punctuation. An amount has white space between number and unit."""
-_IS_VALUE = KNOWN_WORDS.__getitem__
 
 
 def _may_hold_value(chunk: str) -> bool:
-    return any(map(_IS_VALUE, WORD.findall(chunk))) or _MARKS.search(chunk) is not None
+    return any(map(classify, WORD.findall(chunk))) or _MARKS.search(chunk) is not None
 
 
 PLAIN_CHUNKS = CHUNKS
@@ -242,4 +243,4 @@ def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, 
 
 def value_words(text: str) -> list[str]:
     """Return the words of a text that are values, in order of first appearance."""
-    return list(filter(_IS_VALUE, dict.fromkeys(WORD.findall(text))))
+    return list(filter(classify, dict.fromkeys(WORD.findall(text))))

@@ -167,7 +167,7 @@ LONG_LINE = 240
 _LINE_NUMBER = lazy_pattern(r"\s*\d+[→\t│:]")
 
 
-class Lines:
+class LineCursor:
     """Walks through a passage from value to value and tracks the current line."""
 
     __slots__ = (

@@ -21,8 +21,8 @@ from clew.request.sections import (
     MEMORY,
     OBSERVATIONS,
     PINNED,
-    POLICY,
     REMINDERS,
+    SYSTEM_PROMPT,
     TASK,
     TOOLS,
     Contribution,
@@ -200,7 +200,10 @@ def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     last = [piece for piece in output if piece.section.place is PiecePosition.END or piece.late]
     contributions = (
         *_tools(parts.tools, counter),
-        *(_full_contribution(POLICY, item.id, Trust.SYSTEM, counter.count(item.message)) for item in prompt),
+        *(
+            _full_contribution(SYSTEM_PROMPT, item.id, Trust.SYSTEM, counter.count(item.message))
+            for item in prompt
+        ),
         *first,
         *_headings(CONTRACT, [block.text for block in added], first, counter),
         *_message_contributions(

@@ -17,7 +17,7 @@ from clew.providers.openai_chat import OPENAI
 from clew.providers.openai_responses import RESPONSES
 from clew.providers.wire import Wire
 from clew.request.cache_marks import Marks, add_cache_marks, in_blocks
-from clew.request.sections import PINNED, POLICY, TOOLS, Contribution, PiecePosition
+from clew.request.sections import PINNED, SYSTEM_PROMPT, TOOLS, Contribution, PiecePosition
 from clew.tokens import Tally, TokenCounter
 from clew.tokens.families import total
 
@@ -55,7 +55,7 @@ class AssembledRequest:
     """Where to put Anthropic's cache marks, unless ``body`` gets its own."""
 
     @property
-    def asks(self) -> dict[Region, int]:
+    def tokens_by_region(self) -> dict[Region, int]:
         """Return the tokens of the request by region, as ``budget.allot`` takes them."""
         return _by_region(self.contributions)
 
@@ -65,7 +65,7 @@ class AssembledRequest:
         return 0 if self.end is None else 1
 
     @property
-    def extra(self) -> dict[Region, int]:
+    def tokens_outside_view(self) -> dict[Region, int]:
         """Return the tokens by region of everything that is not in the session's view."""
         return _by_region(contribution for contribution in self.contributions if not _of_view(contribution))
 
@@ -80,6 +80,7 @@ class AssembledRequest:
         for contribution in shown:
             sums[contribution.section.name] = sums.get(contribution.section.name, 0) + contribution.given
         return {
+            # the rules of a digest are counted apart from its message: PINNED adds tokens, not a message
             "view": {"messages": sum(item.section is not PINNED for item in shown), "tokens": {**sums}},
             "tools": {"count": len(tools), "tokens": sum(tool.given for tool in tools)},
             "added": [
@@ -104,6 +105,7 @@ class AssembledRequest:
         body: JsonObject = {**(rest or {}), **_tools(format_, self.tools), **written}
         if format_ is not ANTHROPIC or self.plain:
             return body
+        # without marks in blocks too, so that switching marks on or off does not change the cached prefix
         marks = marks or self.marks
         return add_cache_marks(body, marks, self.end_blocks) if marks else in_blocks(body)
 
@@ -152,7 +154,8 @@ def _thinks(messages: Sequence[Message]) -> bool:
 
 
 def _of_view(contribution: Contribution) -> bool:
-    return contribution.section.place is PiecePosition.HISTORY or contribution.section is POLICY
+    """Return True if a contribution is part of the session's view: its messages and its system prompt."""
+    return contribution.section.place is PiecePosition.HISTORY or contribution.section is SYSTEM_PROMPT
 
 
 def _by_region(contributions: Iterable[Contribution]) -> dict[Region, int]:

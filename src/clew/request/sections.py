@@ -79,7 +79,8 @@ _STABILITY = {
     PiecePosition.END: Stability.VOLATILE,
 }
 
-POLICY = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, PiecePosition.SYSTEM, Region.SYSTEM)
+SYSTEM_PROMPT = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, PiecePosition.SYSTEM, Region.SYSTEM)
+"""The session's own system prompt; its name is "policy" in logs."""
 ORGANIZATION = Section(
     "organization",
     2,
@@ -163,7 +164,7 @@ REMINDERS = Section(
 )
 
 SECTIONS = (
-    *(POLICY, ORGANIZATION, CONTRACT, TASK, RULES, PLAN, INSTRUCTIONS, MEMORY),
+    *(SYSTEM_PROMPT, ORGANIZATION, CONTRACT, TASK, RULES, PLAN, INSTRUCTIONS, MEMORY),
     *(RETRIEVED, SKILLS, TOOLS, OBSERVATIONS, HISTORY, REMINDERS),
 )
 """All sections, in tier order."""
@@ -196,7 +197,10 @@ class Piece:
 
     def __post_init__(self) -> None:
         """Raise InputError if the section takes no pieces or requires more trust."""
-        if self.section is POLICY or self.section.place in (PiecePosition.TOOLS, PiecePosition.HISTORY):
+        if self.section is SYSTEM_PROMPT or self.section.place in (
+            PiecePosition.TOOLS,
+            PiecePosition.HISTORY,
+        ):
             raise InputError(f"section {self.section.name} takes no pieces", "use Parts.tools or Parts.view")
         if self.trust < self.section.least:
             raise InputError(

@@ -569,7 +569,7 @@ class Session:
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
         self._replay.catch_up()
         if not isinstance(request, Request):
-            request = Request(fixed_tokens=request.extra, about=request.to_json())
+            request = Request(fixed_tokens=request.tokens_outside_view, about=request.to_json())
         age = request.cache_age_seconds
         if age is None and self._fitted_at is not None:
             age = time.monotonic() - self._fitted_at

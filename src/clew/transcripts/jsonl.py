@@ -95,8 +95,7 @@ def head_values(source: Source, count: int = 20) -> list[Json]:
         head = source.peek(size)
         whole = len(head) < size
         lines = [line for line in head.split(b"\n")[: None if whole else -1] if line.strip(_BLANK)][:count]
-        result = (_first_value(line) for line in lines)
-        values: list[Json] = [value for value in result if value is not None]
+        values = [value for line in lines if (value := _first_value(line)) is not None]
         if values or whole:
             return values if 2 * len(values) >= len(lines) else []
     return []
@@ -113,25 +112,25 @@ def head_objects(source: Source, count: int = 20) -> list[JsonObject]:
 
 def _raw_lines(source: Source) -> Iterator[_Raw]:
     number, offset = 1, 0
-    objects: list[bytes] = []  # the pieces of a line that spans chunks
+    line_pieces: list[bytes] = []  # of a line that spans chunks
     held_bytes = 0
     for chunk in source.chunks():
         first, *rest = chunk.split(b"\n")
         held_bytes += len(first)
         if held_bytes <= MAX_LINE_BYTES:
-            objects.append(first)
+            line_pieces.append(first)
         else:
-            objects.clear()
+            line_pieces.clear()
         if not rest:
             continue
-        yield _Raw(number, offset, b"".join(objects) if held_bytes <= MAX_LINE_BYTES else None, True)
+        yield _Raw(number, offset, b"".join(line_pieces) if held_bytes <= MAX_LINE_BYTES else None, True)
         number, offset = number + 1, offset + held_bytes + 1
         for line in rest[:-1]:
             yield _Raw(number, offset, line, True)
             number, offset = number + 1, offset + len(line) + 1
-        objects, held_bytes = [rest[-1]], len(rest[-1])
+        line_pieces, held_bytes = [rest[-1]], len(rest[-1])
     if held_bytes:
-        yield _Raw(number, offset, b"".join(objects) if held_bytes <= MAX_LINE_BYTES else None, False)
+        yield _Raw(number, offset, b"".join(line_pieces) if held_bytes <= MAX_LINE_BYTES else None, False)
 
 
 def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[JsonLine]:

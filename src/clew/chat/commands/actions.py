@@ -110,7 +110,7 @@ def context(chat: Chat, words: str) -> Turn:
     match part:
         case "":
             assembled = chat.requests.assembled()
-            lines = [*context_lines(assembled, chat.session.gauge.measure(assembled.asks))]
+            lines = [*context_lines(assembled, chat.session.gauge.measure(assembled.tokens_by_region))]
         case "budget":
             lines = [context_budget(chat.scene()).text, *budget_lines(chat.budget())]
         case "snapshot":
@@ -184,7 +184,7 @@ def remember(chat: Chat, words: str) -> Turn:
 def forget(chat: Chat, words: str) -> Turn:
     """Retire a note."""
     wanted, _, why = needed(words, "a note's id or key", "/forget w3").partition(" ")
-    note = chat.memory.notebook.forget(chat.memory.notebook.meant(wanted).id, why=why.strip())
+    note = chat.memory.notebook.forget(chat.memory.notebook.find(wanted).id, why=why.strip())
     yield CommandOutput(f"{note.id} is forgotten: {note.text}")
 
 

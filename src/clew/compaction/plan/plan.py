@@ -23,9 +23,13 @@ class Rung(StrEnum):
     """The steps of the ladder, gentlest first."""
 
     PRUNE = "prune"
+    """Show tool output and repetition in a short form; messages stay in the view."""
     SUMMARISE = "summarise"
+    """Replace consecutive messages by a digest."""
     FOLD = "fold"
+    """The same, if an earlier digest is among them: it becomes part of the new one."""
     TRUNCATE = "truncate"
+    """Shorten or remove what even a digest cannot make fit, such as long prose of the running turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,8 @@ def apply(plan: Plan, view: Sequence[Item]) -> list[Item]:
 
     Raise ``StalePlan`` if the plan names messages that the view lacks, or has in another order.
     """
-    places = _places(view)
+    _must_have_unique_ids(view)
+    places = {item.id: i for i, item in enumerate(view)}
     after: list[Item | None] = list(view)
     touched: set[int] = set()
     for operation in plan.operations:
@@ -121,15 +126,13 @@ def apply(plan: Plan, view: Sequence[Item]) -> list[Item]:
             case _:
                 assert_never(operation)
     left = [item for item in after if item is not None]
-    _places(left)
+    _must_have_unique_ids(left)
     return left
 
 
-def _places(view: Sequence[Item]) -> dict[str, int]:
-    places = {item.id: i for i, item in enumerate(view)}
-    if len(places) < len(view):
+def _must_have_unique_ids(view: Sequence[Item]) -> None:
+    if len({item.id for item in view}) < len(view):
         raise StalePlan("two messages of one view have the same id")
-    return places
 
 
 def _places_of(operation: Operation, places: Mapping[str, int]) -> list[int]:

@@ -20,7 +20,7 @@ from clew.compaction.verify.wording import (
     plain,
     word_end,
 )
-from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
+from clew.ledger.kinds import WORD, Known, ValueKind, classify, with_punctuation
 from clew.rules.languages import is_function_word
 
 
@@ -59,7 +59,7 @@ def assertions(text: str) -> Iterator[Assertion]:
 
 def _values(text: str) -> Iterator[Assertion]:
     for match in WORD.finditer(text):
-        known = KNOWN_WORDS[match[0]]
+        known = classify(match[0])
         if known is not None and not _is_broken(known, text, match.start()):
             yield Assertion(known.kind, known.value)
     for known, _ in with_punctuation(text, spoken=True):
@@ -248,7 +248,7 @@ def _is_longer(stem: str) -> bool:
 
 def _prose(text: str) -> str:
     """Return a text without its exact values and numbers, which are checked separately."""
-    values = {word for word in WORD.findall(text) if KNOWN_WORDS[word] is not None}
+    values = {word for word in WORD.findall(text) if classify(word) is not None}
     return " ".join(word for word in text.split() if word not in values and not _DIGIT.search(word))
 
 

@@ -35,11 +35,11 @@ from clew.compaction.verify.sentences import (
 from clew.compaction.verify.wording import (
     ELISION,
     Wording,
-    directs,
+    changes_text_direction,
+    has_invisible_characters,
     is_elided,
     is_plain,
     is_quote,
-    is_unseen,
     mimics_tag,
     plain,
     two_scripts,
@@ -104,7 +104,7 @@ def _disguise(look: ClaimCheck) -> tuple[str, str] | None:
         return None
     if mimics_tag(text):
         return f'"{short(text)}" reads like a tag of the digest', "it could be taken for its end"
-    if directs(text) or (is_unseen(text) and not look.quoted):
+    if changes_text_direction(text) or (has_invisible_characters(text) and not look.quoted):
         return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
     mixed = "" if look.quoted else two_scripts(text)
     if mixed and not any(mixed in place.text for place in look.cited_texts):

@@ -11,7 +11,7 @@ from clew.compaction.plan import ClaimKind, Digest, RuleQuote
 from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, VerificationContext
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
-from clew.ledger.kinds import KNOWN_WORDS, value_words, with_punctuation
+from clew.ledger.kinds import classify, value_words, with_punctuation
 from clew.ledger.values import Value
 from clew.message import Cite, Message, Trust, words
 
@@ -265,5 +265,5 @@ def _values_in(texts: Iterable[str]) -> frozenset[str]:
     # Joined by a separator that no value spans: one search is faster than thousands.
     whole = "\n|\n".join(texts)
     marked = with_punctuation(whole, spoken=True)
-    known = (*map(KNOWN_WORDS.__getitem__, value_words(whole)), *(value for value, _ in marked))
+    known = (*map(classify, value_words(whole)), *(value for value, _ in marked))
     return frozenset(value.value for value in known if value is not None)

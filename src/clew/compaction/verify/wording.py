@@ -207,14 +207,14 @@ def is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and "<" not in text
 
 
-def is_unseen(text: str) -> bool:
+def has_invisible_characters(text: str) -> bool:
     """Whether a text holds invisible characters that no word needs."""
     if text.isascii() and text.isprintable():
         return False  # most texts; much faster than the pattern
     return _UNSEEN.search(text) is not None
 
 
-def directs(text: str) -> bool:
+def changes_text_direction(text: str) -> bool:
     """Whether a text changes the direction in which what follows is displayed."""
     return not text.isascii() and _DIRECTING.search(text) is not None
 

@@ -98,7 +98,7 @@ class Notebook:
                 return note
         raise NotFound(f"there is no note {id_!r}", ADVICE)
 
-    def meant(self, wanted: str) -> Note:
+    def find(self, wanted: str) -> Note:
         """Return the note with an id, or the approved or pending one with a key."""
         if any(wanted == note.id for note in self.notes()):
             return self.get(wanted)

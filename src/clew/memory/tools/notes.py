@@ -113,7 +113,7 @@ REMEMBER = Tool(
 
 
 def _forget(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
-    note = context.notebook.meant(arguments["note"])
+    note = context.notebook.find(arguments["note"])
     why = arguments["why"]
     summary = f"forget {note.id}, {note.key}: {note.text} (because: {why})"
     match context.approve(WriteRequest("forget", summary, Trust.ASSISTANT)):

@@ -102,6 +102,7 @@ def _with_results(
     """Yield the assistant's messages, then the results of all their calls."""
     calls = [piece for draft in run for piece in draft.pieces if is_call(piece.part)]
     batch = sorted((p for draft in run for i in draft.sources for p in answers.get(i, ())), key=_place)
+    # ``end`` is the first message after the run that has more than results, so results beyond it were moved
     for piece in batch:
         if piece.place.message > end:
             conversion.lose(

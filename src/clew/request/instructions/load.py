@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from clew.compaction.verify.wording import directs, is_unseen
+from clew.compaction.verify.wording import changes_text_direction, has_invisible_characters
 from clew.message import Trust
 from clew.request.instructions.files import (
     SCOPE_TRUST,
@@ -42,8 +42,8 @@ class LoadLimits:
     """Includes of one instruction file in total."""
 
 
-class RefusedFile(NamedTuple):
-    """A file that was not read, and why."""
+class Refused(NamedTuple):
+    """A file that did not become an instruction, and why."""
 
     path: str
     why: str
@@ -57,13 +57,13 @@ class FileReader:
     root: str
     home: str | None
     limits: LoadLimits
-    room: int
+    bytes_allowed: int
     """Bytes that may still be read."""
     hashes: dict[str, str] = field(default_factory=dict)
     """The SHA-256 of each file that was read, by path."""
     included: dict[str, str] = field(default_factory=dict)
     """Of those, the files that were included."""
-    refused: list[RefusedFile] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
     taken: int = 0
 
     def raw(self, path: str) -> str | None:
@@ -78,7 +78,7 @@ class FileReader:
         size = self.files.size(path)
         if size > self.limits.one_file:
             return "", f"it has {size:,} bytes; the limit is {self.limits.one_file:,}"
-        if self.taken + size > self.room:
+        if self.taken + size > self.bytes_allowed:
             return "", f"with it the instructions would exceed {self.limits.in_all:,} bytes"
         content = self.files.read(path, self.limits.one_file + 1)
         if content is None or len(content) > self.limits.one_file:
@@ -87,7 +87,7 @@ class FileReader:
             text = content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
             return "", "it is not UTF-8 text"
-        if is_unseen(text) or directs(text):
+        if has_invisible_characters(text) or changes_text_direction(text):
             return "", "it contains invisible characters"
         self.taken += len(content)
         self.hashes[path] = hashlib.sha256(content).hexdigest()
@@ -148,7 +148,7 @@ class FileReader:
         return "/".join(components_below(path, self.root))
 
     def _refuse(self, path: str, why: str) -> None:
-        self.refused.append(RefusedFile(path, why))
+        self.refused.append(Refused(path, why))
 
 
 def _looks_like_path(name: str) -> bool:
@@ -193,14 +193,6 @@ class Instruction:
     def label(self) -> str:
         """Return its name as shown to the model and to people."""
         return f"{self.id.partition(':')[2]} ({self.scope.value})"
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A file that did not become an instruction, and why."""
-
-    path: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,18 +288,18 @@ class _Loading:
         )
         raw = reader.raw(path)
         if raw is None:
-            self.refused += [Refused(*refusal) for refusal in reader.refused]
+            self.refused += reader.refused
             return
         patterns, body = split_front_matter(raw) if touched is not None else ((), raw)
         if patterns and not any(
-            matches(refusal, pattern) for refusal in touched or () for pattern in patterns
+            matches(touched_path, pattern) for touched_path in touched or () for pattern in patterns
         ):
             return
         digest = reader.hashes[path]
         if digest in self.seen:
             return
         text = mask(reader.expanded(path, body).strip()).text
-        self.refused += [Refused(*refusal) for refusal in reader.refused]
+        self.refused += reader.refused
         self.seen.add(digest)
         self.bytes_taken += reader.taken
         if text:
