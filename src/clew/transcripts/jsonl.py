@@ -95,7 +95,7 @@ def head_values(source: Source, count: int = 20) -> list[Json]:
         head = source.peek(size)
         whole = len(head) < size
         lines = [line for line in head.split(b"\n")[: None if whole else -1] if line.strip(_BLANK)][:count]
-        values = [value for line in lines if (value := _first_value(line)) is not None]
+        values: list[Json] = [value for line in lines if (value := _first_value(line)) is not None]
         if values or whole:
             return values if 2 * len(values) >= len(lines) else []
     return []
