@@ -1,6 +1,6 @@
 """Load on the proxy, and what the answer to a compaction request costs.
 
-    uv run python bench/proxy.py --conversations 64 --requests 50 --messages 1000 [--compact]
+    uv run python bench/proxy.py --conversations 64 --requests 50 --messages 1000 [--compact] [--think 5]
     uv run python bench/proxy.py --answer ../shared/data/transcripts/claude-code-entire-cli
 
 Load: CPU per request and memory at the start and at the end; the upstream is a second process that answers
@@ -17,6 +17,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import random
 import resource
 import tempfile
 import threading
@@ -80,13 +81,14 @@ def body_of(n: int, messages: int) -> bytes:
     return json.dumps({**fixed, "messages": listed}).encode()
 
 
-def clients(url: str, conversations: int, sizes: list[int], pipe: Connection) -> None:
+def clients(url: str, conversations: int, sizes: list[int], think: float, pipe: Connection) -> None:
     wrong: list[int] = []
 
     def converse(n: int) -> None:
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
         for messages in sizes:
             raw = body_of(n, messages)
+            time.sleep(think * random.random() * 2)
             connection.request("POST", "/v1/messages", raw, {"x-claude-code-session-id": f"s{n}"})
             if connection.getresponse().read() != EVENTS:
                 wrong.append(n)
@@ -117,7 +119,7 @@ def load(args: argparse.Namespace) -> None:
         for rounds in (range(1), range(1, half), range(half, args.requests)):
             begun, cpu = time.perf_counter(), time.process_time()
             sizes = [args.messages - 2 * (args.requests - place) + 1 for place in rounds]
-            given = (proxy.url, args.conversations, sizes, theirs)
+            given = (proxy.url, args.conversations, sizes, args.think, theirs)
             talking = multiprocessing.Process(target=clients, args=given)
             talking.start()
             wrong = ours.recv()
@@ -191,6 +193,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--compact", action="store_true")
     parser.add_argument("--window", type=int)
+    parser.add_argument("--think", type=float, default=0.0, help="mean seconds of a client between requests")
     parser.add_argument("--answer", type=Path, metavar="FOLDER")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:

@@ -71,6 +71,11 @@ def small(name="conversation"):
     return Run(name=name, reads=8, window=16_000)
 
 
+def long(name="conversation"):
+    """Return a conversation in which shortened tool results are not enough: it needs a digest."""
+    return Run(name=name, reads=28, window=16_000)
+
+
 def test_a_loop_of_sixty_turns(driver):
     run = Run()
     holds(run, driver, driver.run(run, "clew"))
@@ -117,7 +122,7 @@ def test_langchain_state_goes_through_its_checkpointer():
     pytest.importorskip("langgraph.checkpoint.memory")
     from langgraph.checkpoint.memory import InMemorySaver
 
-    driver, saver, run = DRIVERS["langchain"](), InMemorySaver(), small("t")
+    driver, saver, run = DRIVERS["langchain"](), InMemorySaver(), long("t")
     config = {"configurable": {"thread_id": "t"}, "recursion_limit": 500}
     for ask in ASKS:
         driver.agent(run, "clew", saver).invoke(
@@ -136,7 +141,7 @@ def test_strands_state_goes_through_its_manager():
     pytest.importorskip("strands")
     import json
 
-    driver, run = DRIVERS["strands"](), small()
+    driver, run = DRIVERS["strands"](), long()
     agent = driver.agent(run, "clew")
     asyncio.run(agent.invoke_async(ASKS[0]))
     asyncio.run(agent.invoke_async(ASKS[1]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -11,12 +13,14 @@ import pytest
 from clew.errors import ContextTooLong
 from clew.message import Role, text_message
 from clew.providers.model import Ask, Reply
+from clew.proxy import in_flight
 from clew.proxy.in_flight import InFlight
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import Upstream
-from clew.proxy.server import Proxy, Routes
+from clew.proxy.relay import Exchange, Upstream
+from clew.proxy.server import Proxy, Reaction, Routes
 from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
+from clew.tokens import counter_for
 from tests.proxy.test_answers import RULE, TASK, body, work
 from tests.proxy.test_pass_through import ask, home  # noqa: F401  # a fixture
 
@@ -73,6 +77,52 @@ def test_a_prompt_that_is_too_long_is_compacted_further_and_sent_once_more():
         assert json.loads(got.read())["content"][0]["text"] == "fits"
         assert got.headers["x-clew-retried"] == "prompt-too-long"
     assert len(server.requests) == 2
+
+
+@pytest.fixture
+def busy(monkeypatch) -> Iterator[InFlight]:
+    """An instance of which another thread compacts all the time."""
+    monkeypatch.setattr(in_flight, "MOST_WAIT", 0.05)
+    made = InFlight(Stats(), WINDOW)
+    with made._turn:
+        yield made
+
+
+def fitted(busy: InFlight, raw: bytes) -> Reaction:
+    made = busy.fitted(Exchange("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
+    assert made is not None
+    return made
+
+
+def test_a_request_that_fits_the_model_does_not_wait_for_other_compactions(busy):
+    made = fitted(busy, body([TASK, *work(0, 60)]))  # above the chosen window, below that of the model
+    assert (made.body, made.label) == (None, "passed")
+    assert made.retry is not None
+    assert busy.stats["deferred"] == 1
+
+
+def test_a_request_that_does_not_fit_waits_for_its_turn(busy):
+    raw = body([TASK, *work(0, 60)], model="a-model-of-mine")
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(fitted, busy, raw)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.3)
+        busy._turn.release()
+        made = waiting.result(60)
+        busy._turn.acquire()
+    assert made.label.startswith("compacted; ")
+    assert busy.stats["deferred"] == 0
+
+
+def test_a_known_conversation_keeps_its_prefix_while_others_are_compacted(busy):
+    busy._turn.release()
+    first = json.loads(fitted(busy, body([TASK, *work(0, 60)])).body or b"")["messages"]
+    busy._turn.acquire()
+    later = [fitted(busy, body([TASK, *work(0, n)])) for n in range(62, 160, 8)]
+    assert json.loads(later[0].body or b"")["messages"][: len(first)] == first
+    assert busy.stats["compacted"] > 1  # what no longer fits is compacted without a turn
+    counter = counter_for("claude-sonnet-5")
+    assert all(counter.count_text((one.body or b"").decode()) <= 1.2 * WINDOW for one in later)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _wrap_call(
 
     if not is_async:
         return sync
-    return streamed if path[-1] == "stream" else awaited
+    return streamed if path[-1] == "stream" or "with_streaming_response" in path else awaited
 
 
 class _Stream(AbstractAsyncContextManager[Any]):

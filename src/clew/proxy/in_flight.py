@@ -3,16 +3,23 @@
 A conversation is recognised by its credentials, the client's session id, the model and its first message,
 without cache marks. Its compacted beginning stays the same in every request until the window fills up again,
 so that the prompt cache keeps working. A body that the API would refuse is never sent.
+
+One conversation at a time is compacted: threads share the interpreter, so several at once would all finish
+as late as the last. A new conversation that waited ``MOST_WAIT`` for its turn and still fits is sent as it
+is, and a known one is sent as compacted as it was; a later request is compacted instead.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
+from clew.budget import DEFAULT, Limit, Policy
 from clew.errors import BudgetExceeded, ContextTooLong
 from clew.message import JsonObject
 from clew.providers import wire_named
@@ -29,6 +36,13 @@ from clew.tokens import counter_for, model_named
 CONVERSATIONS = 64
 HARDER = 0.4
 """Share of the window to compact to after the upstream refused a request as too long."""
+MOST_WAIT = 1.0
+"""Seconds that a request waits for its turn if it can also go on without a compaction."""
+SAMPLE, SAMPLES, MARGIN = 4_096, 8, 1.1
+"""Bytes per sample of a request, how many, and the margin of the estimate; all of 460 kB would take 14 ms."""
+_WHOLE, _NONE = Limit(share=1.0), Limit(tokens=0)
+LATE = replace(DEFAULT, compact_at=_WHOLE, boundary_from=_WHOLE, summary_call=_NONE, next_result_most=_NONE)
+"""Compacts only what would not fit otherwise."""
 _FIXED = ("tools", "instructions")
 
 
@@ -38,6 +52,7 @@ class InFlight:
     def __init__(self, stats: Stats, window: int | None = None) -> None:
         self.stats, self._window = stats, window
         self._compactor = Compactor(window, conversations=CONVERSATIONS)
+        self._turn = threading.Lock()
 
     def fitted(self, exchange: Exchange, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
         """Return the request with a shorter conversation; None if it stays as it is."""
@@ -53,7 +68,7 @@ class InFlight:
         if preview:
             return self._previewed(body, wire)
         try:
-            result = self._fit(key, body, wire)
+            result = self._fit_in_turn(key, body, wire, raw)
         except BudgetExceeded:
             result = None
         label = "passed"
@@ -69,14 +84,45 @@ class InFlight:
         retry = self._harder(key, body, wire)
         return Reaction(body=changed, label=label, shortened=bool(changed), rewritten=rewritten, retry=retry)
 
-    def _fit(self, key: str, body: JsonObject, wire: str, target: int | None = None) -> CompactResult:
+    def _fit_in_turn(self, key: str, body: JsonObject, wire: str, raw: bytes) -> CompactResult | None:
+        """Fit a request when it is its turn; None if it is sent as it is, because its turn is too far off."""
+        is_known = self._compactor.last(key) is not None  # then only its new messages have to be parsed
+        if not self._turn.acquire(timeout=0.0 if is_known else MOST_WAIT):
+            if is_known:
+                return self._fit(key, body, wire, policy=LATE)
+            if self._fits_whole(body, raw):
+                self.stats.count("deferred")
+                return None
+            self._turn.acquire()
+        try:
+            return self._fit(key, body, wire)
+        finally:
+            self._turn.release()
+
+    def _fits_whole(self, body: JsonObject, raw: bytes) -> bool:
+        """Estimate from samples whether the client's own request fits the model's window.
+
+        If the estimate is wrong, the provider refuses the request, and it is compacted and sent once more.
+        """
+        model = model_named(str(body.get("model") or "unknown"))
+        window = max(model.window_tokens, self._window or 0) if model.known else self._window or 0
+        reply = body.get("max_tokens") or body.get("max_output_tokens") or 0
+        sample = b"".join(
+            raw[at : at + SAMPLE] for at in range(0, len(raw), max(SAMPLE, len(raw) // SAMPLES))
+        )
+        share = counter_for(model).count_text(sample.decode("utf-8", "replace")) / max(1, len(sample))
+        return len(raw) * share * MARGIN + (reply if isinstance(reply, int) else 0) <= window
+
+    def _fit(
+        self, key: str, body: JsonObject, wire: str, target: int | None = None, policy: Policy = DEFAULT
+    ) -> CompactResult:
         model = str(body.get("model") or "unknown")
         counter = counter_for(model)
         fixed = sum(counter.count_text(json.dumps(body[name])) for name in _FIXED if body.get(name))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self._compactor.fit(
-                key, body, model=model, fixed_tokens=fixed, wire=wire, target_tokens=target
+                key, body, model=model, fixed_tokens=fixed, wire=wire, target_tokens=target, policy=policy
             )
 
     def _harder(self, key: str, body: JsonObject, wire: str) -> Callable[[int, bytes], bytes | None]:

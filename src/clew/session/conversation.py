@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Region, State, region_of
 from clew.compaction.plan import Digest
+from clew.compaction.plan.plan import gc_paused
 from clew.compaction.plan.render import mark_if_digest
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Role
@@ -72,6 +73,7 @@ class Record:
     looked: int = 0
     lock: RLock = field(default_factory=RLock, repr=False)
 
+    @gc_paused
     def extend(self, entries: Sequence[Any], system: Sequence[Message] = ()) -> list[tuple[Item, ...]]:
         """Parse new entries; return their messages."""
         count = len(self.entries)
