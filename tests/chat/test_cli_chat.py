@@ -142,9 +142,10 @@ def test_the_first_request_of_a_new_chat_with_everything_off_is_a_plain_clients(
 
 
 def test_a_mistyped_command_is_told_and_the_chat_goes_on(tmp_path: Path):
-    done = piped(tmp_path, "/nope\nThe port is 1.\n", "--offline")
+    done = piped(tmp_path, "/nites\n/xyzzy\nThe port is 1.\n", "--offline")
     assert done.stdout.splitlines() == [
-        "✗ unknown command '/nope': /help lists the commands",
+        "✗ unknown command '/nites': did you mean /notes?",
+        "✗ unknown command '/xyzzy': /help lists the commands",
         "Noted [m1].",
     ]
 
