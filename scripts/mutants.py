@@ -43,6 +43,7 @@ TARGETS: dict[str, tuple[int, str]] = {
     "session/changes.py": (6, "session/test_by_hand.py session/test_imported_rules.py"),
     "session/history.py": (5, "session/test_by_hand.py session/test_session.py session/test_saved.py"),
     "session/replay.py": (5, "session/test_by_hand.py session/test_saved.py"),
+    "rules/findings.py": (6, "rules/test_finder_version.py session/test_by_hand.py"),
     "compaction/verify/structure.py": (
         4,
         "compaction_verify/test_structure.py compaction_verify/test_repair.py "

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import clew
+from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import last_cuts, tail_start, water_level
-from clew.compaction.task import Keep
-from clew.message import Message, Role, cut_points, fixed_prefix, text_message
-from tests.compaction_propose.sessions import COUNTER, items, kinds, session
+from clew.compaction.task import CompactionTask, Keep
+from clew.message import Message, Role, Thinking, Trust, cut_points, fixed_prefix, text_message
+from tests.compaction_propose.sessions import COUNTER, items, kinds, read, session, step
 from tests.strategies import wild_histories
 
 
@@ -66,18 +68,48 @@ def test_vessels_filled_to_the_level_hold_no_more_than_the_room(sizes: list[int]
         assert level == max(sizes, default=0)
 
 
-@pytest.mark.parametrize("wanted", [500, 2_000, 4_000])
-@pytest.mark.parametrize("seed", range(3))
-def test_at_least_so_many_last_tokens_stay_verbatim_as_asked(seed, wanted):
+def _steps(seed: int) -> list[str]:
     draw = random.Random(seed)
     sizes = [draw.choice((20, 80, 400)) for _ in range(120)]
-    steps = [
+    return [
         f"step {i}: " + " ".join(f"word{draw.randrange(99)}" for _ in range(n)) for i, n in enumerate(sizes)
     ]
+
+
+def _kept_verbatim(messages: list[Message], wanted: int) -> int:
+    """Return the tokens of the last messages that a compaction leaves unchanged."""
     talk = clew.Session.open("s", clew.MemoryStore(), window=60_000, policy=clew.Policy(keep_tokens=wanted))
-    roles = (Role.USER, Role.ASSISTANT)
-    talk.add(*(text_message(roles[i % 2], text) for i, text in enumerate(steps)))
+    talk.add(*messages)
     before = dict(talk.view())
     talk.compact(target_tokens=12_000)
     kept = itertools.takewhile(lambda item: before.get(item.id) == item.message, reversed(talk.view()))
-    assert sum(talk.counter.count(item.message) for item in kept) >= wanted
+    return sum(talk.counter.count(item.message) for item in kept)
+
+
+@pytest.mark.parametrize("wanted", [500, 2_000, 4_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_at_least_so_many_last_tokens_stay_verbatim_as_asked(seed, wanted):
+    roles = (Role.USER, Role.ASSISTANT)
+    messages = [text_message(roles[i % 2], text) for i, text in enumerate(_steps(seed))]
+    assert _kept_verbatim(messages, wanted) >= wanted
+
+
+@pytest.mark.parametrize("wanted", [500, 4_000])
+def test_thinking_of_earlier_turns_stays_verbatim_too_if_asked(wanted):
+    messages: list[Message] = []
+    for i, text in enumerate(_steps(7)):
+        call, result = step(f"c{i}", "run", {"cmd": f"step {i}"}, text)
+        thought = Thinking(f"Is step {i} next?", trust=Trust.ASSISTANT)
+        call = replace(call, parts=(thought, *call.parts))
+        messages += [text_message(Role.USER, f"Go on with step {i}."), call, result]
+    assert _kept_verbatim(messages, wanted) >= wanted
+
+
+def test_messages_of_the_agent_in_a_row_keep_their_thinking_together():
+    messages = [text_message(Role.USER, "Go."), *[text_message(Role.ASSISTANT, "word " * 60)] * 3]
+    view = items([*messages, text_message(Role.USER, "Go on."), text_message(Role.ASSISTANT, "Done.")])
+    task = CompactionTask(
+        view=view, counter=COUNTER, target_tokens=400, ledger=read(view), keep=Keep(1, tokens=80)
+    )
+    scene = Scene(task)
+    assert (scene.verbatim, scene.thinking) == (3, 1)

@@ -286,7 +286,7 @@ class TailFitter:
                 prose = (part for part in message.parts if isinstance(part, Text))
                 rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
                 shrinks += shorten(page, (i,), level, rung)
-        older = scene.view[stop : max(stop, scene.loop)]
+        older = scene.view[stop : max(stop, scene.thinking)]
         if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
             past = {item.id for item in older}
             shrinks = [

@@ -129,7 +129,7 @@ class Scene:
     @cached_property
     def _sizes_to_keep(self) -> tuple[list[int], list[int]]:
         count = self.task.counter.count_part
-        return faded_sizes(self.view, self.sizes, self.tail_room, self.loop, count)
+        return faded_sizes(self.view, self.sizes, self.tail_room, self.thinking, count)
 
     @property
     def whole(self) -> list[int]:
@@ -178,9 +178,22 @@ class Scene:
         wanted, most = self.task.keep.tokens or 0, int(self.tail_room * MOST_VERBATIM)
         first = len(self.view)
         held = 0
-        while first > self.floor and held < wanted and held + self.whole[first - 1] <= most:
+        while first > self.floor and held < wanted and held + self.sizes[first - 1] <= most:
             first -= 1
-            held += self.whole[first]
+            held += self.sizes[first]
+        return first
+
+    @cached_property
+    def thinking(self) -> int:
+        """The index from which thinking stays when messages fade: the running turn, or what stays verbatim.
+
+        A provider may ask for the reasoning before a call, so the agent's messages in a row are not divided.
+        """
+        first = min(self.loop, self.verbatim)
+        while self.floor < first < len(self.view) and all(
+            item.message.role is Role.ASSISTANT for item in self.view[first - 1 : first + 1]
+        ):
+            first -= 1
         return first
 
     @cached_property

@@ -187,12 +187,12 @@ def faded_part(message: Message, part: Part, tokens: int) -> int:
 
 
 def faded_sizes(
-    view: Sequence[Item], sizes: Sequence[int], room: int, loop: int, count: Callable[[Part], int]
+    view: Sequence[Item], sizes: Sequence[int], room: int, thinking: int, count: Callable[[Part], int]
 ) -> tuple[list[int], list[int]]:
     """Return the sizes of a view, whole and with recent messages faded as far back as ``room`` reaches.
 
-    Thinking counts only from ``loop`` on, the start of the running turn: that of earlier turns is removed
-    whenever messages fade. Providers do not read it either.
+    Thinking counts only from ``thinking`` on. That of earlier turns is removed whenever messages fade, unless
+    it is to stay verbatim; providers do not read it either.
     """
     whole, faded = list(sizes), list(sizes)
     held = 0
@@ -203,7 +203,7 @@ def faded_sizes(
             for part in message.parts:
                 tokens = count(part)
                 if isinstance(part, Thinking):
-                    thought += tokens if i < loop else 0
+                    thought += tokens if i < thinking else 0
                 else:
                     gone += tokens - faded_part(message, part, tokens)
             whole[i] -= thought
