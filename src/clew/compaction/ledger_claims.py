@@ -21,6 +21,8 @@ from clew.message.text import omission_note
 MOST_FAILURES = 12
 _SAYS_WHY = re.compile(r"(?:[^\W\d_]{2,}\W+){2}[^\W\d_]{2,}")
 """Three words in a row: less than that does not say what failed."""
+RECENT_MESSAGES = 60
+"""Messages after which a failure that was never retried counts as worked around; chosen by hand."""
 REPEATED = 3
 """Attempts from which a failure is worth a line although it was fixed; chosen by hand."""
 MOST_REFUSALS = 8
@@ -289,7 +291,8 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
     teaching = [
         one
         for one in ledger.failures
-        if (not one.fixed_by or one.count >= REPEATED) and _SAYS_WHY.search(" ".join(one.lines))
+        if (one.count >= REPEATED or (not one.fixed_by and _is_recent(one, ledger)))
+        and _SAYS_WHY.search(" ".join(one.lines))
     ]
     for failure in teaching[-MOST_FAILURES:]:
         yield Claim(
@@ -302,6 +305,12 @@ def _failure_text(failure: Failure) -> str:
     tries = f", {failure.count} times" if failure.count > 1 else ""
     end = _FIXED if failure.fixed_by else _NOT_FIXED
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
+
+
+def _is_recent(failure: Failure, ledger: Ledger) -> bool:
+    """Whether a failure is so recent that work may still be about it; others were worked around."""
+    number = failure.sources[-1].message[1:] if failure.sources else ""
+    return not number.isdecimal() or len(ledger) - int(number) <= RECENT_MESSAGES
 
 
 def _decisions(ledger: Ledger) -> Iterator[Claim]:

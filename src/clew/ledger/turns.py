@@ -70,7 +70,9 @@ WEAKEST, LEAST_PROSE = 2, 40
 _STEP = lazy_pattern(
     r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
-    r"|i'?m \w+ing|i am \w+ing)\b"
+    r"|i'?m \w+ing|i am \w+ing"
+    r"|(?:add|fix|check|implement|look|read|search|test|verify|start)(?:ing)?|run(?:ning)?|commit(?:ting)?"
+    r"|(?:updat|creat|writ|integrat)(?:e|ing))\b"
 )
 """Matched against lower-case text: openings of sentences that announce a step and state no finding."""
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")

@@ -51,7 +51,7 @@ class DigestBuilder:
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
         self._matter = DigestInput(
             span,
-            MandatoryContent(said.pins, claims),
+            MandatoryContent(said.pins, claims, said.open_items),
             earlier,
             terms,
             request=scene.task.request,

@@ -17,7 +17,7 @@ from clew.compaction.propose.tail import between
 from clew.compaction.propose.value_index import value_index
 from clew.ledger.kinds import WORD
 from clew.ledger.loop import LoopKind
-from clew.message import Cite, Item, Message, words
+from clew.message import Cite, Item, Message, Trust, words
 from clew.tokens import TokenCounter
 
 SAMPLE = 100
@@ -65,8 +65,8 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-REQUEST_SHARE = 0.2
-"""Share of a view's room for the request that the agent is working on, if it leaves the view..."""
+REQUEST_SHARE = (0.2, 0.3)
+"""Share of a small and of a large view's room for the request in progress, if it leaves the view..."""
 LEAST_OF_REQUEST, MOST_OF_REQUEST = 800, 12_000
 """...and the limits of that share, in characters..."""
 LONGEST_IN_VIEW = 240
@@ -90,7 +90,7 @@ FINDINGS_SHARE = 0.2
 """...for findings, before the rest of the story..."""
 EDITS_SHARE = 0.12
 """...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
-FACTS_SHARE = (0.0, 0.05)
+FACTS_SHARE = (0.0, 0.03)
 """Share of the view's room for exact values, in a small and in a large room; recall finds the others."""
 TOKENS_PER_CANDIDATE = 3
 """Room per candidate value: several times as many as fit, since most are named elsewhere."""
@@ -150,9 +150,18 @@ class DigestInput:
         request = self._request_in_room
         if request is None:
             return claims
-        same = [one for one in claims if one.kind is request.kind is ClaimKind.GOAL and not one.topic]
+        same = [one for one in claims if self._is_past_goal(one, request)]
         again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request)]
         return [request, *(one for one in claims if one not in same and one not in again)]
+
+    def _is_past_goal(self, claim: Claim, request: Claim) -> bool:
+        """Whether a claim states a goal that the request in progress repeats, or that was reported done."""
+        if claim.kind is not ClaimKind.GOAL or claim.topic is not None:
+            return False
+        if request.kind is ClaimKind.GOAL:
+            return True
+        is_open = any(_of_turn(claim, item.source) for item in self.brief.open_items)
+        return claim.trust >= Trust.USER and not is_open and claim.sources[0].message in self.gone
 
     @cached_property
     def _request_in_room(self) -> Claim | None:
@@ -422,7 +431,11 @@ def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _shares_turn(one: Claim, other: Claim) -> bool:
-    return one.sources[0].message == other.sources[0].message
+    return _of_turn(one, other.sources[0])
+
+
+def _of_turn(claim: Claim, cite: Cite) -> bool:
+    return claim.sources[0].message == cite.message
 
 
 def _repeats(claim: Claim, request: Claim) -> bool:
@@ -470,7 +483,10 @@ def _unsaid(text: str, said: str) -> str:
 
 def request_characters(room: int) -> int:
     """Return the characters shown of the request that the agent is working on, in a view of this room."""
-    return min(MOST_OF_REQUEST, max(LEAST_OF_REQUEST, int(room * REQUEST_SHARE) * CHARACTERS_PER_TOKEN))
+    return min(
+        MOST_OF_REQUEST,
+        max(LEAST_OF_REQUEST, int(room * between(REQUEST_SHARE, room)) * CHARACTERS_PER_TOKEN),
+    )
 
 
 def last_words(span: Iterable[Item]) -> list[Claim]:

@@ -30,7 +30,8 @@ BY_VOICE = {
 }
 """Weight of a speaker who named a value: people and the model name what matters, tools name everything.
 These and the weights below were chosen by hand, and checked with ``bench/probes.py``."""
-BY_KIND = {ValueKind.NUMBER: 0.5, ValueKind.QUOTED: 0.4}
+_NOT_NAMES = (ValueKind.NUMBER, ValueKind.QUOTED)
+"""Kinds that say nothing without their sentence."""
 IN_ERROR = 1.3
 HALF_LIFE = 0.35
 """Share of the session after which a value that is not named again loses half of its recency."""
@@ -42,8 +43,7 @@ _WEIGHTS = [BY_VOICE[voice] for voice in Voice]
 def value_index(scene: Scene, gone: Collection[str], most: int) -> Iterator[Claim]:
     """Yield the best values that only messages that leave the view name, best first.
 
-    Values that neither a person nor the model named count only if an error mentions them. Values in a
-    person's focus come before all others.
+    Only values that a person or the model named count; those in a person's focus come before all others.
     """
     for value in _best_values(scene, gone, most) if most else ():
         for cite in (value.last, value.best_line, value.first):
@@ -62,7 +62,7 @@ def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
     found = [
         one
         for one in scene.task.ledger.values
-        if one.last_message in gone and (one.is_spoken or one.in_error) and _is_name(one.text)
+        if one.last_message in gone and one.kind not in _NOT_NAMES and one.is_spoken and _is_name(one.text)
     ]
     length = 1 + max((value.last_index for value in found), default=0)
     focus = scene.focus
@@ -87,4 +87,4 @@ def _rating(value: Value, length: int) -> float:
     often = 1.0 + math.log2(1 + mentions) / 2
     recent = 0.3 + 0.7 * 0.5 ** ((length - value.last_index) / (length * HALF_LIFE))
     error = IN_ERROR if value.in_error else 1.0
-    return float(named * often * recent * error * BY_KIND.get(value.kind, 1.0))
+    return float(named * often * recent * error)
