@@ -590,3 +590,12 @@ def test_a_reference_that_fits_no_rule_is_not_guessed(store):
     assert pins.match(RuleRef(RULE, None)) is None
     with pytest.raises(NotFound):
         opened(store).unpin("p7")
+
+
+def test_a_rule_beside_a_refusal_is_read_back_from_the_log(store):
+    words = (Text("Rejected. They said:\n"), Text(PUSH, trust=Trust.USER))
+    refused = Message(Role.TOOL, (ToolResult("c", words, is_error=True),))
+    call = Message(Role.ASSISTANT, (ToolCall("c", "Bash", {"command": "git push"}),))
+    opened(store).add(text_message(Role.USER, "Publish it."), call, refused)
+    again = opened(store)
+    assert (again.problems, [pin.quote for pin in again.ledger.pins.active]) == ([], [PUSH])

@@ -92,3 +92,10 @@ def test_a_store_that_keeps_nothing_will_do():
     assert not isinstance(MemoryStore(), Snapshots)
     session = saved(MemoryStore())
     assert session.is_off
+
+
+def test_the_first_and_last_message_are_found_when_opened_again(store):
+    saved(store)
+    replay, whole = opened(store)._replay, list(talk(30))
+    assert [replay.original("m1"), replay.original(f"m{len(whole)}")] == [whole[0], whole[-1]]
+    assert [replay.original(name) for name in ("m0", f"m{len(whole) + 1}", "x1", "m")] == [None] * 4
