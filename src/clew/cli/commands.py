@@ -43,8 +43,8 @@ class Command:
     def load(self) -> Run:
         """Import the function that runs the command."""
         module, _, function = self.runs.partition(":")
-        result = importlib.import_module(module if "." in module else f"clew.cli.{module}")
-        run: Run = getattr(result, function)
+        loaded = importlib.import_module(module if "." in module else f"clew.cli.{module}")
+        run: Run = getattr(loaded, function)
         return run
 
     def parser(self) -> argparse.ArgumentParser:
@@ -223,9 +223,9 @@ class _Parser(argparse.ArgumentParser):
 
     def _meant(self, message: str) -> str:
         """Return the flags or values that a mistyped one resembles."""
-        if result := _CHOICES.search(message):
-            choices = result["choices"].replace("'", "").split(", ")
-            return _did_you_mean([result["given"]], choices)
+        if match := _CHOICES.search(message):
+            choices = match["choices"].replace("'", "").split(", ")
+            return _did_you_mean([match["given"]], choices)
         _, unknown, words = message.partition("unrecognized arguments: ")
         flags = [word.partition("=")[0] for word in words.split() if word.startswith("--")]
         return _did_you_mean(flags, options(self)) if unknown else ""
@@ -244,19 +244,19 @@ def options(parser: argparse.ArgumentParser) -> set[str]:
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of a command's actions, such as those of ``clew notes``."""
-    result = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: item for action in result for name, item in action.choices.items()}
+    actions = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: subparser for action in actions for name, subparser in action.choices.items()}
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     """Declare ``-o FILE`` for a command that has none of its own: its output goes to the file."""
-    for item in subcommands(parser).values() or [parser]:
-        if "-o" not in options(item):
-            item.add_argument(
+    for subparser in subcommands(parser).values() or [parser]:
+        if "-o" not in options(subparser):
+            subparser.add_argument(
                 "-o", "--output", dest=OUTPUT, metavar="FILE", type=Path, help="write the output to FILE"
             )
-        if "--force" not in options(item):
-            item.add_argument("--force", action="store_true", help="overwrite an existing file")
+        if "--force" not in options(subparser):
+            subparser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:

@@ -163,8 +163,8 @@ class _Play:
     def _finding(self) -> str:
         """Return a line of the digest that is a finding; its first line if it has none."""
         claims = [claim for digest in self._digests() for claim in digest.claims]
-        result = [claim.id for claim in claims if claim.kind is ClaimKind.FINDING]
-        return next(iter(result), claims[0].id if claims else "m2")
+        findings = [claim.id for claim in claims if claim.kind is ClaimKind.FINDING]
+        return next(iter(findings), claims[0].id if claims else "m2")
 
     def _digests(self) -> list[Digest]:
         return [created.digest for created in self._chat.session.trace() if created.digest]

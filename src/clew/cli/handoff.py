@@ -97,14 +97,14 @@ def run_progress(args: argparse.Namespace, term: Terminal) -> int:
     """Print the progress log."""
     args.file = args.file or newest_session()
     with open_log(args) as log, log.open() as session:
-        result = session.progress()
+        checkpoints = session.progress()
     if args.json:
-        listed = [{"time": checkpoint.time, **checkpoint_to_json(checkpoint)} for checkpoint in result]
+        listed = [{"time": checkpoint.time, **checkpoint_to_json(checkpoint)} for checkpoint in checkpoints]
         term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
-    elif not result:
+    elif not checkpoints:
         term.say(printable(f"{log.name}: no progress recorded yet"))
     else:
-        term.say(printable("\n\n".join(as_text(checkpoint) for checkpoint in result)))
+        term.say(printable("\n\n".join(as_text(checkpoint) for checkpoint in checkpoints)))
     return 0
 
 

@@ -112,8 +112,8 @@ def _named_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[
     """Yield the sessions to serve, and the name of the one to open."""
     name = _log_session(args.file) if args.file is not None else None
     if args.file is not None and name is None:
-        with _imported_sessions(args, term) as result:
-            yield result
+        with _imported_sessions(args, term) as pool_and_name:
+            yield pool_and_name
         return
     with own_shelf(args) as pool, _with_others(pool, args, {}):
         yield pool, name

@@ -248,8 +248,8 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
 
 def _list(args: argparse.Namespace, term: Terminal) -> int:
     wanted = str(args.folder.resolve()) if args.folder else None
-    result = [manifest for manifest in manifests(clew_home()) if wanted in (None, manifest.root)]
-    rows = [(folder, document) for folder in result for document in folder.documents.values()]
+    folders = [manifest for manifest in manifests(clew_home()) if wanted in (None, manifest.root)]
+    rows = [(folder, document) for folder in folders for document in folder.documents.values()]
     rows = [row for row in rows if args.topic in (None, row[1].topic)]
     rows.sort(key=lambda row: (row[1].topic == REFERENCE, row[1].topic, row[0].root, row[1].path))
     if args.json:

@@ -97,9 +97,9 @@ def list_sessions(
     return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 
 
-def _other_rows(sessions: Iterator[FoundSession]) -> Iterator[SessionRow]:
-    result = list(sessions)
-    for session, profile in zip(result, Profiles().of(result), strict=True):
+def _other_rows(found: Iterator[FoundSession]) -> Iterator[SessionRow]:
+    sessions = list(found)
+    for session, profile in zip(sessions, Profiles().of(sessions), strict=True):
         modified = session.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {name: getattr(profile, name) for name in profile.__dataclass_fields__}
         yield SessionRow(session.short_id, session.id, session.format, modified, str(session.path), **about)
@@ -189,19 +189,19 @@ def run_formats(args: argparse.Namespace, term: Terminal) -> int:
     """Print the formats."""
     if args.json:
         rows = [
-            {"name": kind.name, "title": kind.title, "locations": list(kind.locations)}
-            for kind in FORMATS.values()
+            {"name": format_.name, "title": format_.title, "locations": list(format_.locations)}
+            for format_ in FORMATS.values()
         ]
         term.write(json.dumps(rows, ensure_ascii=False))
         return 0
     width = max(map(len, FORMATS))
     if term.console().width < NARROW:
-        for kind in FORMATS.values():
+        for format_ in FORMATS.values():
             term.say(
-                "\n".join([f"{kind.name}: {kind.title}", *(f"  {location}" for location in kind.locations)])
+                "\n".join([f"{format_.name}: {format_.title}", *(f"  {path}" for path in format_.locations)])
             )
         return 0
     term.say(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
-    for kind in FORMATS.values():
-        term.say(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
+    for format_ in FORMATS.values():
+        term.say(f"{format_.name:<{width}}  {format_.title:<34}  {', '.join(format_.locations)}".rstrip())
     return 0

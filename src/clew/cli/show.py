@@ -118,17 +118,17 @@ def _only(source: Input, records: Sequence[Record], ref: str) -> Sequence[Record
         raise InputError(
             f"{source.name} is not a session of clew's log", f"`clew expand {source.name} {ref}` shows it"
         )
-    result = [
+    shown = [
         record
         for record in records
         if isinstance(record, Start) or (isinstance(record, Entry) and record.id == ref)
     ]
-    if not any(isinstance(record, Entry) for record in result):
+    if not any(isinstance(record, Entry) for record in shown):
         raise NotFound(
             f"{ref} is not in view",
             "`clew expand` prints its sources, `clew trace` explains why it was dropped",
         )
-    return result
+    return shown
 
 
 def _of_session(records: Iterator[Record], session: str | None) -> Iterator[Record]:

@@ -55,8 +55,8 @@ def hanging_spans(line: str, width: int) -> tuple[int, list[tuple[int, int]]]:
     """Return the indent of all but the first row of a wrapped line, and where each row begins and ends."""
     if width >= NARROW or columns(line) <= width:
         return 0, [(0, len(line))]
-    result = _LAST_COLUMN.match(line)
-    indent, text_at = (columns(result[0]), result.end()) if result else (0, 0)
+    last_column = _LAST_COLUMN.match(line)
+    indent, text_at = (columns(last_column[0]), last_column.end()) if last_column else (0, 0)
     if indent > width // 2:
         indent, text_at = 4, 0
     spans: list[tuple[int, int]] = []

@@ -120,8 +120,8 @@ def _goal(ledger: Ledger) -> Iterator[Claim]:
 def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
     """Yield the ended rules that the goal's quote still contains."""
     for pin in ledger.pins.all:
-        told = pin.source is not None and pin.source.message == goal.source.message
-        if told and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
+        in_goal = pin.source is not None and pin.source.message == goal.source.message
+        if in_goal and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
             yield Claim(
                 "",
                 ClaimKind.GOAL,

@@ -66,8 +66,8 @@ class ProjectSearch:
         for other in others:
             self._catch_up(other)
         sessions = tuple(session.session for session in (self.current, *others))
-        result = self._memory().search(query, Filters(sessions=sessions, kinds=SAID), limit + SPARE)
-        hits = [hit for hit in result if OWN not in hit.entry.text][:limit]
+        found = self._memory().search(query, Filters(sessions=sessions, kinds=SAID), limit + SPARE)
+        hits = [hit for hit in found if OWN not in hit.entry.text][:limit]
         if not hits:
             return "Nothing found." + (
                 "" if whole_project else " scope=project searches earlier sessions too."

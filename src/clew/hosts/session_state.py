@@ -89,8 +89,8 @@ def session_of(data: bytes, format_name: str) -> HostSession:
 
 
 def _read(source: Source, format_name: str | None, session_id: str | None, *, whole: bool) -> HostSession:
-    kind = FORMATS[format_name] if format_name else detect(source)
-    transcripts = list(collect(kind.read(source), Start(source.name, kind.name)))
+    format_ = FORMATS[format_name] if format_name else detect(source)
+    transcripts = list(collect(format_.read(source), Start(source.name, format_.name)))
     transcript = next(
         (transcript for transcript in transcripts if transcript.id == session_id),
         transcripts[-1] if transcripts else None,

@@ -269,11 +269,11 @@ def _follow(pool: SessionPool) -> Callable[[Request], Any]:
         store = (await run_in_threadpool(pool.home, ctx.session)).store
 
         async def heads() -> AsyncIterator[str]:
-            told = -1
+            sent = -1
             while True:
                 seq = (await run_in_threadpool(store.head, ctx)).seq
-                if seq != told:
-                    told = seq
+                if seq != sent:
+                    sent = seq
                     yield f"data: {seq}\n\n"
                 await asyncio.sleep(FOLLOW_SECONDS)
 

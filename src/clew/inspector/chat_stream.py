@@ -102,9 +102,9 @@ class PageChat:
             raise InputError("a turn is running", "wait for it, or stop it")
         self._stop.clear()
         self.chat.auto = auto
-        objects = self._events(_reported(run_command(self.chat, text)) if command else self.chat.turn(text))
+        events = self._events(_reported(run_command(self.chat, text)) if command else self.chat.turn(text))
         # Start the generator here, so that its cleanup runs even if nothing else is read from it.
-        return EventStream(chain([next(objects)], objects))
+        return EventStream(chain([next(events)], events))
 
     def _events(self, turn: Turn) -> Iterator[JsonObject]:
         answer: Answer | None = None

@@ -194,25 +194,25 @@ MOST_SOURCES = 40
 
 def expansion(handle: OpenSession, ref: str) -> JsonObject:
     """Return the source messages of a reference, with the quoted text marked."""
-    result = handle.session.expand(ref)
+    expanded = handle.session.expand(ref)
     messages: list[Json] = []
-    for item in handle.session.originals(result.ids[:MOST_SOURCES]):
-        quotes = [quote for quote in result.quotes if quote.cite.message == item.id]
+    for item in handle.session.originals(expanded.ids[:MOST_SOURCES]):
+        quotes = [quote for quote in expanded.quotes if quote.cite.message == item.id]
         messages.append(
             {
                 "id": item.id,
                 "role": speaker(item.message),
                 "trust": lowest(part.trust for part in item.message.parts).label,
                 "parts": marked_to_json(item.message, quotes),
-                "neighbours": _neighbours(handle, item.id, result.ids),
+                "neighbours": _neighbours(handle, item.id, expanded.ids),
             }
         )
     return {
-        "ref": result.ref,
-        "what": result.what,
-        "text": result.text,
+        "ref": expanded.ref,
+        "what": expanded.what,
+        "text": expanded.text,
         "messages": messages,
-        "more": len(result.ids) - len(messages),
+        "more": len(expanded.ids) - len(messages),
     }
 
 

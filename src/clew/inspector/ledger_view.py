@@ -131,10 +131,10 @@ def _failure(failure: Failure) -> JsonObject:
 def notes(pool: SessionPool, session: str) -> JsonObject:
     """Return all notes of a session, retired ones too, and their conflicts."""
     notebook = pool.notebook(session)
-    result = notebook.notes()
-    active = active_notes(result, notebook.now)
+    listed = notebook.notes()
+    active = active_notes(listed, notebook.now)
     return {
-        "notes": [note_to_json(note) for note in result],
+        "notes": [note_to_json(note) for note in listed],
         "conflicts": [str(conflict) for conflict in active.conflicts],
     }
 

@@ -53,11 +53,11 @@ def _said(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thi
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
-    result = [finding.source for finding in turns.findings if finding.rank <= STRONG]
+    findings = [finding.source for finding in turns.findings if finding.rank <= STRONG]
     seen = gone | {item.id for item in session.view()}
-    cites = [item for item in (*asks, *result) if item.message in seen]
+    cites = [item for item in (*asks, *findings) if item.message in seen]
     texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}
-    return _quoted(texts, asks), _quoted(texts, result)
+    return _quoted(texts, asks), _quoted(texts, findings)
 
 
 def _condensed(handle: OpenSession, gone: frozenset[str]) -> list[Thing]:

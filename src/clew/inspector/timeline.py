@@ -88,9 +88,9 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
 
 
 def _summed(sizes: Mapping[str, int], besides: Mapping[str, int], unlogged: int) -> dict[str, int]:
-    result = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
+    totals = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
     rest = unlogged - sum(besides.values())
-    return {**result, UNLISTED: rest} if rest > 0 else result
+    return {**totals, UNLISTED: rest} if rest > 0 else totals
 
 
 def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:

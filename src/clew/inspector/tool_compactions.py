@@ -98,8 +98,8 @@ def likely_sources(pool: SessionPool, handle: OpenSession, name: str, text: str)
     at = handle.message_index.number(find(handle, name).seq)
     hits = recall(pool, handle, text, everywhere=False)["hits"]
     assert isinstance(hits, list)
-    objects = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
-    return {"hits": list[Json](objects[:MOST_SOURCES])}
+    earlier = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
+    return {"hits": list[Json](earlier[:MOST_SOURCES])}
 
 
 def _number(name: Json) -> int:

@@ -80,12 +80,12 @@ class Fitting:
         return await asyncio.to_thread(self.fit, messages, key, model=model, fixed=fixed, wire=wire)
 
     def report(self, error: Exception) -> None:
-        """Count an error, and log the first of its kind."""
+        """Count an error, and log the first of its type."""
         self.errors += 1
-        kind = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
         if type(error).__name__ not in self._reported:
             self._reported.add(type(error).__name__)
-            log.warning("clew left the messages as they are: %s", kind)
+            log.warning("clew left the messages as they are: %s", text)
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return the state that another process needs to continue a conversation, as JSON."""

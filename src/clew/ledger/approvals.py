@@ -146,8 +146,8 @@ class Approvals:
         )
         answer = Answer.REFUSED if refused else Answer.GRANTED
         result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
-        told = (_what(exchange), exchange.asked, answer, exchange.answered, words)
-        self._new(Approval("", *told, in_force=refused, result=result))
+        fields = (_what(exchange), exchange.asked, answer, exchange.answered, words)
+        self._new(Approval("", *fields, in_force=refused, result=result))
 
     def _was_done(self, what: str) -> None:
         if what in self._refused:

@@ -141,11 +141,11 @@ class FailingTests:
         """Return the open tests that a run may show to pass: usually a few of many."""
         if not run.failed and not run.selects:
             return list(self.open)
-        told = (run.passed & self.open.keys()) | self._by_word.get(run.command, set())
+        covered = (run.passed & self.open.keys()) | self._by_word.get(run.command, set())
         if not run.failed:
             for chosen in run.selects:
-                told |= self._by_word.get(chosen, set()) | self._named_like(chosen.strip("./"))
-        return [name for name in self.open if name in told] if told else []
+                covered |= self._by_word.get(chosen, set()) | self._named_like(chosen.strip("./"))
+        return [name for name in self.open if name in covered] if covered else []
 
     def _named_like(self, piece: str) -> set[str]:
         """Return the open tests whose names contain this, by one search through all names."""

@@ -118,8 +118,8 @@ def _of_tool(done: ToolAction) -> str:
 def _subject(done: ToolAction) -> str:
     if done.title or done.kind is not ActionKind.SEARCH:
         return done.title[:LONGEST_SUBJECT]
-    told = (value for value in done.arguments.values() if isinstance(value, str) and value.strip())
-    return " ".join(told)[:LONGEST_SUBJECT]
+    texts = (value for value in done.arguments.values() if isinstance(value, str) and value.strip())
+    return " ".join(texts)[:LONGEST_SUBJECT]
 
 
 def _pipelines(line: str) -> Iterator[_Pipeline]:

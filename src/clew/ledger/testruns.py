@@ -319,11 +319,11 @@ _RAN = lazy_pattern(r"Ran (\d+)")
 def counts_in(runner: str, output: str) -> Counts:
     """Return how many tests passed and failed, by the output format of this runner."""
     lines = _LINES.get(runner)
-    told = "\n".join(lines.findall(output[-_SUMS_UP:])) if lines else ""
-    if not told:
+    summary = "\n".join(lines.findall(output[-_SUMS_UP:])) if lines else ""
+    if not summary:
         return Counts(None, None)
-    failed = _sum(_FAILED, told)
-    return Counts(_sum(_RAN, told) - failed if runner == "unittest" else _sum(_PASSED, told), failed)
+    failed = _sum(_FAILED, summary)
+    return Counts(_sum(_RAN, summary) - failed if runner == "unittest" else _sum(_PASSED, summary), failed)
 
 
 def _sum(pattern: re.Pattern[str], text: str) -> int:

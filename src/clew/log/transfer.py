@@ -219,12 +219,12 @@ def _read_event(line: bytes, head: Head, number: int) -> StoredEvent:
             Event(value["id"], value["kind"], value["version"], value["time"], value["body"])
         )
         (derived,) = chain(head, [encode(event)])
-        result = StoredEvent(value["seq"], value["digest"], value["hash"], event)
+        recorded = StoredEvent(value["seq"], value["digest"], value["hash"], event)
     except (KeyError, TypeError, AttributeError, InputError) as cause:
         raise ExportDamaged(f"line {number}: not an event ({type(cause).__name__}: {cause})") from cause
     for field in ("seq", "digest", "hash"):
-        if getattr(result, field) != getattr(derived, field):
-            expected, got = getattr(derived, field), getattr(result, field)
+        if getattr(recorded, field) != getattr(derived, field):
+            expected, got = getattr(derived, field), getattr(recorded, field)
             raise ExportDamaged(f"line {number}: {field}: expected {expected}, found {got}")
     return derived
 

@@ -58,15 +58,15 @@ class DateSpan:
 
 def spans(text: str, at: date) -> tuple[DateSpan, ...]:
     """Return the dates that a text names, relative to the day ``at``."""
-    result = []
+    found = []
     for match in _ANY.finditer(text):
         reading = next(name for name, words in match.groupdict().items() if words and name in _READINGS)
         try:
             first, last = _READINGS[reading](match, at)
         except (ValueError, OverflowError):
             continue  # 31 February, or a year past the calendar's end: no date
-        result.append(DateSpan(first, last, match[0]))
-    return tuple(result)
+        found.append(DateSpan(first, last, match[0]))
+    return tuple(found)
 
 
 # One function per way to write a date ------------------------------------------------------------------

@@ -128,11 +128,11 @@ def embed_new(index: VectorIndex, embedder: Embedder, most: int) -> None:
 
 
 def _embed_some(index: VectorIndex, embedder: Embedder, batch: int) -> int:
-    result = index.lacking(embedder.name, batch)
-    if result:
-        vectors = embedder.embed([text for _, text in result])
-        index.put(embedder.name, dict(zip((key for key, _ in result), vectors, strict=True)))
-    return len(result)
+    missing = index.lacking(embedder.name, batch)
+    if missing:
+        vectors = embedder.embed([text for _, text in missing])
+        index.put(embedder.name, dict(zip((key for key, _ in missing), vectors, strict=True)))
+    return len(missing)
 
 
 AT_ONCE = 96

@@ -100,12 +100,12 @@ def _read(terms: Sequence[str], analysed: Analysed) -> QueryTerms:
 
 def _places(word: str, text: str) -> list[int]:
     """Return the positions, counted in words, of a space-delimited word in a text."""
-    result = []
+    places = []
     place = text.find(word)
     while place >= 0:
-        result.append(text.count(" ", 0, place))
+        places.append(text.count(" ", 0, place))
         place = text.find(word, place + len(word) - 1)
-    return result
+    return places
 
 
 class FeatureExtractor:
@@ -206,12 +206,12 @@ class FeatureExtractor:
         """Return for each session the coverage of the question by its candidates."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for candidate in seen:
-            result = counts[candidate.place[0]]
+            session_terms = counts[candidate.place[0]]
             for term, places in candidate.said.at.items():
-                result[term] += len(places)
+                session_terms[term] += len(places)
         return {
-            session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in results.items()) / self._best
-            for session, results in counts.items()
+            session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in terms.items()) / self._best
+            for session, terms in counts.items()
         }
 
     def _speaker_named(self, speaker: str) -> float:

@@ -36,9 +36,9 @@ def _entries() -> list[dict[str, object]]:
     for n, (name, given, output) in enumerate(_WORK * 4):
         call = {"type": "tool_use", "id": f"t{n}", "name": name, "input": given}
         result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{output}\n" * 9}
-        told = {
+        reply = {
             "type": "text",
             "text": f"I found that the cause is in src/a.py:{n}. Next I will run the tests.",
         }
-        entries += [{"role": "assistant", "content": [told, call]}, {"role": "user", "content": [result]}]
+        entries += [{"role": "assistant", "content": [reply, call]}, {"role": "user", "content": [result]}]
     return entries

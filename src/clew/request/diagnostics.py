@@ -60,17 +60,17 @@ class Diagnosis:
 
 def trace_summaries(scene: RequestState, digest: str | None = None) -> Diagnosis:
     """Return the origin of each active summary: turns, folded digests, author, checks and loss."""
-    result = [(compaction, digest) for compaction in scene.compactions for digest in compaction.plan.digests]
+    active = [(compaction, digest) for compaction in scene.compactions for digest in compaction.plan.digests]
     if digest is not None:
-        result = [(compaction, item) for compaction, item in result if item.id == digest]
-        if not result:
+        active = [(compaction, item) for compaction, item in active if item.id == digest]
+        if not active:
             there = ", ".join(digest.id for digest in digests_of(scene.compactions)) or "none"
             raise NotFound(f"no active summary {digest!r}", f"active summaries: {there}")
-    if not result:
+    if not active:
         return Diagnosis("No active summary: every turn is shown verbatim.", {"summaries": []})
-    lines = [line for compaction, digest in result for line in _lineage(compaction, digest)]
+    lines = [line for compaction, digest in active for line in _lineage(compaction, digest)]
     return Diagnosis(
-        "\n".join(lines), {"summaries": [_lineage_json(compaction, digest) for compaction, digest in result]}
+        "\n".join(lines), {"summaries": [_lineage_json(compaction, digest) for compaction, digest in active]}
     )
 
 

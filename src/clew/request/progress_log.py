@@ -301,10 +301,12 @@ def _next_step(ledger: Ledger) -> ProgressPoint | None:
     under_way = (loop for loop in loops if loop.status == "in_progress")
     by_kind = (loop for kind in _NEXT for loop in loops if loop.kind is kind and loop.status != LATER)
     put_off = (loop for loop in loops if loop.status == LATER)
-    result = next(chain(under_way, by_kind, put_off), None)
-    if result is None:
+    next_loop = next(chain(under_way, by_kind, put_off), None)
+    if next_loop is None:
         return None
-    return _point("go on with the goal" if _is_goal(result, ledger.goal) else result.text, result.source)
+    return _point(
+        "go on with the goal" if _is_goal(next_loop, ledger.goal) else next_loop.text, next_loop.source
+    )
 
 
 def _is_goal(loop: Loop, goal: Goal | None) -> bool:

@@ -87,10 +87,10 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
     hits = [*tongue.hits(text, words), *over]
     hits += shapes(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
-    told = (
+    surrounding = (
         () if _is_title(text) else _surrounding_hits(hits, around, sentence.lead, is_order=_is_order(words))
     )
-    return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over), name)
+    return Evidence((*hits, *surrounding), words, "ban_lead" in cues, bool(over), name)
 
 
 def is_silent(text: str) -> bool:

@@ -104,24 +104,24 @@ def _spoken_long(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ..
 
 def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield what ``spoken`` returns, by parsing the text sentence by sentence."""
-    told: list[tuple[Sentence, Evidence]] = []
+    pending: list[tuple[Sentence, Evidence]] = []
     for sentence, around in _own_sentences(text, trust):
         seen = evidence(sentence, around)
-        if told and (joint := joint_of(text, told[-1][0], sentence)):
+        if pending and (joint := joint_of(text, pending[-1][0], sentence)):
             if withdraws(sentence):
-                told = []  # "Don't push. Wait, no."
+                pending = []  # "Don't push. Wait, no."
                 continue
             if _TAKEN_BACK.match(sentence.text):
-                told = []  # "You can edit legacy/. Wait no, never modify it."
-            if ";" in joint and borrows(sentence, *told[-1]):
+                pending = []  # "You can edit legacy/. Wait no, never modify it."
+            if ";" in joint and borrows(sentence, *pending[-1]):
                 seen = with_borrowed_verb(sentence, seen)
-        yield from told
-        told = []
+        yield from pending
+        pending = []
         if seen is not None and (not around.document or seen.among_rules):
             # A sentence that withdraws itself states nothing: "ignore the rule, wait no, keep it".
             apart = split_exception(sentence, seen, around) or split_rules(sentence, seen, around)
-            told = [one for one in apart if not withdrawal_index(one[1].words)]
-    yield from told
+            pending = [one for one in apart if not withdrawal_index(one[1].words)]
+    yield from pending
 
 
 def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:

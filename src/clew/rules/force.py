@@ -221,8 +221,8 @@ def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
     opener, before = match[0].split()[0].lower(), text[: match.start()].lower()
     if opener == "no":
         ruled_out = not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1]))
-        told = _says("not_needed", text) or _is_of_product(text)
-        return "it rules something out" if ruled_out and not told else ""
+        is_description = _says("not_needed", text) or _is_of_product(text)
+        return "it rules something out" if ruled_out and not is_description else ""
     if opener == "without" or _is_told(before) or (opener == "avoid" and before.endswith("to ")):
         return ""
     if opener in _MODALS and before.split() and _ADDRESSED.isdisjoint(before.split()[-3:]):
@@ -293,8 +293,8 @@ def _is_habit_of_thing(text: str, lasts: re.Match[str]) -> bool:
     if behind and before and behind[0].strip(",.").endswith("s") and behind[0].isalpha():
         return True  # "the endpoint never returns"
     product, modals = known_words("force", "product"), known_words("force", "modals")
-    told = bool(before) and (before[-1].strip("(") in modals or _says("opens_task", text))
-    return told or (bool(behind) and behind[0] in product)
+    is_obliged = bool(before) and (before[-1].strip("(") in modals or _says("opens_task", text))
+    return is_obliged or (bool(behind) and behind[0] in product)
 
 
 def _directs(fired: set[str]) -> bool:

@@ -175,7 +175,7 @@ def subject_of(text: str, tokens: Sequence[Token], scope: Scope) -> Subject:
 
 def _stems(text: str, tokens: Sequence[Token], scope: Scope) -> Iterator[str]:
     elsewhere = {
-        word for told in (*scope.paths, scope.duration.words) for word in _WORD.findall(told.lower())
+        word for named in (*scope.paths, scope.duration.words) for word in _WORD.findall(named.lower())
     }
     for token in tokens:
         word = token.word

@@ -242,11 +242,11 @@ def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
             quotes |= {pin.id: pin.quote for pin in digest.pins} if digest else {}
     upto = _numbered_alike(pins, quotes)
     named_there = {name: _ref(pins, quote) for name, quote in quotes.items()}
-    result = {
+    rules = {
         seq: named_there.get(name) or (rule if 0 < _number(name) <= upto else None)
         for seq, (name, rule) in target.items()
     }
-    return {seq: rule for seq, rule in result.items() if rule}
+    return {seq: rule for seq, rule in rules.items() if rule}
 
 
 def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:

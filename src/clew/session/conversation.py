@@ -517,6 +517,6 @@ def _renew_system(record: Record, view: ListView, parsed: ParsedInput, counter: 
 def known_entries(messages: Iterable[Any] | Mapping[str, Any]) -> list[Any]:
     """Return the entries of a list, or of the list in a request body, without parsing them."""
     if isinstance(messages, Mapping):
-        result = (messages.get(key) for key in ("messages", "input", "contents"))
-        messages = next((item for item in result if isinstance(item, list)), [])
+        lists = (messages.get(key) for key in ("messages", "input", "contents"))
+        messages = next((item for item in lists if isinstance(item, list)), [])
     return list(messages)

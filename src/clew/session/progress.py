@@ -33,8 +33,8 @@ def take(replay: Replay, why: str) -> Checkpoint | None:
     taken: list[Checkpoint] = []
 
     def decide() -> list[Event]:
-        result = upcoming(replay, recorded(replay), why)
-        taken[:] = [result] if result else []
+        checkpoint = upcoming(replay, recorded(replay), why)
+        taken[:] = [checkpoint] if checkpoint else []
         return [new_event(PROGRESS.name, checkpoint_to_json(item), PROGRESS.version) for item in taken]
 
     replay.append(decide)

@@ -139,12 +139,12 @@ def _messages(cites: tuple[Cite, ...]) -> tuple[str, ...]:
 
 
 def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
-    result = []
+    quotes = []
     for cite in cites:
         message = replay.original(cite.message)
         if message is not None and cite.part < len(message.parts):
-            result.append(Quote(cite, cite.quote(message)))
-    return tuple(result)
+            quotes.append(Quote(cite, cite.quote(message)))
+    return tuple(quotes)
 
 
 # Explain ---------------------------------------------------------------------------------------------

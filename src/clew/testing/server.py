@@ -211,8 +211,8 @@ def _error(server_side: ServerSide, status: HttpStatus) -> _Response:
     text = status.text
     if text is None:
         text = json.dumps(server_side.error(status.status, status.message, status.code))
-    kind = "application/json" if status.text is None else "text/html"
-    return _Response(status.status, {"content-type": kind, **status.headers}, text.encode())
+    content_type = "application/json" if status.text is None else "text/html"
+    return _Response(status.status, {"content-type": content_type, **status.headers}, text.encode())
 
 
 def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:

@@ -114,8 +114,8 @@ def rows(connection: sqlite3.Connection, query: str, values: Sequence[str] = ())
 
 def sessions(connection: sqlite3.Connection, query: str, source: Source) -> list[JsonObject]:
     """Return the session rows of a source: all, or the one that the source names."""
-    objects = rows(connection, query)
-    return [row for row in objects if source.session is None or str(row.get("id")) == source.session]
+    all_rows = rows(connection, query)
+    return [row for row in all_rows if source.session is None or str(row.get("id")) == source.session]
 
 
 def report_damage(records: Iterator[Record]) -> Iterator[Record]:

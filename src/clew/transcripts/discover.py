@@ -270,17 +270,17 @@ def _with_head(session: FoundSession) -> FoundSession:
     """Read the first kilobytes, and the last, for a title, a project and an id."""
     if session.path.is_dir():
         return replace(session, session_id=session.path.name)
-    result = session
+    described = session
     glimpse = _glimpse(session.path, _TAIL_BYTES.get(session.format, 0))
     for record in islice(FORMATS[session.format].read(glimpse), _LOOKED_AT):
         if isinstance(record, Start):
             own = file_id(session.path)  # the first lines of a resumed session may name its parent
             own = own if _UUID.fullmatch(own) else record.session_id
-            result = replace(result, session_id=own, title=record.title, project=record.directory)
+            described = replace(described, session_id=own, title=record.title, project=record.directory)
         elif isinstance(record, Entry) and record.sidechain is None and typed_text(record.message):
             words = " ".join(typed_text(record.message).split())
-            return result if result.title else replace(result, title=words[:TITLE_LENGTH])
-    return result
+            return described if described.title else replace(described, title=words[:TITLE_LENGTH])
+    return described
 
 
 def _glimpse(path: Path, tail_bytes: int) -> Source:

@@ -63,8 +63,8 @@ class Format:
 
     def _reader(self) -> FormatReader:
         module, _, name = self.reader.partition(":")
-        result = import_module(module if "." in module else f"clew.transcripts.readers.{module}")
-        return cast(FormatReader, getattr(result, name) if name else result)
+        loaded = import_module(module if "." in module else f"clew.transcripts.readers.{module}")
+        return cast(FormatReader, getattr(loaded, name) if name else loaded)
 
 
 def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:

@@ -102,7 +102,7 @@ class Profiles:
             if self._kept.get(_key(session), (None,))[0] != _mark(session):
                 self._read(session)
         self._save()
-        return [self._profile(result) for result in sessions]
+        return [self._profile(session) for session in sessions]
 
     def _profile(self, session: FoundSession) -> Profile:
         kept = self._kept.get(_key(session))

@@ -176,8 +176,8 @@ def load(
 ) -> list[Transcript]:
     """Read every session of a file into memory; use ``read`` for files that may not fit."""
     source = as_source(source)
-    kind = format_named(format) if format else detect(source)
-    return list(collect(kind.read(source), Start(source.name, kind.name)))
+    format_ = format_named(format) if format else detect(source)
+    return list(collect(format_.read(source), Start(source.name, format_.name)))
 
 
 def collect(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:

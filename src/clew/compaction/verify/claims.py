@@ -224,5 +224,5 @@ def _echo(look: ClaimCheck) -> str:
         return f"the claim has {len(claim.text):,} characters: a copy, not a digest"
     if look.quoted:
         return ""
-    speakers = {result.lower() for result in _SPEAKER.findall(claim.text)}
+    speakers = {speaker.lower() for speaker in _SPEAKER.findall(claim.text)}
     return "the claim repeats the transcript, speakers and all" if len(speakers) > 1 else ""

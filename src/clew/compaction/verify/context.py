@@ -277,8 +277,8 @@ class VerificationContext:
         """Return what the user and the model say in a message."""
         if name not in self._speech:
             message = self.message(name)
-            result = utterances(Item(name, message)) if message else []
-            self._speech[name] = [SpokenPassage(utterance, Wording(utterance.text)) for utterance in result]
+            spoken = utterances(Item(name, message)) if message else []
+            self._speech[name] = [SpokenPassage(utterance, Wording(utterance.text)) for utterance in spoken]
         return self._speech[name]
 
     @once

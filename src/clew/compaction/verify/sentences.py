@@ -187,14 +187,14 @@ def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) ->
     """
     clauses = [*islice(filter(_says_enough, _ONE_THING.split(plain_punctuation(text))), _MOST_CLAUSES)]
     ends = _STATEMENT if strictly else _CLAUSE
-    told = [
+    stated = [
         clause
         for source in (sources if clauses else ())
         for clause in ends.split(source.straight[:_LOOKED_THROUGH].casefold())
     ]
     for clause in clauses:
         words = [word for word in things(clause) if word not in _MODAL and not NEGATION.fullmatch(word)]
-        same = [clause for clause in told if _speaks_of(clause, words, strictly=strictly)]
+        same = [clause for clause in stated if _speaks_of(clause, words, strictly=strictly)]
         if not same:
             continue
         if NEGATION.search(clause):

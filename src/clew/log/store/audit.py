@@ -214,23 +214,23 @@ class _Audit:
         (application,) = self._database.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             yield Flaw("application id", str(APPLICATION_ID), str(application))
-        result = _schema(self._database)
+        actual = _schema(self._database)
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
             migrate(fresh)
             expected = _schema(fresh)
-        for name in sorted(expected.keys() | result.keys()):
-            if expected.get(name) != result.get(name):
-                yield Flaw(name, expected.get(name, "nothing"), result.get(name, "nothing"))
-        if "table migration" in result:
+        for name in sorted(expected.keys() | actual.keys()):
+            if expected.get(name) != actual.get(name):
+                yield Flaw(name, expected.get(name, "nothing"), actual.get(name, "nothing"))
+        if "table migration" in actual:
             yield from self._check_migrations()
 
     def _check_migrations(self) -> Iterator[Flaw]:
-        result = self._database.execute(statements()["migrations"]).fetchall()
+        applied = self._database.execute(statements()["migrations"]).fetchall()
         expected = [(m.version, m.name, m.checksum) for m in migrations()]
-        if len(result) > len(expected):
-            raise StoreTooNew(f"the store has schema {result[-1][0]}, this clew knows {expected[-1][0]}")
-        if result != expected:
-            yield Flaw("migrations", repr(expected), repr(result))
+        if len(applied) > len(expected):
+            raise StoreTooNew(f"the store has schema {applied[-1][0]}, this clew knows {expected[-1][0]}")
+        if applied != expected:
+            yield Flaw("migrations", repr(expected), repr(applied))
 
     def _check_sessions(self) -> Iterator[Flaw]:
         for key, workspace, name, seal, seq, head_hash in self._database.execute(

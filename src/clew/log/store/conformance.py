@@ -122,8 +122,8 @@ def every_json_body_is_returned_unchanged(open_store: Opener) -> None:
         {},
     ]
     store.append(CTX, [new_event("any", body) for body in bodies], None)
-    objects = [stored.event.body for stored in store.read(CTX)]
-    assert repr(objects) == repr(bodies)
+    read_back = [stored.event.body for stored in store.read(CTX)]
+    assert repr(read_back) == repr(bodies)
     assert list(check_session(store, CTX)) == []
 
 
@@ -209,10 +209,10 @@ def threads_that_race_lose_nothing(open_store: Opener) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         written = list(pool.map(write, range(4)))
-    result = list(store.read(CTX))
-    assert sorted(stored.event.id for stored in result) == sorted(id_ for ids in written for id_ in ids)
+    read_back = list(store.read(CTX))
+    assert sorted(stored.event.id for stored in read_back) == sorted(id_ for ids in written for id_ in ids)
     for worker in range(4):
-        assert [s.event.body["n"] for s in result if s.event.body["worker"] == worker] == list(range(20))
+        assert [s.event.body["n"] for s in read_back if s.event.body["worker"] == worker] == list(range(20))
     assert list(check_session(store, CTX)) == []
 
 

@@ -62,12 +62,12 @@ class Migration:
 @cache
 def migrations(package: str = "clew.log.store") -> tuple[Migration, ...]:
     """Return every migration of a package, oldest first."""
-    result = []
+    found = []
     for file in files(package).joinpath("migrations").iterdir():
         if file.name.endswith(".sql"):
             number, _, name = file.name.removesuffix(".sql").partition("_")
-            result.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
-    return tuple(sorted(result, key=lambda migration: migration.version))
+            found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.version))
 
 
 def migrate(database: sqlite3.Connection, known: Sequence[Migration] | None = None) -> None:

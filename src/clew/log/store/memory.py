@@ -76,8 +76,8 @@ class MemoryStore(Store):
         """Yield the sessions of a workspace, oldest first."""
         require_name("workspace", workspace)
         with self._lock:
-            result = [(ctx, session) for ctx, session in self._sessions.items() if ctx.workspace == workspace]
-        for ctx, session in result:
+            mine = [(ctx, session) for ctx, session in self._sessions.items() if ctx.workspace == workspace]
+        for ctx, session in mine:
             first, last = session.kept[0][0].event, session.kept[session.head.seq - 1][0].event
             yield SessionInfo(ctx.session, session.head, first.time, last.time)
 

@@ -101,8 +101,8 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 
 def manifests(home: Path) -> list[Manifest]:
     """Return the manifests of all folders, sorted by root."""
-    result = (read_manifest(path, "") for path in sorted((home / "knowledge").glob("*.json")))
-    return sorted((manifest for manifest in result if manifest.root), key=lambda item: item.root)
+    read = (read_manifest(path, "") for path in sorted((home / "knowledge").glob("*.json")))
+    return sorted((manifest for manifest in read if manifest.root), key=lambda item: item.root)
 
 
 def _documents(written: Any) -> dict[str, Document]:  # noqa: ANN401 - JSON enters here

@@ -251,9 +251,9 @@ def topic_of(path: str, front: Front, title: str) -> str:
         lambda topic: topic.paths.fullmatch(path) is not None,
         lambda topic: topic.titles.search(title) is not None,
     ):
-        result = next(filter(fits, topics()), None)
-        if result:
-            return result.name
+        topic = next(filter(fits, topics()), None)
+        if topic:
+            return topic.name
     return REFERENCE
 
 

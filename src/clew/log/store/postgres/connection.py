@@ -170,9 +170,9 @@ class Connections:
 
     def _error(self, cause: psycopg.Error) -> ClewError:
         text = " ".join(str(cause).split()) or type(cause).__name__
-        kinds = (ours for theirs, ours in _ERRORS if isinstance(cause, theirs))
-        kind = next(kinds, StoreUnreachable if _is_lost(cause) else StoreError)
-        return kind(f"{self.name}: {text}")
+        error_types = (ours for theirs, ours in _ERRORS if isinstance(cause, theirs))
+        error_type = next(error_types, StoreUnreachable if _is_lost(cause) else StoreError)
+        return error_type(f"{self.name}: {text}")
 
 
 _abandoned: list[object] = []

@@ -199,10 +199,10 @@ class PostgresStore(Store, Snapshots):
         def fetch(name: str) -> bytes:
             if name in blobs:
                 return blobs[name]
-            result = self._run(ctx, lambda connection: _blobs(connection, ctx, [name], limit=1 << 40))
-            if name not in result:
+            fetched = self._run(ctx, lambda connection: _blobs(connection, ctx, [name], limit=1 << 40))
+            if name not in fetched:
                 raise StoreDamaged(f"blob {name} is missing")
-            return result[name]
+            return fetched[name]
 
         return fetch
 

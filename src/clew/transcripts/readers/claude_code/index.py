@@ -323,14 +323,14 @@ class _RecordTree:
 
     def _said_above(self) -> array[int]:
         """Return for each record the nearest one, from itself upwards, that is more than a link."""
-        result = array("i")
+        above = array("i")
         for i, kind in enumerate(self.kinds):
             if kind > RecordKind.ATTACHMENT:
-                result.append(i)
+                above.append(i)
             else:
                 parent = self.parents[i]
-                result.append(result[parent] if 0 <= parent < i else _ROOT)
-        return result
+                above.append(above[parent] if 0 <= parent < i else _ROOT)
+        return above
 
     def _fates(self, on: bytearray) -> bytearray:
         fates = bytearray(len(on))
@@ -342,8 +342,8 @@ class _RecordTree:
     def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
         listed = mapping(meta, "preservedMessages").get("uuids")
         if isinstance(listed, list):
-            result = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}
-            return tuple(sorted(i for i in result if i is not None))
+            indices = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}
+            return tuple(sorted(i for i in indices if i is not None))
         head = self.by_uuid.get(string(mapping(meta, "preservedSegment"), "headUuid") or "")
         if head is None:
             return ()
