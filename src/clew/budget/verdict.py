@@ -191,7 +191,7 @@ def _wishes(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm
     if asked in signals:
         yield Compact(asked.trigger, asked.why, _half(case))
     yield from _pressure(case)
-    yield from (_oversized(case, signal) for signal in signals if isinstance(signal, ResultArrived))
+    yield from (_decide_oversized(case, signal) for signal in signals if isinstance(signal, ResultArrived))
     yield from (_boundary(case, signal) for signal in signals if not isinstance(signal, ResultArrived))
 
 
@@ -203,7 +203,7 @@ def _pressure(case: _Case) -> Iterator[Compact]:
         yield Compact(Trigger.PRESSURE, f"{case.fill}; {edge}", levels.target)
 
 
-def _oversized(case: _Case, result: ResultArrived) -> Compact | Calm:
+def _decide_oversized(case: _Case, result: ResultArrived) -> Compact | Calm:
     """Target that one result: it is the newest, so shortening it now loses no cache."""
     most = case.policy.oversized.of(case.fill.window.usable_tokens)
     if result.tokens <= most:

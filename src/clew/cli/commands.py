@@ -70,7 +70,7 @@ def _short_usage(parser: argparse.ArgumentParser, width: int) -> str:
     value = (action for action in parser._actions if not action.option_strings)
     names = (f"[{item.metavar}]" if item.nargs in ("?", "*") else str(item.metavar) for item in value)
     margin = len("usage: ")
-    usage = _wrapped(" ".join([parser.prog, "[OPTIONS]", *names]), width - margin)
+    usage = _wrap(" ".join([parser.prog, "[OPTIONS]", *names]), width - margin)
     return usage.replace("\n", "\n" + " " * margin)
 
 
@@ -193,7 +193,7 @@ class _Formatter(argparse.HelpFormatter):
         return "\n\n".join(
             "\n".join(_example(line, width) for line in part.split("\n"))
             if part.startswith("examples:")
-            else _wrapped(part, width)
+            else _wrap(part, width)
             for part in text.split("\n\n")
         )
 
@@ -205,10 +205,10 @@ def _example(line: str, width: int) -> str:
     command, _, comment = line.strip().partition("   ")
     rows = textwrap.wrap(command, width - 6, break_long_words=False, break_on_hyphens=False)
     shown = " \\\n".join(f"{'    ' if number else '  '}{row}" for number, row in enumerate(rows))
-    return f"{textwrap.indent(_wrapped(comment, width - 4), '  # ')}\n{shown}" if comment else shown
+    return f"{textwrap.indent(_wrap(comment, width - 4), '  # ')}\n{shown}" if comment else shown
 
 
-def _wrapped(text: str, width: int) -> str:
+def _wrap(text: str, width: int) -> str:
     """Return a text wrapped at words, never inside a name such as ``--target-tokens``."""
     return textwrap.fill(" ".join(text.split()), width, break_on_hyphens=False)
 
@@ -219,9 +219,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
         name = self.prog.split()[1]
-        self.exit(2, printable(f"clew: {message}{self._meant(message)}\ntry: clew help {name}\n"))
+        self.exit(2, printable(f"clew: {message}{self._suggestion(message)}\ntry: clew help {name}\n"))
 
-    def _meant(self, message: str) -> str:
+    def _suggestion(self, message: str) -> str:
         """Return the flags or values that a mistyped one resembles."""
         if match := _CHOICES.search(message):
             choices = match["choices"].replace("'", "").split(", ")
@@ -272,10 +272,10 @@ def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
         return None, argparse.Namespace()
     command = COMMANDS.get(words[0]) or _unknown(words[0])
     parser = command.parser()
-    return command, parser.parse_args(_arranged(parser, words[1:]))
+    return command, parser.parse_args(_with_defaults(parser, words[1:]))
 
 
-def _arranged(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+def _with_defaults(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
     """Return the words with defaults that argparse cannot express.
 
     ``clew notes`` is ``clew notes list``, and ``--session NAME`` can be given instead of SESSION or FILE.
@@ -309,10 +309,10 @@ def _has_positional(parser: argparse.ArgumentParser, words: Sequence[str]) -> bo
 def overview() -> str:
     """Return what ``clew --help`` prints: where to start, and the commands by topic."""
     width = min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
-    parts = [USAGE, f"{_wrapped(ABOUT, width)}\n", _table("start here", START, width, 20)]
+    parts = [USAGE, f"{_wrap(ABOUT, width)}\n", _table("start here", START, width, 20)]
     for title, group in GROUPS.items():
         parts.append(_table(title, {command.name: command.summary for command in group}, width, NAMES - 2))
-    return "\n".join([*parts, _wrapped(FOOTER, width), ""])
+    return "\n".join([*parts, _wrap(FOOTER, width), ""])
 
 
 def _table(title: str, rows: Mapping[str, str], width: int, names: int) -> str:

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         raise MissingExtra("clew[service]") from cause
     tokens = _tokens(args.tokens, term)
     with ExitStack() as opened:
-        store = opened.enter_context(_reached(lambda: PostgresStore(args.store), term))
+        store = opened.enter_context(_wait_for_store(lambda: PostgresStore(args.store), term))
         if not store.isolated:
             term.note("⚠ this role bypasses row-level security; use one that is not a superuser")
         metrics = Metrics()
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _reached(connect: Callable[[], PostgresStore], term: Terminal) -> PostgresStore:
+def _wait_for_store(connect: Callable[[], PostgresStore], term: Terminal) -> PostgresStore:
     """Return the store; wait for a database server that is starting."""
     deadline = time.monotonic() + STARTING_S
     while True:

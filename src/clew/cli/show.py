@@ -200,7 +200,7 @@ class _Page:
         self._console.print(head)
         self._tools.update((call.call_id, call.name) for call in entry.message.calls)
         for part in entry.message.parts:
-            self._part(part, "hidden from its model" if _hidden(part, entry) else "")
+            self._part(part, "hidden from its model" if _is_hidden(part, entry) else "")
 
     def _part(self, part: Part, note: str = "", indent: int = INDENT) -> None:
         text, style = part_words(part, self._tools)
@@ -227,7 +227,7 @@ def speaker(message: Message) -> str:
     return message.origin.value if message.origin is not Origin.SPOKEN else message.role.value
 
 
-def _hidden(part: Part, entry: Entry) -> bool:
+def _is_hidden(part: Part, entry: Entry) -> bool:
     return isinstance(part, ToolResult) and part.call_id in entry.hidden_results
 
 

@@ -76,7 +76,7 @@ class CompactionTask:
         own, more = mandatory_content(self.ledger, span, self.shown), self.carried
         pins, claims = (*more.pins, *own.pins), (*more.claims, *own.claims)
         if self.rule_tokens is not None:
-            pins, collapsed = self._collapsed(pins, self.rule_tokens)
+            pins, collapsed = self._collapse_rules(pins, self.rule_tokens)
             claims = (*_line_for(collapsed), *claims)
         return MandatoryContent(
             pins, claims, (*more.open_items, *own.open_items), (*more.decisions, *own.decisions)
@@ -110,7 +110,7 @@ class CompactionTask:
         """Whether some rules were found in the session rather than set by hand."""
         return bool(_found_rules(self.ledger))
 
-    def _collapsed(
+    def _collapse_rules(
         self, pins: Sequence[RuleQuote], room: int
     ) -> tuple[tuple[RuleQuote, ...], list[RuleQuote]]:
         """Return the rules that are shown, and those for which there is no room."""

@@ -102,7 +102,9 @@ class PageChat:
             raise InputError("a turn is running", "wait for it, or stop it")
         self._stop.clear()
         self.chat.auto = auto
-        events = self._events(_reported(run_command(self.chat, text)) if command else self.chat.turn(text))
+        events = self._events(
+            _command_events(run_command(self.chat, text)) if command else self.chat.turn(text)
+        )
         # Start the generator here, so that its cleanup runs even if nothing else is read from it.
         return EventStream(chain([next(events)], events))
 
@@ -158,7 +160,7 @@ class PageChat:
             self._turn.release()
 
 
-def _reported(command: Turn) -> Turn:
+def _command_events(command: Turn) -> Turn:
     """Run a command; an error is an event of it, such as a missing argument."""
     try:
         yield from command

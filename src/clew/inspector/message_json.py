@@ -155,12 +155,12 @@ def _pieces(text: str, spans: list[tuple[int, int]]) -> list[Json]:
     for start, end in spans:
         if end > done:
             begin = max(start, done)
-            pieces += [*_unmarked(text[done:begin], first=done == 0), [text[begin:end], True]]
+            pieces += [*_context_pieces(text[done:begin], first=done == 0), [text[begin:end], True]]
             done = end
     return [*pieces, *_plain(text[done : done + AROUND], cut_end=len(text) > done + AROUND)]
 
 
-def _unmarked(text: str, *, first: bool) -> list[Json]:
+def _context_pieces(text: str, *, first: bool) -> list[Json]:
     if first and len(text) > AROUND:
         return [["… ", False], [text[-AROUND:], False]]
     if len(text) > 2 * AROUND:

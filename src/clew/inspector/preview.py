@@ -34,22 +34,22 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     shown = [item for item in session.view() if item.id not in gone]
     left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
-    turns, findings = _said(session, gone)
-    findings += _condensed(handle, gone)
+    turns, findings = _requests_and_findings(session, gone)
+    findings += _findings_of_digests(handle, gone)
     files = [
         (file.last.message, file.name)
         for file in session.ledger.artifacts.files
         if file.changed or file.last.message in gone
     ]
     return [
-        _counted("turn", turns, [turn for turn in turns if turn[0] in gone and turn[0] not in cited]),
-        _counted("finding", findings, [finding for finding in findings if finding[1] not in left]),
-        _counted("file", files, [file for file in files if file[1] not in left]),
+        _loss_row("turn", turns, [turn for turn in turns if turn[0] in gone and turn[0] not in cited]),
+        _loss_row("finding", findings, [finding for finding in findings if finding[1] not in left]),
+        _loss_row("file", files, [file for file in files if file[1] not in left]),
         *(_of_report(report, kind) for kind in (LossKind.RULE, LossKind.OPEN, LossKind.DECISION)),
     ]
 
 
-def _said(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thing]]:
+def _requests_and_findings(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thing]]:
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
@@ -57,17 +57,17 @@ def _said(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thi
     seen = gone | {item.id for item in session.view()}
     cites = [item for item in (*asks, *findings) if item.message in seen]
     texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}
-    return _quoted(texts, asks), _quoted(texts, findings)
+    return _quotes(texts, asks), _quotes(texts, findings)
 
 
-def _condensed(handle: OpenSession, gone: frozenset[str]) -> list[Thing]:
+def _findings_of_digests(handle: OpenSession, gone: frozenset[str]) -> list[Thing]:
     """Return the findings of the digests that would leave the view."""
     digests = [past.compaction.digest for past in compactions_of(handle) if past.name in gone]
     claims = chain.from_iterable(one.claims for one in digests if one)
     return [(one.sources[0].message, one.text) for one in claims if one.kind is ClaimKind.FINDING]
 
 
-def _quoted(items: dict[str, Item], cites: Sequence[Cite]) -> list[Thing]:
+def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[Thing]:
     return [
         (cite.message, cite.quote(items[cite.message].message)) for cite in cites if cite.message in items
     ]
@@ -77,7 +77,7 @@ def _text(item: Item) -> str:
     return "\n".join(map(words, item.message.parts))
 
 
-def _counted(kind: str, all_: Sequence[Thing], left: Iterable[Thing]) -> JsonObject:
+def _loss_row(kind: str, all_: Sequence[Thing], left: Iterable[Thing]) -> JsonObject:
     things: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in left]
     return {
         "kind": kind,
@@ -95,4 +95,4 @@ def _first_line(text: str) -> str:
 def _of_report(report: Report, kind: LossKind) -> JsonObject:
     before = next((item.before for item in report.kept if item.matter is kind), 0)
     lost: Iterator[Thing] = ((item.source, item.text) for item in report.lost if item.matter is kind)
-    return {**_counted(kind.value, (), lost), "before": before}
+    return {**_loss_row(kind.value, (), lost), "before": before}

@@ -131,7 +131,7 @@ class MessageIndex:
         known = self._views[bisect_right(self._views, seq, key=lambda view: view.seq) - 1]
         if known.seq <= self._latest.seq <= seq:
             known = self._latest
-        self._latest = self._grown(known, seq)
+        self._latest = self._with_messages_up_to(known, seq)
         return self._latest
 
     def seen(self, seq: int) -> Sequence[Ref]:
@@ -162,11 +162,13 @@ class MessageIndex:
         for stored in self.of_kinds(*RESHAPING, after=view.seq):
             if stored.seq > seq:
                 return
-            shaped = apply_event(self._grown(view, stored.seq - 1), stored, KINDS[stored.event.kind])
+            shaped = apply_event(
+                self._with_messages_up_to(view, stored.seq - 1), stored, KINDS[stored.event.kind]
+            )
             view = replace(shaped, seq=stored.seq)
             self._views.append(view)
 
-    def _grown(self, view: View, until: int) -> View:
+    def _with_messages_up_to(self, view: View, until: int) -> View:
         """Return a view with the messages up to an event added."""
         whole, compacted = view.whole, view.compacted
         between = self._non_message_seqs[

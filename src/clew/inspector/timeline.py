@@ -84,10 +84,10 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
             besides = dict(sent_besides(stored.event.body))
         else:
             continue
-        yield handle.message_index.number(stored.seq), _summed(sizes, besides, unlogged)
+        yield handle.message_index.number(stored.seq), _sum_regions(sizes, besides, unlogged)
 
 
-def _summed(sizes: Mapping[str, int], besides: Mapping[str, int], unlogged: int) -> dict[str, int]:
+def _sum_regions(sizes: Mapping[str, int], besides: Mapping[str, int], unlogged: int) -> dict[str, int]:
     totals = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
     rest = unlogged - sum(besides.values())
     return {**totals, UNLISTED: rest} if rest > 0 else totals

@@ -118,19 +118,19 @@ class Approvals:
                 answer = Answer.GRANTED if part.approved else Answer.REFUSED
                 self._answer(part.approval_id, answer, Cite(reading.item.id, number), part.reason or "")
         for exchange in reading.exchanges:
-            self._exchanged(exchange, reading)
+            self._add_refusal_or_plan(exchange, reading)
         for said in reading.said:
             if said.speaker is ASSISTANT:
                 self.question = _question(said)
             elif said.speaker is USER:
-                self._heard(said)
+                self._apply_answer(said)
         if reading.calls:
             self.question = None  # the model continued without waiting for an answer
         if len(self.held) > MOST:
             old, new = self.held[: MOST // 4], self.held[MOST // 4 :]
             self.held = [approval for approval in old if approval.answer is Answer.ASKED] + new
 
-    def _exchanged(self, exchange: Exchange, reading: Reading) -> None:
+    def _add_refusal_or_plan(self, exchange: Exchange, reading: Reading) -> None:
         """Record calls that the person refused, and plans that the person approved or refused."""
         refused = exchange.outcome.ended is Ended.REFUSED
         if self._refused and exchange.outcome.ended is Ended.OK:
@@ -154,7 +154,7 @@ class Approvals:
             self._refused.discard(what)
             self.held = [replace(one, in_force=False) if one.what == what else one for one in self.held]
 
-    def _heard(self, said: Utterance) -> None:
+    def _apply_answer(self, said: Utterance) -> None:
         question, self.question = self.question, None
         if question is None or len(said.text) > _LONGEST_ANSWER or said.aside:
             return

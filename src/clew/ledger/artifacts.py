@@ -114,7 +114,7 @@ class Artifacts:
                 self._ran(exchange)
             if exchange.outcome.ended is Ended.OK:
                 for touch in touches(exchange.action, exchange.result.text):
-                    changed += self._touched(touch, exchange.asked)
+                    changed += self._apply_touch(touch, exchange.asked)
         if len(self.held) - self._changed > MOST_UNCHANGED:
             self._forget()
         return changed
@@ -137,7 +137,7 @@ class Artifacts:
             exit_code=code,
         )
 
-    def _touched(self, touch: Touch, cite: Cite) -> list[str]:
+    def _apply_touch(self, touch: Touch, cite: Cite) -> list[str]:
         if touch.action is Action.FETCHED:
             self._touch(ArtifactKind.URL, touch.name, touch.action, cite)
             return []

@@ -108,16 +108,16 @@ _NOT_YET = lazy_pattern(
 )
 
 
-def _parted(text: str) -> tuple[str, ...]:
+def _alternatives(text: str) -> tuple[str, ...]:
     return tuple(text.split("|"))
 
 
-_SIGNS_OF_USER = _parted(
+_SIGNS_OF_USER = _alternatives(
     "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|decided|pproach"
     "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
     "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
-_SIGNS_OF_ASSISTANT = _parted(
+_SIGNS_OF_ASSISTANT = _alternatives(
     "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
     "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
 )

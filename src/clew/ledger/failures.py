@@ -82,7 +82,7 @@ def attempt(done: ToolAction, said: Sequence[str]) -> Attempt | None:
     pipelines = [one for one in _pipelines(done.subject) if _key_words(one.head)]
     if not pipelines:
         return None
-    named = _named(pipelines, said)
+    named = _pipeline_named_in(pipelines, said)
     to_blame = (named or pipelines[-1]).head
     whole = len(pipelines) == 1 or (named is None and _is_one_chain(done.subject, pipelines))
     subject = _subject(done) if whole else " ".join(to_blame.words)
@@ -138,7 +138,7 @@ def _is_one_chain(line: str, pipelines: list[_Pipeline]) -> bool:
     return "\n" not in line.strip() and all(one.then == "&&" for one in pipelines[:-1])
 
 
-def _named(pipelines: list[_Pipeline], said: Sequence[str]) -> _Pipeline | None:
+def _pipeline_named_in(pipelines: list[_Pipeline], said: Sequence[str]) -> _Pipeline | None:
     """Return the command that an output line names as the failed one."""
     by_program = {_program(one.head): one for one in reversed(pipelines)}
     for line in said:
@@ -235,7 +235,7 @@ class Failures:
             if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
                 continue
             if ended is Ended.OK:
-                self._worked(
+                self._mark_fixed(
                     [
                         *signatures(exchange.action),
                         *self._same_tests(exchange),
@@ -244,14 +244,14 @@ class Failures:
                     exchange.asked,
                 )
             else:
-                self._failed(exchange, reading.number)
+                self._add_failure(exchange, reading.number)
         if changed and self.open:
-            self._worked(self._same_files(changed), reading.exchanges[-1].asked)
+            self._mark_fixed(self._same_files(changed), reading.exchanges[-1].asked)
             self._note_changes(changed)
         if len(self.fixed) > MOST_FIXED:
             del self.fixed[: MOST_FIXED // 4]
 
-    def _worked(self, signatures: list[str], asked: Cite) -> None:
+    def _mark_fixed(self, signatures: list[str], asked: Cite) -> None:
         for signature in signatures:
             if signature in self.open:
                 self.fixed.append(replace(self.open.pop(signature), fixed_by=asked))
@@ -291,7 +291,7 @@ class Failures:
         names = [touch.name for touch in touches(exchange.action, exchange.result.text)]
         return [signature for signature, path in unread if any(_same_file(path, name) for name in names)]
 
-    def _failed(self, exchange: Exchange, number: int) -> None:
+    def _add_failure(self, exchange: Exchange, number: int) -> None:
         text = exchange.result.text
         if _NOT_ITS_OWN.match(text):
             return

@@ -108,7 +108,7 @@ class Ledger:
                 kept.failures.add(reading, kept.artifacts.add(reading))
         for reading in readings if self._exact_values else ():
             failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
-            self._values.add(reading.item, reading.number, failed, _recalled(reading))
+            self._values.add(reading.item, reading.number, failed, _recall_parts(reading))
         return found
 
     @property
@@ -233,7 +233,7 @@ class Ledger:
         return ledger
 
 
-def _recalled(reading: Reading) -> set[int]:
+def _recall_parts(reading: Reading) -> set[int]:
     """Return the parts of a message that call clew's own recall tools, or hold their results."""
     asked = {one.cite.part for one in reading.calls if one.call.name in RECALL_TOOLS}
     return asked | {one.answered.part for one in reading.exchanges if one.call.name in RECALL_TOOLS}

@@ -150,13 +150,13 @@ def collapse_batches(loops: Iterable[Loop]) -> list[ListedLoop]:
 
     The line for the rest of a batch has their exact number, first and last id, and source messages.
     """
-    told: list[ListedLoop] = []
+    listed: list[ListedLoop] = []
     for _, flood in groupby(loops, key=lambda loop: (loop.kind, loop.source.message)):
-        told += _at_once(tuple(flood))
-    for kind, count in Counter(one.loop.kind for one in told).items():
+        listed += _at_once(tuple(flood))
+    for kind, count in Counter(one.loop.kind for one in listed).items():
         if count > MOST_OF_A_KIND:
-            told = _bit_by_bit(told, kind)
-    return told
+            listed = _bit_by_bit(listed, kind)
+    return listed
 
 
 def _at_once(flood: Sequence[Loop]) -> list[ListedLoop]:
@@ -170,14 +170,14 @@ def _at_once(flood: Sequence[Loop]) -> list[ListedLoop]:
     ]
 
 
-def _bit_by_bit(told: Sequence[ListedLoop], kind: LoopKind) -> list[ListedLoop]:
+def _bit_by_bit(listed: Sequence[ListedLoop], kind: LoopKind) -> list[ListedLoop]:
     """Collapse the loops of one kind in the middle of the list."""
-    places = [place for place, one in enumerate(told) if one.loop.kind is kind]
+    places = [place for place, one in enumerate(listed) if one.loop.kind is kind]
     middle = places[FIRST_LISTED:-LAST_LISTED]
-    rest = [loop for place in middle for loop in told[place].represents]
+    rest = [loop for place in middle for loop in listed[place].represents]
     as_one = _as_one(rest, f"{rest[0].source.message} to {rest[-1].source.message}")
     left_out = frozenset(middle[1:])
-    return [as_one if i == middle[0] else one for i, one in enumerate(told) if i not in left_out]
+    return [as_one if i == middle[0] else one for i, one in enumerate(listed) if i not in left_out]
 
 
 def _as_one(rest: Sequence[Loop], where: str) -> ListedLoop:

@@ -95,10 +95,10 @@ def sentence_around(text: str, start: int, end: int, after: int = 0) -> tuple[in
             break
     while finish < len(text) and text[finish] in _CLOSERS:
         finish += 1
-    return _trimmed(text, begin, finish)
+    return _trim(text, begin, finish)
 
 
-def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
+def _trim(text: str, begin: int, end: int) -> tuple[int, int]:
     while begin < end and text[begin].isspace():
         begin += 1
     while end > begin and text[end - 1].isspace():

@@ -189,18 +189,18 @@ class DeferredRequests:
         if not self.held:
             return
         if says_all_done(report):
-            spoken_of = set(self._mentioned(report))
+            spoken_of = set(self._items_mentioned_in(report))
             self.heard = [
                 id_ for id_, one in self.held.items() if one.kind is not LoopKind.ASKED or id_ in spoken_of
             ]
             return
-        self.heard = self._mentioned(report)
+        self.heard = self._items_mentioned_in(report)
 
     def questions_in(self, answer: str) -> list[str]:
         """Return the ids of the model's unanswered questions that the user's words are about."""
-        return [id_ for id_ in self._mentioned(answer) if self.held[id_].kind is LoopKind.ASKED]
+        return [id_ for id_ in self._items_mentioned_in(answer) if self.held[id_].kind is LoopKind.ASKED]
 
-    def _mentioned(self, text: str) -> list[str]:
+    def _items_mentioned_in(self, text: str) -> list[str]:
         """Return the ids of the items that a text shares enough content words with, oldest first."""
         shared: Counter[str] = Counter()
         for word in matter(text) & self._by_word.keys() if self.held else ():

@@ -60,10 +60,10 @@ def patched(text: str) -> Iterator[Touch]:
     if waiting is not None:
         yield waiting
     elif "\n+++ " in text and "*** " not in text:
-        yield from _diffed(text)
+        yield from _touches_of_diff(text)
 
 
-def _diffed(text: str) -> Iterator[Touch]:
+def _touches_of_diff(text: str) -> Iterator[Touch]:
     for old, new in _DIFF.findall(text):
         if new == _NOWHERE:
             yield Touch(Action.DELETED, old)
@@ -127,7 +127,7 @@ def _parsed(line: str) -> Iterator[Simple]:
         at = match.end()
         match match.lastgroup:
             case "word":
-                _take(command, _unquoted(match[0]), redirected)
+                _take(command, _unquote(match[0]), redirected)
                 redirected = ""
             case "redirect":
                 redirected = "" if match[0][-1] in "12-" else match[0]
@@ -164,7 +164,7 @@ def _after_documents(line: str, at: int, tags: list[str]) -> int:
     return at
 
 
-def _unquoted(word: str) -> str:
+def _unquote(word: str) -> str:
     if "'" not in word and '"' not in word and "\\" not in word:
         return word
     return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word)
@@ -235,13 +235,13 @@ def _each(action: Action, valued: str = "") -> Callable[[Sequence[str]], Iterato
     return read
 
 
-def _moved(words: Sequence[str]) -> Iterator[Touch]:
+def _moves(words: Sequence[str]) -> Iterator[Touch]:
     *sources, target = _operands(words, "tS") or [""]
     for source in sources:
         yield Touch(Action.MOVED, source, _landing(source, target, len(sources)))
 
 
-def _copied(words: Sequence[str]) -> Iterator[Touch]:
+def _copies(words: Sequence[str]) -> Iterator[Touch]:
     *sources, target = _operands(words, "tS") or [""]
     for source in sources:
         yield Touch(Action.WRITTEN, _landing(source, target, len(sources)))
@@ -252,7 +252,7 @@ def _landing(source: str, target: str, sources: int) -> str:
     return posixpath.join(target, posixpath.basename(source)) if into_folder else target
 
 
-def _edited_in_place(words: Sequence[str]) -> Iterator[Touch]:
+def _in_place_edits(words: Sequence[str]) -> Iterator[Touch]:
     """Parse ``sed`` and ``perl``: with ``-i`` they change files, otherwise ``sed`` reads them."""
     options = [word for word in words[1:] if word.startswith("-") and not word.startswith("--")]
     in_place = any("i" in word for word in options) or any(word.startswith("--in-place") for word in words)
@@ -266,7 +266,7 @@ def _edited_in_place(words: Sequence[str]) -> Iterator[Touch]:
 def _git(words: Sequence[str]) -> Iterator[Touch]:
     match list(words[1:2]):
         case ["mv"]:
-            yield from _moved(words[1:])
+            yield from _moves(words[1:])
         case ["rm"] if "--cached" not in words:
             yield from _each(Action.DELETED)(words[1:])
         case ["restore"]:
@@ -277,7 +277,7 @@ def _git(words: Sequence[str]) -> Iterator[Touch]:
             pass
 
 
-def _fetched(words: Sequence[str]) -> Iterator[Touch]:
+def _fetches(words: Sequence[str]) -> Iterator[Touch]:
     for word in words[1:]:
         if match := _URL.match(word):
             yield Touch(Action.FETCHED, match[0])
@@ -295,13 +295,13 @@ _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingPro
     {
         "rm": _each(Action.DELETED),
         "unlink": _each(Action.DELETED),
-        "mv": _moved,
-        "cp": _copied,
+        "mv": _moves,
+        "cp": _copies,
         "touch": _each(Action.WRITTEN, "dtr"),
         "tee": _each(Action.WRITTEN),
-        "sed": _edited_in_place,
-        "gsed": _edited_in_place,
-        "perl": _edited_in_place,
+        "sed": _in_place_edits,
+        "gsed": _in_place_edits,
+        "perl": _in_place_edits,
         "cat": _each(Action.READ),
         "head": _each(Action.READ, "nc"),
         "tail": _each(Action.READ, "nc"),
@@ -309,8 +309,8 @@ _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingPro
         "less": _each(Action.READ),
         "bat": _each(Action.READ),
         "git": _git,
-        "curl": _fetched,
-        "wget": _fetched,
+        "curl": _fetches,
+        "wget": _fetches,
         "get-content": _powershell(Action.READ),
         "set-content": _powershell(Action.WRITTEN),
         "add-content": _powershell(Action.MODIFIED),

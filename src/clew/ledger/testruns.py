@@ -174,8 +174,10 @@ def run_of(command: str, output: str) -> Run | None:
         if named and _RUNNER_OF.get(named[0], named[0]) != runner.name:
             continue  # the command names its runner, so other formats are not tried
         if runner.sign in text and runner.summary.search(text):
-            failed = tuple(_failed(runner, text, shift))
-            passed = frozenset(name for names in _found(runner.passes, text) for name in names if name)
+            failed = tuple(_failed_tests(runner, text, shift))
+            passed = frozenset(
+                name for names in _names_matching(runner.passes, text) for name in names if name
+            )
             passed -= {test.name for test in failed}
             return Run(runner.name, failed, passed, ran.line, ran.selects, ran.leaves_out)
     return None
@@ -194,7 +196,7 @@ def _readable(output: str) -> tuple[str, int]:
     return (_ANSI.sub(lambda code: " " * len(code[0]), text) if "\x1b[" in text else text), shift
 
 
-def _failed(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]:
+def _failed_tests(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]:
     named: set[str] = set()
     for match in runner.fails.finditer(text):
         group = next(number for number, name in enumerate(match.groups(), start=1) if name)
@@ -206,7 +208,7 @@ def _failed(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]:
             return
 
 
-def _found(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
+def _names_matching(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
     for match in pattern.finditer(text):
         yield tuple(name.strip() for name in match.groups() if name)
 

@@ -80,12 +80,12 @@ class Todos:
         """Read a message."""
         for exchange in reading.exchanges:
             if exchange.outcome.ended is Ended.OK:
-                self._called(exchange)
+                self._apply_call(exchange)
         for said in reading.said:
             if "] " in said.text:
-                self._checked(said)
+                self._apply_checklist(said)
 
-    def _called(self, exchange: Exchange) -> None:
+    def _apply_call(self, exchange: Exchange) -> None:
         given = exchange.action.arguments
         match exchange.action.kind:
             case ActionKind.TODO:
@@ -99,7 +99,7 @@ class Todos:
                 if number and isinstance(subject, str) and subject:
                     self._put(Key(Origin.TASKS, number[1]), subject, "pending", _place(exchange, subject))
             case ActionKind.TASK_CHANGE:
-                self._changed(exchange, given)
+                self._change_task(exchange, given)
             case _:
                 pass
 
@@ -118,7 +118,7 @@ class Todos:
         for loop in before.values():
             self._end(loop, Closed.LEFT_OUT, exchange.asked)
 
-    def _changed(self, exchange: Exchange, given: JsonObject) -> None:
+    def _change_task(self, exchange: Exchange, given: JsonObject) -> None:
         key = Key(Origin.TASKS, str(given.get("taskId") or given.get("task_id") or ""))
         loop = self.loops.get(key)
         if loop is None:
@@ -130,7 +130,7 @@ class Todos:
         if isinstance(status, str) and status:
             self._put(key, text, status, _place(exchange, text))
 
-    def _checked(self, said: Utterance) -> None:
+    def _apply_checklist(self, said: Utterance) -> None:
         is_foreign_at = Foreign(said.text).holds
         for match in _CHECK.finditer(said.text):
             if is_foreign_at(match.start()):

@@ -276,7 +276,7 @@ def _file_touches(done: ToolAction, result: str) -> Iterator[Touch]:
         case ActionKind.READ:
             yield Touch(Action.READ, name)
         case ActionKind.WRITE:
-            yield Touch(_written(result), name)
+            yield Touch(_write_action(result), name)
         case ActionKind.DELETE:
             yield Touch(Action.DELETED, name)
         case ActionKind.MOVE:
@@ -285,7 +285,7 @@ def _file_touches(done: ToolAction, result: str) -> Iterator[Touch]:
             yield Touch(Action.MODIFIED, name)
 
 
-def _written(result: str) -> Action:
+def _write_action(result: str) -> Action:
     start = result[:_SAMPLE]
     if _OVERWRITTEN.search(start):
         return Action.MODIFIED

@@ -255,7 +255,7 @@ class Memory:
         If the store has no index, only notes are injected.
         """
         hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES) if self.searchable else []
-        tiers, forgotten = self.tiers, self._forgotten()
+        tiers, forgotten = self.tiers, self._sources_of_forgotten()
         fresh = [
             passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
             for hit in hits
@@ -270,7 +270,7 @@ class Memory:
         situation = Situation(at=self.now, text=query, tags=tags)
         return select_injections(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
 
-    def _forgotten(self) -> set[tuple[str, str]]:
+    def _sources_of_forgotten(self) -> set[tuple[str, str]]:
         """Return the sources (session, message) of forgotten notes."""
         notes = self.notebook.notes()
         kept = {place for note in notes if note.status is NoteStatus.APPROVED for place in _sources(note)}

@@ -140,7 +140,7 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
 def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> SearchResult:
     """Return the best hits, and what was left out because the model already sees it."""
     scored, seen = score_candidates(index, workspace, query, embedder)
-    return SearchResult(_chosen(_rank(scored), query.limit), seen)
+    return SearchResult(_choose(_rank(scored), query.limit), seen)
 
 
 def score_candidates(
@@ -322,7 +322,7 @@ def _rank(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
     return sorted(scored, key=lambda item: (item.order, item.score, item.candidate.row.key), reverse=True)
 
 
-def _chosen(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
+def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
     """Return the first hits; the third and later duplicates of a text come last.
 
     Two are kept, because each is a different reference and either may be the one wanted. A piece that

@@ -50,12 +50,12 @@ class DigestWriter:
         """Log what is new of a conversation, compact it, and return the digest."""
         given = ClientList.of(request)
         with self.conversations.locked(given) as conversation:
-            session = self._logged(given, conversation)
+            session = self._log_new_messages(given, conversation)
             before = session.tokens
             session.compact(target_tokens=_target(request, self.target_tokens), focus=request.focus)
-            return _rendered(session, before)
+            return _render(session, before)
 
-    def _logged(self, given: ClientList, conversation: Conversation) -> Session:
+    def _log_new_messages(self, given: ClientList, conversation: Conversation) -> Session:
         marker = text_message(Role.USER, MARKER, Origin.INJECTED)
         try:
             conversation.log(given, None, marker, compacted=True)
@@ -70,7 +70,7 @@ def _target(request: CompactionRequest, most: int) -> int:
     return min(most, int(limit * 0.8)) if isinstance(limit, int) and limit > 500 else most
 
 
-def _rendered(session: Session, before: int) -> WrittenDigest:
+def _render(session: Session, before: int) -> WrittenDigest:
     """Return the view after the compaction as one text."""
     made = session.trace()
     name = made[-1].name if made else "d0"

@@ -66,7 +66,7 @@ class InFlight:
             return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
         key = self._key(exchange, body, entries)
         if preview:
-            return self._previewed(body, wire)
+            return self._preview(body, wire)
         try:
             result = self._fit_in_turn(key, body, wire, raw)
         except BudgetExceeded:
@@ -74,7 +74,7 @@ class InFlight:
         label = "passed"
         changed = None
         if result is not None and not _same(result.messages, entries):
-            changed = _checked(body, wire, result)
+            changed = _checked_body(body, wire, result)
             label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
             if result.changed:
                 self.stats.count("compacted")
@@ -136,14 +136,14 @@ class InFlight:
                 window = error.limit or self._window or model_named(str(body.get("model"))).window_tokens
                 result = self._fit(key, body, wire, int(window * HARDER))
                 self.stats.count("retried")
-                return _checked(body, wire, result) if result.changed else None
+                return _checked_body(body, wire, result) if result.changed else None
             except Exception:  # noqa: BLE001  # fail open: the upstream's own error goes to the client
                 self.stats.count("failed_open")
                 return None
 
         return retry
 
-    def _previewed(self, body: JsonObject, wire: str) -> Reaction:
+    def _preview(self, body: JsonObject, wire: str) -> Reaction:
         result = Compactor(self._window).fit(body, wire=wire)
         label = f"preview; {result.tokens_before} to {result.tokens_after} tokens"
         return Reaction(label=label if result.changed else "preview; unchanged")
@@ -168,7 +168,7 @@ def _same(one: list[Any], other: list[Any]) -> bool:
     return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
 
 
-def _checked(body: JsonObject, wire: str, result: CompactResult) -> bytes:
+def _checked_body(body: JsonObject, wire: str, result: CompactResult) -> bytes:
     """Return the new body; raise an error if the API would refuse it, and did not refuse the original."""
     new = {**body, LIST_KEYS[wire]: result.messages}
     rules = wire_named(wire)

@@ -171,7 +171,9 @@ def borrows(sentence: Sentence, before: Sentence, seen: Evidence) -> bool:
     telling = words("evidence", "telling") | words("permission", "fact_words")
     if len(said) > _SHORT_WORDS or not telling.isdisjoint(token.word for token in said):
         return False
-    return not set(_chosen(before.text, seen.words)).isdisjoint(_chosen(sentence.text, said))
+    return not set(_groups_chosen_from(before.text, seen.words)).isdisjoint(
+        _groups_chosen_from(sentence.text, said)
+    )
 
 
 def with_borrowed_verb(sentence: Sentence, seen: Evidence | None) -> Evidence:
@@ -180,7 +182,7 @@ def with_borrowed_verb(sentence: Sentence, seen: Evidence | None) -> Evidence:
     return alone._replace(hits=(*alone.hits, Hit("borrowed", 0, len(sentence.text))))
 
 
-def _chosen(text: str, said: Sequence[Token]) -> Iterator[int]:
+def _groups_chosen_from(text: str, said: Sequence[Token]) -> Iterator[int]:
     """Yield the groups of alternatives that a sentence chooses from."""
     subject = subject_of(text, said, scope_of(text, said, ()))
     yield from (choice.group for choice in choices(said, subject) if choice.chosen)

@@ -225,7 +225,7 @@ class Language:
             if nodes:
                 yield from self._hits_at(nodes, words, i, present)
             if token.word in self.grammar.imperatives and self._opens(words, i):
-                yield from self._negated(words, i)
+                yield from self._late_negations(words, i)
 
     def _hits_at(self, nodes: Iterable[Node], words: Sequence[Token], i: int, present: set[str]) -> list[Hit]:
         """Return the cues whose phrase starts at ``i``, except those inside a ``NOTHING`` phrase."""
@@ -312,7 +312,7 @@ class Language:
             return True
         return len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "'s"))
 
-    def _negated(self, words: Sequence[Token], i: int) -> Iterator[Hit]:
+    def _late_negations(self, words: Sequence[Token], i: int) -> Iterator[Hit]:
         """Yield the ban of a clause that opens with an imperative and is negated later."""
         for token in words[i + 1 : i + _CLAUSE_WORDS]:
             if token.opens:

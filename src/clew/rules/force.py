@@ -71,7 +71,7 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
         return Judged(Force.DECISION, "it permits something")
     if why := _unreadable(sentence.text):
         return Judged(Force.REQUEST, why)
-    if why := _placed(sentence, seen, fired):
+    if why := _reason_by_position(sentence, seen, fired):
         return Judged(Force.STANDING, why)
     if fired & {"document", "deep"}:
         return Judged(Force.REQUEST, "it is in the middle of a long text")
@@ -105,7 +105,7 @@ def _unreadable(text: str) -> str:
     return ""
 
 
-def _placed(sentence: Sentence, seen: Evidence, fired: set[str]) -> str:
+def _reason_by_position(sentence: Sentence, seen: Evidence, fired: set[str]) -> str:
     """Return why the position of a sentence makes it a standing rule; empty if it does not.
 
     A prepared text (a plan, a prompt, a template) lists much as rules: an item of it must be an order itself.

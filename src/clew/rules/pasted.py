@@ -312,14 +312,14 @@ def foreign(text: str) -> list[tuple[int, int]]:
     if forwarded := _FORWARDED.search(text):
         spans.append((forwarded.start(), len(text)))
     if ":" in text or "?" in text:
-        spans += _announced(text)
+        spans += _announced_texts(text)
     asked = text.rstrip().rfind("\n\n")
     if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
         spans.append((0, asked))
-    return _merged(sorted(spans))
+    return _merge_spans(sorted(spans))
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return sorted spans with those that overlap or touch joined."""
     merged: list[tuple[int, int]] = []
     for start, end in spans:
@@ -330,7 +330,7 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _announced(text: str) -> Iterator[tuple[int, int]]:
+def _announced_texts(text: str) -> Iterator[tuple[int, int]]:
     """Yield the text below a line that announces it, and after one on the same line."""
     last_words, paragraph = _last_words(text), -1  # once: a list may announce something in each item
     for line in _ANNOUNCED.finditer(text):

@@ -148,7 +148,7 @@ class Pins:
             self._apply(reading.item.id, recorded)
             return recorded
         findings: list[Rule | Ending] = []
-        for message, source in _spoken(reading) if speaks else ():
+        for message, source in _spoken_pieces(reading) if speaks else ():
             found = self._find(message, source)
             self._apply(reading.item.id, found)
             findings += found
@@ -158,7 +158,7 @@ class Pins:
         """Return what the finder finds in messages that are about to be added, without adding them."""
         pins, found = self, list[Findings]()
         for reading in readings:
-            pieces = list(_spoken(reading)) if pins._may_state_rules(reading) else []
+            pieces = list(_spoken_pieces(reading)) if pins._may_state_rules(reading) else []
             if pins is self and len(readings) == 1 and not self._expires(reading) and len(pieces) <= 1:
                 found.append(tuple(step for piece in pieces for step in self._find(*piece)))
                 continue
@@ -220,7 +220,7 @@ class Pins:
         ended: dict[Span, list[str]] = {}
         for step in findings:
             if isinstance(step, Rule):
-                self._found(step, Cite(message, *step.span), ended.get(step.span, ()))
+                self._add_found(step, Cite(message, *step.span), ended.get(step.span, ()))
                 continue
             pin = self.match(step.rule)
             if pin is not None and pin.is_active:
@@ -232,7 +232,7 @@ class Pins:
                 self._put(replace(pin, status=status, ended_by=place, why=step.why, end_is_certain=True))
                 ended.setdefault(step.at, []).append(pin.id)
 
-    def _found(self, found: Rule, place: Cite, replaces: Iterable[str]) -> None:
+    def _add_found(self, found: Rule, place: Cite, replaces: Iterable[str]) -> None:
         quote = _within(found.quote)
         if _plain(quote) in self._switched_off:
             return
@@ -265,7 +265,7 @@ class Pins:
         same = self._by_words.get(_plain(quote))
         if same:
             return self.held[same]
-        rule = _parsed(quote, made_by=MadeBy.PERSON)
+        rule = _parse_rule(quote, made_by=MadeBy.PERSON)
         return self._new(replace(rule, kind=kind or rule.kind, scope=scope or rule.scope))
 
     def import_pin(self, quote: str) -> Rule:
@@ -274,7 +274,7 @@ class Pins:
         alike = [pin for pin in self.waiting if _plain(pin.quote) == _plain(quote)]
         if same or alike:
             return self.held[same] if same else alike[0]
-        rule = _parsed(quote, made_by=MadeBy.IMPORTED)
+        rule = _parse_rule(quote, made_by=MadeBy.IMPORTED)
         return self._new(replace(rule, status=RuleStatus.WAITING, why="imported, not confirmed"))
 
     def confirm(self) -> tuple[Rule, ...]:
@@ -290,12 +290,12 @@ class Pins:
         if same:
             return self.held[same]
         # Kind and scope are parsed again, so that later words can lift it.
-        return self._new(replace(_parsed(quote), source=source, trust=trust))
+        return self._new(replace(_parse_rule(quote), source=source, trust=trust))
 
     def edit(self, id_: str, quote: str) -> Rule:
         """Replace the words of a rule; the old rule is kept as superseded."""
         old = self.get(id_)
-        new = self._new(_parsed(quote, made_by=MadeBy.PERSON))
+        new = self._new(_parse_rule(quote, made_by=MadeBy.PERSON))
         self._close(old, RuleStatus.SUPERSEDED, _EDITED, replaced_by=new.id)
         return new
 
@@ -326,7 +326,7 @@ def _as_read(pin: Rule, found: Rule) -> Rule:
     )
 
 
-def _parsed(quote: str, made_by: MadeBy = MadeBy.FOUND) -> Rule:
+def _parse_rule(quote: str, made_by: MadeBy = MadeBy.FOUND) -> Rule:
     """Return a rule whose kind, scope and strength are parsed from its words alone.
 
     If they state several rules, a prohibition among them takes precedence.
@@ -338,7 +338,7 @@ def _parsed(quote: str, made_by: MadeBy = MadeBy.FOUND) -> Rule:
     return Rule(quote, None, first.kind, first.scope, first.strength, made_by=made_by)
 
 
-def _spoken(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
+def _spoken_pieces(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
     """Yield the pieces of a message that may state rules, each with the position its spans count from."""
     message = reading.item.message
     if message.origin is not Origin.SPOKEN:

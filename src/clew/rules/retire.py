@@ -56,7 +56,7 @@ def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retir
         def may_end(entry: IndexedRule, trust: Trust = part.trust) -> bool:
             return entry.rule.trust <= trust and entry.rule.id not in ended
 
-        for end in _expired(rules, may_end, part.text, index):
+        for end in _ends_by_go_ahead(rules, may_end, part.text, index):
             ended.setdefault(end.rule, end)
         for sentence, seen in spoken(part.text, part.trust):
             for end in _ends(rules, may_end, _Stated(sentence, seen, index, part.trust)):
@@ -64,7 +64,7 @@ def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retir
     return list(ended.values())
 
 
-def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Iterator[Retirement]:
+def _ends_by_go_ahead(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Iterator[Retirement]:
     """Yield the provisional rules that end because the speaker gives the go-ahead."""
     if not rules or not (words := go_ahead(text)):
         return
@@ -106,11 +106,11 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retire
         why = f"it drops the subject of {given_up.quote!r} and chooses something else"
         yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
     else:
-        yield from _superseded(rules, may_end, cues, matter, said)
-        yield from _replaced(rules, may_end, said)
+        yield from _contradicted_rules(rules, may_end, cues, matter, said)
+        yield from _replaced_choices(rules, may_end, said)
 
 
-def _replaced(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retirement]:
+def _replaced_choices(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retirement]:
     """Yield the rules that chose what a sentence replaces: "vitest instead of jest"."""
     sentence, _, part, _ = said
     instead = _INSTEAD.search(sentence.text)
@@ -133,7 +133,7 @@ _INSTEAD = lazy_pattern(
 )
 
 
-def _superseded(
+def _contradicted_rules(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: _Stated
 ) -> Iterator[Retirement]:
     """Yield the rules that a sentence contradicts, or replaces by another choice."""
@@ -170,19 +170,19 @@ def _matter(text: str, seen: Evidence) -> Subject:
 def _lifted_by(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: _Stated
 ) -> tuple[Rule, bool, str] | None:
-    """Return the result of ``_lifted`` for a sentence, or else for it without the reason it begins with."""
+    """Return the rule that a sentence withdraws, or the sentence without the reason it begins with."""
     text, seen = said.sentence.text, said.seen
     said_words = {token.word for token in seen.words}
-    lifted = _lifted(rules, may_end, cues, matter, said_words)
+    lifted = _rule_withdrawn_by(rules, may_end, cues, matter, said_words)
     if lifted is None and (gone := find_abandonment(seen.words, seen.hits, "lift")):
         # "Forget the staging thing, use production": the first clause says what is over.
         clause = _matter_within(said, gone.start, gone.end)
-        return _lifted(rules, may_end, cues - {"lift_that"}, clause, said_words)
+        return _rule_withdrawn_by(rules, may_end, cues - {"lift_that"}, clause, said_words)
     begin = permission_start(seen.words, seen.hits) if lifted is None and cues & PERMITS else 0
     if not begin:
         return lifted
     rest = _matter_within(said, seen.words[begin].start, len(text))
-    return _lifted(rules, may_end, cues, rest, said_words)
+    return _rule_withdrawn_by(rules, may_end, cues, rest, said_words)
 
 
 def _matter_within(said: _Stated, start: int, end: int) -> Subject:
@@ -202,7 +202,7 @@ def _given_up(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Rule | None
     return near[-1].rule if near else None
 
 
-def _lifted(
+def _rule_withdrawn_by(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
 ) -> tuple[Rule, bool, str] | None:
     """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
@@ -261,7 +261,7 @@ def _contradiction(
     if subject.paths and not likeness:
         return ""
     why = _other_choice(chosen, entry.choices) or _other_number(counted, entry.numbers)
-    opposed = _opposed(found, old) and likeness >= _ALIKE and _same_act(subject, entry.subject)
+    opposed = _are_opposed(found, old) and likeness >= _ALIKE and _same_act(subject, entry.subject)
     if not why and opposed:
         why = f"it is {found.kind} where the older one is {old.kind}"
     return why
@@ -305,7 +305,7 @@ def _other_number(news: Iterable[tuple[str, str]], olds: Iterable[tuple[str, str
     return ""
 
 
-def _opposed(new: Rule, old: Rule) -> bool:
+def _are_opposed(new: Rule, old: Rule) -> bool:
     """Return True if one rule forbids and the other requires.
 
     Permissions are excluded: they lift rules by name. A conditional rule ("if the tests fail, ask me")

@@ -160,7 +160,7 @@ def _lines(text: str, *, tags_are_speech: bool) -> Iterator[Line]:
             yield Line(LineKind.BLANK, start, end)
         elif tag is not None and tag in raw:
             yield foreign  # opened and closed on one line
-        elif ends := _fence(raw) or _tagged(text, raw, end, tag, unclosed):
+        elif ends := _fence(raw) or _end_of_tagged_block(text, raw, end, tag, unclosed):
             yield foreign
         else:
             in_diff = bool((in_diff and _DIFF_BODY.match(raw)) or _DIFF_HEAD.match(raw))
@@ -228,17 +228,17 @@ def _foreign_tag(raw: str) -> str | None:
     return f"</{tag[1]}"
 
 
-def _tagged(text: str, raw: str, end: int, tag: str | None, unclosed: set[str]) -> Ends | None:
+def _end_of_tagged_block(text: str, raw: str, end: int, tag: str | None, unclosed: set[str]) -> Ends | None:
     """Return the end condition of a tagged block; tags that are never closed are remembered."""
     if tag is None:
         return None
     if tag in unclosed or text.find(tag, end) < 0:
         unclosed.add(tag)
-        return _unclosed(raw)
+        return _end_of_unclosed_tag(raw)
     return lambda line: tag in line
 
 
-def _unclosed(raw: str) -> Ends | None:
+def _end_of_unclosed_tag(raw: str) -> Ends | None:
     """Return the end condition of a tag that is never closed; "<Provider> is broken" opens nothing.
 
     A tool's tag reaches to the end of the text; another tag, alone on its line, to the next blank line.
@@ -306,7 +306,7 @@ _WRAPPED = 48
 def sentences(text: str, *, tags_are_speech: bool = False) -> Iterator[Sentence]:
     """Yield the sentences of the speaker's own words, in order; spans index ``text``."""
     heading = lead = ""
-    text = _unwrapped(text)
+    text = _unwrap_json_string(text)
     for block in _blocks(text, tags_are_speech):
         first = block[0]
         if first.kind is LineKind.HEADING:
@@ -324,7 +324,7 @@ def sentences(text: str, *, tags_are_speech: bool = False) -> Iterator[Sentence]
             lead = last
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_json_string(text: str) -> str:
     """Return a text that a tool wrote as a JSON string with its quotation marks blanked out."""
     is_json = len(text) > 1 and text[0] == text[-1] == '"' and ('\\"' in text or "\\n" in text)
     return f" {text[1:-1]} " if is_json else text
@@ -361,12 +361,12 @@ def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         if text[stop.start()] == "." and _is_abbreviation(text, begin, stop.start()):
             continue
         if not quoted:
-            yield from _trimmed(text, begin, stop.end())
+            yield from _trim(text, begin, stop.end())
         # In a quotation over several sentences, the second and later ones are not the speaker's.
         quoted ^= text.count('"', begin, stop.end()) % 2 == 1
         begin = stop.end()
     if not quoted:
-        yield from _trimmed(text, begin, end)
+        yield from _trim(text, begin, end)
 
 
 def _is_abbreviation(text: str, begin: int, stop: int) -> bool:
@@ -376,7 +376,7 @@ def _is_abbreviation(text: str, begin: int, stop: int) -> bool:
     return word[0].lower() in words("sentences", "abbreviations") or (len(word[0]) == 1 and word[0].isupper())
 
 
-def _trimmed(text: str, begin: int, stop: int) -> Iterator[tuple[int, int]]:
+def _trim(text: str, begin: int, stop: int) -> Iterator[tuple[int, int]]:
     while begin < stop and text[begin].isspace():
         begin += 1
     while stop > begin and text[stop - 1].isspace():

@@ -79,14 +79,14 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
         yield Hit("long", 0, end)
     if measure := _MEASURE.search(text):
         yield Hit("measure", *measure.span())
-    yield from _marked(text, words, hits)
+    yield from _emphasis_hits(text, words, hits)
     yield from _duties(words, hits)
     yield from _contrast(text, words, hits)
     if label := _LABEL.match(text):
         yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
     yield from _sums(text, words, hits)
     yield from _descriptions(text, words, hits)
-    yield from _printed(text, hits)
+    yield from _error_message_hits(text, hits)
     yield from _broken_off(text, words, hits)
     if only_undoes_rule(words, hits):
         yield Hit("leave_now", 0, end)
@@ -133,7 +133,7 @@ def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterato
         yield Hit("bare_no", words[opening].start, words[-1].end)
 
 
-def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _emphasis_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield the words that address the agent, and cues in capitals."""
     for token in words:
         if token.word in _ADDRESS:
@@ -161,7 +161,7 @@ def _descriptions(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Ite
                 yield Hit("reports", words[0].start, hit.end)
 
 
-def _printed(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
+def _error_message_hits(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield a program's error message, if no cue of a rule precedes it."""
     may_be = "rror" in text or "xception" in text or "npm" in text or "warning" in text
     if may_be and (error := _ERROR_TEXT.search(text)):

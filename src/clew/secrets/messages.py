@@ -147,11 +147,11 @@ class _Masking:
             return part
         self._open_up(part.native)
         native = self._native(part.native)
-        created = self._made(part, native)
+        created = self._masked_part(part, native)
         same = all(getattr(created, field.name) is getattr(part, field.name) for field in fields(part))
         return part if same else created
 
-    def _made(self, part: Part, native: Native | None) -> Part:
+    def _masked_part(self, part: Part, native: Native | None) -> Part:
         match part:
             case Text() | Thinking():
                 return replace(part, text=self._text(part.text), native=native)

@@ -77,18 +77,18 @@ class Tokens:
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
         """``tokens`` has the workspace of each token."""
-        self._workspaces = {_hashed(token): workspace for token, workspace in tokens.items()}
+        self._workspaces = {_hash(token): workspace for token, workspace in tokens.items()}
 
     def workspace(self, request: Request) -> str:
         """Return the workspace of a request's token, or raise ``Unauthorized``."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        found = self._workspaces.get(_hashed(token.strip())) if scheme.lower() == "bearer" else None
+        found = self._workspaces.get(_hash(token.strip())) if scheme.lower() == "bearer" else None
         if found is None:
             raise Unauthorized("no valid token")
         return found
 
 
-def _hashed(token: str) -> str:
+def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 

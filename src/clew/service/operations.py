@@ -148,7 +148,7 @@ def openapi(version: str) -> JsonObject:
     """Return the OpenAPI description of the API."""
     paths: dict[str, Any] = {}
     for one in OPERATIONS:
-        paths.setdefault(one.path, {})[one.method.lower()] = _described(one)
+        paths.setdefault(one.path, {})[one.method.lower()] = _describe(one)
     error: Json = {
         "type": "object",
         "properties": {
@@ -171,7 +171,7 @@ def openapi(version: str) -> JsonObject:
     }
 
 
-def _described(one: Operation) -> JsonObject:
+def _describe(one: Operation) -> JsonObject:
     names = [part[1:-1] for part in one.path.split("/") if part.startswith("{")]
     described: dict[str, Any] = {
         "operationId": one.name,

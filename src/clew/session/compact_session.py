@@ -73,7 +73,7 @@ def requested_task(
     if messages is not None:
         if target_tokens is not None:
             raise InputError("a compaction has a size or a range, not both", "leave one of them out")
-        chosen = _chosen(replay, messages)
+        chosen = _range_indices(replay, messages)
         names = spans(item.id for item in replay.items[slice(*chosen)])
         task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, f"{names}, as asked", focus)
         return replace(task, chosen=chosen, sized=False)
@@ -94,7 +94,7 @@ def requested_task(
             return None
 
 
-def _chosen(replay: Replay, messages: str) -> tuple[int, int]:
+def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
     """Return the indices of a range in the view, extended so that no call is separated from its result."""
     named = RANGE.fullmatch(messages)
     if named is None:
@@ -242,7 +242,7 @@ def fitting(
         usable = gauge.window.usable_tokens
         target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
         task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
-        pruned = _pruned(task, other)
+        pruned = _prune_only_option(task, other)
         goal = replace(verdict, target_tokens=target)
         choice = gauge.weigh(budget.allotment, goal, cache, request.made, writer is not None, pruned)
         if auto and choice.move is not CostMove.WAIT:
@@ -261,7 +261,7 @@ def fitting(
     return fitted
 
 
-def _pruned(task: CompactionTask, other_tokens: int) -> Option | None:
+def _prune_only_option(task: CompactionTask, other_tokens: int) -> Option | None:
     """Return what pruning alone would leave of a request; None if it would free nothing."""
     left = pruned_size(task)
     if left is None:

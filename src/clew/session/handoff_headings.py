@@ -70,7 +70,7 @@ def handoff_headings(sections: Sections, items: Sequence[Item], ledger: Ledger) 
         active_workflow=_lines(_workflow(items, ledger), "The agent has called no tools."),
         active_goal_and_done_condition=_lines([*goal, *_done_when(items, ledger)], "No goal was stated."),
         approval_state=_lines(_approvals(ledger), "No permission was asked for."),
-        resources_inspected=_lines(_inspected(ledger), "No file or page was read."),
+        resources_inspected=_lines(_inspected_items(ledger), "No file or page was read."),
         key_facts_and_decisions=_lines(
             [line for line in sections.findings if line not in failed], "No finding or decision was stated."
         ),
@@ -83,7 +83,7 @@ def handoff_headings(sections: Sections, items: Sequence[Item], ledger: Ledger) 
             "Nothing else is open.",
         ),
         next_recommended_step=_lines(sections.next_step, "Ask the user."),
-        do_not_redo=_lines(_finished(ledger, failed), "Nothing was finished, refused or fixed yet."),
+        do_not_redo=_lines(_finished_items(ledger, failed), "Nothing was finished, refused or fixed yet."),
     )
 
 
@@ -169,7 +169,7 @@ def _approvals(ledger: Ledger) -> Iterator[HandoffLine]:
         yield HandoffLine(f"{one.answer.value}: {flat(one.what, LONGEST_LINE)}", (one.asked.message,))
 
 
-def _inspected(ledger: Ledger) -> Iterator[HandoffLine]:
+def _inspected_items(ledger: Ledger) -> Iterator[HandoffLine]:
     read = [file for file in ledger.artifacts.files if not file.changed]
     yield from _file_lines([*read[-MOST_LISTED:], *ledger.artifacts.urls[-MOST_LISTED:]])
     if not read and not ledger.artifacts.urls:
@@ -184,7 +184,7 @@ def _commands(ledger: Ledger) -> Iterator[HandoffLine]:
         )
 
 
-def _finished(ledger: Ledger, failed: Sequence[HandoffLine]) -> Iterator[HandoffLine]:
+def _finished_items(ledger: Ledger, failed: Sequence[HandoffLine]) -> Iterator[HandoffLine]:
     for refusal in ledger.refusals[-MOST_LISTED:]:
         yield HandoffLine(f"refused: {flat(refusal.what, LONGEST_LINE)}", (refusal.asked.message,))
     yield from (line for line in failed if line.topic is HandoffTopic.FIXED)

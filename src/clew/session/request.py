@@ -186,7 +186,7 @@ class InstructionFiles:
         self._roots = Roots(project=root.resolve().as_posix(), trusted=trusted) if root else None
         self.loaded = LoadedInstructions()
         self._settled: frozenset[str] = frozenset()
-        self._skills = self._indexed()
+        self._skills = self._skill_index()
         if self._roots:
             self._take(self._load())
             self._settled = settled_ids(session.events())
@@ -206,13 +206,13 @@ class InstructionFiles:
         """Read all files again, for the stable part: a compaction has rewritten the prefix anyway."""
         self._take(self._load())
         self._settled = frozenset(instruction.id for instruction in self.loaded.instructions)
-        self._skills = self._indexed()
+        self._skills = self._skill_index()
 
     def pieces(self) -> list[Piece]:
         """Return them as pieces of a request."""
         return [*pieces_of(self.loaded, self._settled), *([self._skills] if self._skills else [])]
 
-    def _indexed(self) -> Piece | None:
+    def _skill_index(self) -> Piece | None:
         """Return the index of the skills of a trusted root."""
         if self.root is None or self._roots is None or not self._roots.trusted:
             return None

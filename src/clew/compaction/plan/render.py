@@ -209,7 +209,7 @@ def _read_body(lines: Iterable[str]) -> tuple[list[RuleQuote], list[ParsedClaim]
     kind: ClaimKind | None = None
     turns: tuple[str, ...] = ()
     speaker: re.Match[str] | None = None
-    for line in _joined(lines):
+    for line in _join_continuations(lines):
         if kind is not None and line[:2] in _MARKS:
             claims += _shown_claims(kind, line[2:], turns, line[0] == "~")
         elif line in _KINDS:
@@ -241,7 +241,7 @@ def _shown_claims(
 _SPOKEN = (*SPEAKERS, ClaimKind.NEXT)
 
 
-def _joined(lines: Iterable[str]) -> Iterator[str]:
+def _join_continuations(lines: Iterable[str]) -> Iterator[str]:
     """Join indented continuation lines to the line they belong to."""
     text: str | None = None
     for line in lines:

@@ -98,7 +98,7 @@ def _report_lines(report: Report) -> Iterator[str]:
     yield from _kept_lines(report.kept)
     if report.kept_values:
         yield "Exact values kept by the digest or an excerpt:"
-        yield f"  {_listed(report.kept_values)}"
+        yield f"  {_list_first(report.kept_values)}"
     yield from _lost_lines(report, "not in the new view")
 
 
@@ -129,7 +129,7 @@ def _kept_lines(kept: Iterable[SurvivalCount]) -> Iterator[str]:
             yield f"{_PLURAL[survival.matter]:<13} {visible}{others}"
 
 
-def _listed(values: Sequence[str]) -> str:
+def _list_first(values: Sequence[str]) -> str:
     """Return the first values in one line, and how many more there are."""
     named = ", ".join(_line(value) for value in values[:MOST_LISTED])
     return f"{named}, and {len(values) - MOST_LISTED:,} more" if len(values) > MOST_LISTED else named

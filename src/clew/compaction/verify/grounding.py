@@ -94,7 +94,7 @@ def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | Non
     if _gives_permission(look, case.required.pins):
         text = f'"{short(claim.text)}" gives permission, or ends a rule'
         return text, f"that is not a whole sentence of the user in {look.turns}"
-    return _torn(look) if look.quoted else _grounding_problem(look)
+    return _find_torn_quote(look) if look.quoted else _grounding_problem(look)
 
 
 def _disguise(look: ClaimCheck) -> tuple[str, str] | None:
@@ -176,7 +176,7 @@ def _speaking(look: ClaimCheck) -> list[Wording]:
     ]
 
 
-def _torn(look: ClaimCheck) -> tuple[str, str] | None:
+def _find_torn_quote(look: ClaimCheck) -> tuple[str, str] | None:
     """Find a quote without its negation; of a steering claim also a question or condition."""
     if not _speaking(look) or look.claim.topic is Topic.NAMES:  # a bare value says nothing
         return None

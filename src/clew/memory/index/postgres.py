@@ -96,7 +96,7 @@ class PostgresIndex(Index, VectorIndex):
         seen = getattr(self._seen, workspace, None) if marks else None
 
         def work(connection: Connection, _again: bool) -> None:
-            home = _locked(connection, workspace)
+            home = _lock_index(connection, workspace)
             if seen in (None, (home[0], home[3])):
                 self._write(connection, workspace, home, entries, marks or {})
 
@@ -140,7 +140,7 @@ class PostgresIndex(Index, VectorIndex):
         """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
 
         def work(connection: Connection, _again: bool) -> None:
-            home = _locked(connection, workspace)
+            home = _lock_index(connection, workspace)
             known = _sessions(connection, workspace, [session])
             if session not in known:
                 return
@@ -228,7 +228,7 @@ class PostgresIndex(Index, VectorIndex):
             term for term, (_, then) in counts.items() if not then or not then <= entries <= then * GROWN
         ]
         if stale:
-            query = {"queries": [_quoted(home[0], term) for term in stale], "bound": COUNTED}
+            query = {"queries": [_lexeme(home[0], term) for term in stale], "bound": COUNTED}
             for nth, count, last in connection.execute(_sql("count_matching"), query):
                 grown = max(1.0, entries / max(1, KEYS.number(last))) if count == COUNTED else 1.0
                 counts[stale[nth - 1]] = (min(entries, round(count * grown)), entries)
@@ -310,7 +310,7 @@ class _Looking:
         for term in order:
             limits.append(max(0, left))
             left -= common[term]
-        queries = [_and(_quoted(self._home, term), _any_mark(self._home, days)) for term in order]
+        queries = [_and(_lexeme(self._home, term), _any_mark(self._home, days)) for term in order]
         return list(zip(self._matching(queries, limits), (weights[term] for term in order), strict=True))
 
     def nearest(self, vector: bytes, model: str, pgvector: str, limit: int) -> list[int]:
@@ -345,7 +345,7 @@ class _Places:
         return place
 
 
-def _locked(connection: Connection, workspace: str) -> tuple[Any, ...]:
+def _lock_index(connection: Connection, workspace: str) -> tuple[Any, ...]:
     """Lock a workspace's index, after creating it if needed; return its row."""
     query = {"workspace": workspace}
     row = connection.execute(_sql("lock_index"), query).fetchone()
@@ -390,13 +390,13 @@ def _row(analysed: Analysed, key: int, session: int, place: int, home: int) -> d
     row = entry_row(analysed, key, session, place)
     marks = [*analysed.days, *(file_word(name) for name in analysed.entry.files)]
     terms = enumerate(analysed.terms.split(), start=1)
-    lexemes = [f"{_quoted(home, term)}:{min(at, MOST_POSITIONS)}" for at, term in terms]
+    lexemes = [f"{_lexeme(home, term)}:{min(at, MOST_POSITIONS)}" for at, term in terms]
     row["lexemes"] = " ".join([*lexemes, *(_mark(home, mark) for mark in marks)])
     # PostgreSQL stores no NUL in a text.
     return {name: one.replace("\0", "\ufffd") if isinstance(one, str) else one for name, one in row.items()}
 
 
-def _quoted(home: int, term: str) -> str:
+def _lexeme(home: int, term: str) -> str:
     """Return a term as a lexeme of a workspace."""
     if len(term) > LONGEST_LEXEME:
         term = hashlib.sha256(term.encode("utf-8", "surrogatepass")).hexdigest()
@@ -417,7 +417,7 @@ def _and(*queries: str) -> str:
 
 
 def _phrase(home: int, terms: Sequence[str], beginning: bool) -> str:
-    return " <-> ".join(_quoted(home, term) for term in terms) + (":*" if beginning else "")
+    return " <-> ".join(_lexeme(home, term) for term in terms) + (":*" if beginning else "")
 
 
 def _is_word(term: str) -> bool:

@@ -145,10 +145,10 @@ def _without_server_tools(message: Message) -> Message:
     """Replace server-side calls and results by placeholders, so that only client tools are paired."""
     if not any(part.server_side for part in message.parts if isinstance(part, ToolCall | ToolResult)):
         return message
-    return replace(message, parts=tuple([_hidden(part) for part in message.parts]))
+    return replace(message, parts=tuple([_hide_server_side(part) for part in message.parts]))
 
 
-def _hidden(part: Part) -> Part:
+def _hide_server_side(part: Part) -> Part:
     server_side = isinstance(part, ToolCall | ToolResult) and part.server_side
     return Unknown("server-side tool") if server_side else part
 

@@ -40,7 +40,7 @@ def _lines(root: Path, ignored: Collection[str]) -> Iterator[str]:
     disk = Disk()
     for folder in FOLDERS:
         for path in sorted(root.glob(f"{folder}/*/SKILL.md")):
-            content = None if _folded(path) in ignored else disk.read(path.as_posix(), _MOST_BYTES)
+            content = None if _fold(path) in ignored else disk.read(path.as_posix(), _MOST_BYTES)
             header = _HEADER.match(content.decode("utf-8", "replace")) if content else None
             fields = {name: _flat(value) for name, value in _FIELD.findall(header[1])} if header else {}
             if fields.get("description"):
@@ -48,7 +48,7 @@ def _lines(root: Path, ignored: Collection[str]) -> Iterator[str]:
                 yield f"- {name}: {fields['description']} ({path.relative_to(root).as_posix()})"
 
 
-def _folded(path: Path) -> str:
+def _fold(path: Path) -> str:
     return normalize("NFC", path.resolve().as_posix()).casefold()
 
 

@@ -265,7 +265,7 @@ def _action(event: JsonObject) -> JsonObject | None:
     if action == "condensation":
         return {
             "kind": "Condensation",
-            "forgotten_event_ids": _forgotten(data),
+            "forgotten_event_ids": _condensed_ids(data),
             "summary": string(data, "summary"),
         }
     if action == "finish" and not mapping(event, "tool_call_metadata"):
@@ -312,7 +312,7 @@ def _observation(event: JsonObject) -> JsonObject | None:
     }
 
 
-def _forgotten(data: JsonObject) -> list[Json]:
+def _condensed_ids(data: JsonObject) -> list[Json]:
     """Return the ids of the condensed events: a list, or a range."""
     listed = data.get("forgotten_event_ids")
     if isinstance(listed, list):
