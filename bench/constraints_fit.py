@@ -19,7 +19,7 @@ from pathlib import Path
 from constraints import COLD, FRESH, INVENTED, labelled
 
 from clew.message import Trust
-from clew.rules.find import spoken
+from clew.rules.find import rule_sentences
 from clew.rules.words import model
 
 WORTH = {"standing": 2.0, "decision": 0.05, "none": 1.0}
@@ -30,7 +30,7 @@ Example = tuple[frozenset[str], bool, float]
 
 def cues_at(text: str, start: int, end: int) -> frozenset[str] | None:
     """Return the cues that fire in the sentence at a place, or None where it is not the speaker's."""
-    for sentence, seen in spoken(text, Trust.USER):
+    for sentence, seen in rule_sentences(text, Trust.USER):
         if min(end, sentence.end) - max(start, sentence.start) > (end - start) / 2:
             return frozenset(hit.cue for hit in seen.hits)
     return None

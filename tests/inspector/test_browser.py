@@ -417,8 +417,8 @@ def test_conversations_of_a_proxy_are_shown_as_they_go(browser, house: House):
         stats.count("requests")
         with stats.conversation("c1") as one:
             one.model, one.session = "claude-sonnet-4-5", TOUR
-            one.used(Usage(100_000, 100, 0, 100_000), 1.0, rewritten=False)
-            one.compacted(100_000, 5_000, answered=True)
+            one.add_usage(Usage(100_000, 100, 0, 100_000), 1.0, rewritten=False)
+            one.add_compaction(100_000, 5_000, answered=True)
         row = page.locator("section[aria-label='the proxy'] tbody tr")
         row.wait_for()
         text = row.inner_text()

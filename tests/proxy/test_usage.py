@@ -65,14 +65,14 @@ def test_an_odd_response_has_no_usage(raw):
 
 def test_a_compaction_in_flight_is_billed_against_the_clients_own_requests():
     one = ConversationStats("claude-sonnet-4-5")
-    one.used(Usage(100_000, 100, 0, 100_000), 1.0, rewritten=False)
+    one.add_usage(Usage(100_000, 100, 0, 100_000), 1.0, rewritten=False)
     assert one.cost == one.cost_without
-    one.compacted(100_000, 30_000, answered=False)
-    one.used(Usage(30_000, 100, 10_000, 20_000), 101 / 30, rewritten=True)  # 101,000 tokens by the client
+    one.add_compaction(100_000, 30_000, answered=False)
+    one.add_usage(Usage(30_000, 100, 10_000, 20_000), 101 / 30, rewritten=True)  # 101,000 tokens by the client
     assert one.cost > one.cost_without  # the first request after a compaction costs more
     for n in range(2, 60):
         size = 30_000 + 1_000 * n
-        one.used(Usage(size, 100, size - 1_000, 1_000), (100_000 + 1_000 * n) / size, rewritten=False)
+        one.add_usage(Usage(size, 100, size - 1_000, 1_000), (100_000 + 1_000 * n) / size, rewritten=False)
     assert one.cost_without == 989_850  # 100,000 written, then 59 requests that read all and write 1,000
     assert one.cost < 0.61 * one.cost_without
     report = one.report()
@@ -83,7 +83,7 @@ def test_a_compaction_in_flight_is_billed_against_the_clients_own_requests():
 def test_a_conversation_without_compactions_costs_the_same():
     one = ConversationStats("claude-sonnet-4-5")
     for n in range(1, 20):
-        one.used(Usage(1_000 * n, 50, 1_000 * (n - 1), 1_000), 1.0, rewritten=False)
+        one.add_usage(Usage(1_000 * n, 50, 1_000 * (n - 1), 1_000), 1.0, rewritten=False)
     assert one.cost == one.cost_without
 
 
@@ -106,7 +106,7 @@ def test_the_figures_are_bounded():
     stats = Stats()
     for n in range(1_000):
         with stats.conversation(str(n)) as one:
-            one.compacted(2, 1, answered=True)
+            one.add_compaction(2, 1, answered=True)
     assert len(stats.report()["conversations"]) == 256
 
 

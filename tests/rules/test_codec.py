@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from clew.message import Cite
-from clew.rules.codec import copied, from_json, to_json
+from clew.rules.codec import copy_tracker, from_json, to_json
 from clew.rules.rule import Rule
 
 
@@ -56,11 +56,11 @@ def test_what_was_written_comes_back():
 
 
 def test_a_copy_is_independent_down_to_the_innermost_keeper():
-    copy = copied(WOOD)
+    copy = copy_tracker(WOOD)
     copy.tree.leaves["z"] = Leaf("z")
     copy.tree.log.append(Leaf("z"))
     assert copy != WOOD
-    assert copied(WOOD) == WOOD
+    assert copy_tracker(WOOD) == WOOD
 
 
 def test_a_renamed_field_is_written_and_read_by_its_stored_name():

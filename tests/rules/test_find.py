@@ -22,7 +22,7 @@ from clew.rules import (
     find_candidates,
 )
 from clew.rules.evidence import is_silent
-from clew.rules.find import binding_sentences, spoken
+from clew.rules.find import binding_sentences, rule_sentences
 from clew.rules.pasted import LONG
 from clew.rules.words import model
 
@@ -512,7 +512,7 @@ def test_messages_without_a_cue_are_passed_over_unread():
         "I ran it and it prints 42",
     )
     assert [is_silent(text) for text in texts] == [True] * 4
-    assert [spoken(text, Trust.USER) for text in texts] == [()] * 4
+    assert [rule_sentences(text, Trust.USER) for text in texts] == [()] * 4
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ class Chat:
             except ContextTooLong as error:
                 # The provider counts more tokens than clew: compact once more and retry.
                 if squeezed or not (
-                    yield from self._fitter.squeezed(self.session.tokens // 2, auto=self.auto)
+                    yield from self._fitter.force_compaction(self.session.tokens // 2, auto=self.auto)
                 ):
                     yield TurnFailed(error, MAKE_ROOM)
                     return
@@ -189,7 +189,7 @@ class Chat:
     ) -> Generator[ChatEvent, Answer | None, JsonObject | None]:
         """Return the request body; None if no request fits."""
         try:
-            assembled = yield from self._fitter.fitted(signals, first=first, auto=self.auto)
+            assembled = yield from self._fitter.fit(signals, first=first, auto=self.auto)
         except BudgetExceeded as error:
             yield TurnFailed(error, MAKE_ROOM)
             return None

@@ -172,7 +172,7 @@ class RequestFitter:
     _finished: tuple[Todo, ...] = ()
     """The task list that was last found finished."""
 
-    def fitted(
+    def fit(
         self, signals: tuple[Signal, ...], *, first: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, AssembledRequest]:
         """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does."""
@@ -193,7 +193,7 @@ class RequestFitter:
         fill = Fill.of(fitted.budget.allotment)
         over = fill.used_tokens > fill.window.usable_tokens
         room = fill.window.usable_tokens - sum(assembled.tokens_outside_view.values())
-        if over and not (yield from self.squeezed(int(room * SQUEEZED), auto=auto)):
+        if over and not (yield from self.force_compaction(int(room * SQUEEZED), auto=auto)):
             raise BudgetExceeded(str(fill))
         return self.requests.assembled() if over or fitted.compaction else assembled
 
@@ -240,7 +240,9 @@ class RequestFitter:
             yield ChatWarning(f"{why or verdict.why}{do}")
         self._warned_at = step
 
-    def squeezed(self, target_tokens: int, *, auto: bool) -> Generator[ChatEvent, Answer | None, bool]:
+    def force_compaction(
+        self, target_tokens: int, *, auto: bool
+    ) -> Generator[ChatEvent, Answer | None, bool]:
         """Force a compaction to a size if ``auto`` allows it; return whether the view became smaller."""
         if not auto or self.session.is_off:
             return False

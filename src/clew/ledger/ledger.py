@@ -22,7 +22,7 @@ from clew.ledger.loops import Loops
 from clew.ledger.turns import KeptFacts, Turns, UserQuote, UserQuotes
 from clew.ledger.values import RECALL_TOOLS, Values
 from clew.message import Cite, Item, JsonObject, Trust
-from clew.rules.codec import copied, from_json, to_json
+from clew.rules.codec import copy_tracker, from_json, to_json
 from clew.rules.findings import Findings
 from clew.rules.pins import Pins
 from clew.rules.speech import utterances
@@ -201,7 +201,7 @@ class Ledger:
     def copy(self) -> Ledger:
         """Return an independent copy; frozen values are shared."""
         twin = Ledger(exact_values=self._exact_values, story=self._story)
-        twin._kept = copied(self._kept)
+        twin._kept = copy_tracker(self._kept)
         twin._calls = self._calls.copy()
         twin._values = self._values.copy()
         return twin

@@ -45,7 +45,7 @@ _ACTIONS = {"Add File": Action.CREATED, "Update File": Action.MODIFIED, "Delete 
 _NOWHERE = "/dev/null"
 
 
-def patched(text: str) -> Iterator[Touch]:
+def touches_of_patch(text: str) -> Iterator[Touch]:
     """Yield the action on each file of a patch; supports ``*** Begin Patch`` and unified diffs."""
     waiting: Touch | None = None
     for verb, name in _HEADER.findall(text):
@@ -173,7 +173,7 @@ def _unquote(word: str) -> str:
 def effects(line: str, folder: str = "") -> list[Touch]:
     """Return what a command line does to files and which URLs it fetches, in order."""
     if "*** Begin Patch" in line:
-        return [_inside(touch, folder) for touch in patched(line)]
+        return [_inside(touch, folder) for touch in touches_of_patch(line)]
     found: list[Touch] = []
     for command in simple_commands(line):
         words = without_prefixes(command.words)

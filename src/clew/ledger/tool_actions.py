@@ -11,7 +11,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from clew.ledger.shell import Action, Touch, effects, patched
+from clew.ledger.shell import Action, Touch, effects, touches_of_patch
 from clew.message import Json, JsonObject, ToolCall
 from clew.message.patterns import lazy_pattern
 
@@ -121,7 +121,7 @@ class ToolAction(NamedTuple):
     def title(self) -> str:
         """Return the subject in one line; of a patch, its files."""
         if self.kind is ActionKind.PATCH:
-            return ", ".join(touch.name for touch in patched(self.subject))
+            return ", ".join(touch.name for touch in touches_of_patch(self.subject))
         return self.subject.strip().split("\n", 1)[0]
 
 
@@ -259,7 +259,7 @@ def touches(done: ToolAction, result: str) -> list[Touch]:
             line = done.subject.replace("\\", "/") if "powershell" in done.tool.lower() else done.subject
             return effects(line, done.folder)
         case ActionKind.PATCH:
-            return list(patched(done.subject))
+            return list(touches_of_patch(done.subject))
         case ActionKind.FETCH:
             return [Touch(Action.FETCHED, done.subject)] if done.subject.startswith("http") else []
         case ActionKind.READ | ActionKind.WRITE | ActionKind.EDIT | ActionKind.DELETE | ActionKind.MOVE:

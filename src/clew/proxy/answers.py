@@ -16,7 +16,7 @@ from clew.providers.openai_responses.server_side import OpenaiResponsesServerSid
 from clew.providers.server_side import ServerSide
 from clew.proxy.digests import WrittenDigest
 from clew.proxy.requests import CompactionRequest, Kind
-from clew.proxy.sealed import opened, sealed_item
+from clew.proxy.sealed import open_digests, sealed_item
 
 SERVER_SIDES: dict[str, ServerSide] = {
     "anthropic": AnthropicServerSide(),
@@ -112,7 +112,7 @@ def opened_body(raw: bytes) -> bytes | None:
     items = body.get("input") if isinstance(body, dict) else None
     if not isinstance(items, list):
         return None
-    readable = opened(items)
+    readable = open_digests(items)
     if all(new is old for new, old in zip(readable, items, strict=True)):
         return None
     return json.dumps({**body, "input": readable}, ensure_ascii=False, separators=(",", ":")).encode(

@@ -84,7 +84,7 @@ def _render(session: Session, before: int) -> WrittenDigest:
     return WrittenDigest(session.name, name, text, before, session.counter.count_text(text), state)
 
 
-def complemented(digest: WrittenDigest, summary: str) -> WrittenDigest | None:
+def complete_summary(digest: WrittenDigest, summary: str) -> WrittenDigest | None:
     """Return a model's summary with what it left out; None if it is too short to be one."""
     if len(summary.strip()) < SHORTEST_SUMMARY:
         return None

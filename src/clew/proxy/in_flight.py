@@ -54,7 +54,7 @@ class InFlight:
         self._compactor = Compactor(window, conversations=CONVERSATIONS)
         self._turn = threading.Lock()
 
-    def fitted(self, exchange: Exchange, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
+    def fit_request(self, exchange: Exchange, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
         """Return the request with a shorter conversation; None if it stays as it is."""
         body = json.loads(raw)
         entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
@@ -79,7 +79,7 @@ class InFlight:
             if result.changed:
                 self.stats.count("compacted")
                 with self.stats.conversation(conversation_key(exchange, raw)) as one:
-                    one.compacted(result.tokens_before, result.tokens_after, answered=False)
+                    one.add_compaction(result.tokens_before, result.tokens_after, answered=False)
         rewritten = changed is not None and result is not None and result.changed
         retry = self._harder(key, body, wire)
         return Reaction(body=changed, label=label, shortened=bool(changed), rewritten=rewritten, retry=retry)

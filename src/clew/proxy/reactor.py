@@ -67,7 +67,7 @@ class Compactions:
         else:
             opened = PASS
         if mode in ("on", "preview"):
-            fitted = self._flying().fitted(exchange, raw, wire, preview=mode == "preview")
+            fitted = self._flying().fit_request(exchange, raw, wire, preview=mode == "preview")
             return fitted or opened
         self._following().offer(exchange, raw, wire)
         return opened
@@ -105,7 +105,7 @@ class Compactions:
         self.stats.count("answered")
         with self.stats.conversation(conversation_key(exchange, raw)) as one:
             one.model, one.session = str(asked.body.get("model")), digest.session
-            one.compacted(digest.tokens_before, digest.tokens, answered=True)
+            one.add_compaction(digest.tokens_before, digest.tokens, answered=True)
         label = (
             f"answered; {digest.session} {digest.digest}, {digest.tokens_before} to {digest.tokens} tokens"
         )

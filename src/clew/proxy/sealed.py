@@ -94,7 +94,7 @@ def holds_sealed(raw: bytes) -> bool:
     return PREFIX.encode() in raw
 
 
-def opened(items: list[Json]) -> list[Json]:
+def open_digests(items: list[Json]) -> list[Json]:
     """Return a list with clew's items replaced by their digests, as messages of the user role."""
     return [_message(found) if (found := digest_in(item)) else item for item in items]
 

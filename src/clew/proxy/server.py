@@ -137,17 +137,17 @@ class Proxy:
         try:
             return self.react(exchange)
         except Exception as error:  # noqa: BLE001  # in front of another program: report it, never break it
-            return self.failed(error)
+            return self.count_error(error)
 
-    def finished(self, reaction: Reaction, status: int, data: bytes) -> Reaction | None:
+    def make_answer(self, reaction: Reaction, status: int, data: bytes) -> Reaction | None:
         """Return the answer that clew makes of an upstream's response; None after an error in clew."""
         try:
             return reaction.finish(status, data) if reaction.finish else None
         except Exception as error:  # noqa: BLE001  # the client's own request is forwarded instead
-            self.failed(error)
+            self.count_error(error)
             return None
 
-    def used(self, client: Exchange, reaction: Reaction, reader: UsageReader) -> None:
+    def record_usage(self, client: Exchange, reaction: Reaction, reader: UsageReader) -> None:
         """Record the usage that a response reported."""
         usage = reader.usage if isinstance(client.body, bytes) and wire_of(client.path) else None
         if usage is None:
@@ -158,11 +158,11 @@ class Proxy:
             with self.stats.conversation(conversation_key(client, raw)) as one:
                 found = _MODEL.search(raw)
                 one.model = found[1].decode("utf-8", "replace") if found else one.model
-                one.used(usage, growth, rewritten=reaction.rewritten)
+                one.add_usage(usage, growth, rewritten=reaction.rewritten)
         except Exception:  # noqa: BLE001  # figures only
             self.stats.count("not_counted")
 
-    def failed(self, error: Exception) -> Reaction:
+    def count_error(self, error: Exception) -> Reaction:
         """Count an error of clew, and log the first of its kind."""
         self.stats.count("failed_open")
         kind = type(error).__name__
@@ -291,7 +291,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         else:
             self.owner.stats.count("bytes", sent)
-            self.owner.used(client, reaction, reader)
+            self.owner.record_usage(client, reaction, reader)
             response.close()
             if response.will_close:
                 self.upstreams.drop(upstream)
@@ -309,14 +309,14 @@ class _Handler(BaseHTTPRequestHandler):
             response = self.upstreams.send(upstream, exchange)
             status, data = response.status, response.read()
         self.upstreams.drop(upstream)
-        made = self.owner.finished(reaction, status, data)
+        made = self.owner.make_answer(reaction, status, data)
         if made is None:
             return False
         own[0] = ("x-clew", made.label)
         self._send(made.status, made.kind, made.body or b"", own)
         reader = UsageReader()
         reader.add(data)
-        self.owner.used(client, PASS, reader)
+        self.owner.record_usage(client, PASS, reader)
         return True
 
     def _relay_head(  # one response

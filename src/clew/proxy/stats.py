@@ -50,7 +50,7 @@ class ConversationStats:
     whole: float = 0.0
     """Input of the last request as the client sent it, before a compaction in flight."""
 
-    def used(self, usage: Usage, growth: float, *, rewritten: bool) -> None:
+    def add_usage(self, usage: Usage, growth: float, *, rewritten: bool) -> None:
         """Add a request: its usage, and how much larger the client's own body was than the one sent."""
         model = model_named(self.model)
         read, write, output = model.cache_read, model.cache_write, output_price(model)
@@ -75,7 +75,7 @@ class ConversationStats:
         self.cost += cost
         self.cost_without += without
 
-    def compacted(self, before: int, after: int, *, answered: bool) -> None:
+    def add_compaction(self, before: int, after: int, *, answered: bool) -> None:
         """Add a compaction."""
         self.compactions += 1
         self.tokens_before, self.tokens_after = before, after

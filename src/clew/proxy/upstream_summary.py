@@ -13,7 +13,7 @@ from typing import Any
 from clew.hosts.reminder import summary_request
 from clew.message import JsonObject
 from clew.proxy.answers import Answer, answer
-from clew.proxy.digests import WrittenDigest, complemented
+from clew.proxy.digests import WrittenDigest, complete_summary
 from clew.proxy.requests import LIST_KEYS, CompactionRequest
 from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
@@ -37,7 +37,7 @@ def _finisher(
 ) -> Callable[[int, bytes], Reaction]:
     def finish(status: int, data: bytes) -> Reaction:
         text = reply_text(data) if status == 200 else ""
-        made = complemented(digest, text)
+        made = complete_summary(digest, text)
         stats.count("complemented" if made else "summary_failed")
         used: Answer = answer(asked, made or digest)
         label = "summary; upstream, complemented" if made else "answered; the upstream wrote no summary"

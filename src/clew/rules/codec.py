@@ -48,7 +48,7 @@ def from_json(kind: type[_T], value: Json) -> _T:
     return typing.cast(_T, _reader(typing.cast(Any, kind))(value))
 
 
-def copied(keeper: _T) -> _T:
+def copy_tracker(keeper: _T) -> _T:
     """Return an independent copy of a tracker; the frozen values in it are shared."""
     fields = dataclasses.fields(keeper)  # type: ignore[arg-type]  # keepers are data classes
     return type(keeper)(
@@ -60,7 +60,7 @@ def _copied(value: Any) -> Any:
     if isinstance(value, list | dict):
         return value.copy()
     if dataclasses.is_dataclass(value) and type(value).__hash__ is None:  # not frozen: a keeper in a keeper
-        return copied(value)
+        return copy_tracker(value)
     return value
 
 

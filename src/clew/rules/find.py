@@ -28,8 +28,8 @@ from clew.rules.pasted import (
     is_deep,
     is_own_paragraph,
     is_status,
-    pasted,
-    printed,
+    pasted_document,
+    printed_spans,
     tasks,
 )
 from clew.rules.rule import Force, Kind, Reason, Rule, Strength
@@ -78,7 +78,7 @@ def find_candidates(message: Message) -> list[Rule]:
 
 def _in_part(part: Text, index: int) -> list[Rule]:
     found: list[Rule] = []
-    for sentence, seen in spoken(part.text, part.trust):
+    for sentence, seen in rule_sentences(part.text, part.trust):
         if found and seen.among_rules and found[-1].quote == sentence.lead:
             found.pop()  # "Please don't:" is part of each item of its list
         one = found_in(sentence, seen, index, part.trust)
@@ -87,7 +87,7 @@ def _in_part(part: Text, index: int) -> list[Rule]:
     return found
 
 
-def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+def rule_sentences(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
     """Return the speaker's own sentences that could state or end a rule, each with its evidence."""
     return _spoken_short(text, trust) if len(text) < LONG else _spoken_long(text, trust)
 
@@ -103,7 +103,7 @@ def _spoken_long(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ..
 
 
 def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
-    """Yield what ``spoken`` returns, by parsing the text sentence by sentence."""
+    """Yield what ``rule_sentences`` returns, by parsing the text sentence by sentence."""
     pending: list[tuple[Sentence, Evidence]] = []
     for sentence, around in _own_sentences(text, trust):
         seen = evidence(sentence, around)
@@ -128,9 +128,9 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     """Yield the speaker's own sentences, each with its surroundings."""
     sample = text[:_SAMPLE]
     default = guess(sample, words_again(sample))
-    paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
+    paste = pasted_document(text) if trust is Trust.USER else NOTHING_PASTED
     others = Spans(iter(foreign(text) if trust is Trust.USER else ()))
-    output = Spans(iter(printed(text) if trust is Trust.USER else ()))
+    output = Spans(iter(printed_spans(text) if trust is Trust.USER else ()))
     orders = trust > Trust.USER and len(text) >= LONG
     briefing = orders or is_briefing(text)
     handed_on = Spans(tasks(text) if briefing and not orders else iter(()))

@@ -166,7 +166,7 @@ def number_of(message: str) -> int:
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else 0
 
 
-def moved(found: Rule, source: Cite) -> Rule:
+def in_whole_message(found: Rule, source: Cite) -> Rule:
     """Return a finding in a piece of a message with its position in the whole message."""
     return replace(found, source=Cite(source.message, *span_in(found.span, source)))
 

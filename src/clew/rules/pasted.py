@@ -55,7 +55,7 @@ def is_status(line: str) -> bool:
     return _STATUS.match(line) is not None
 
 
-def printed(text: str) -> list[tuple[int, int]]:
+def printed_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans of pasted output, from the first to the last recognised line."""
     if text.count("\n") < _FEWEST_LINES:
         return []
@@ -168,7 +168,7 @@ class Pasted(NamedTuple):
 NOTHING_PASTED = Pasted(0, 0)
 
 
-def pasted(text: str) -> Pasted:
+def pasted_document(text: str) -> Pasted:
     """Return the part of a text that is a pasted document.
 
     A plan to be carried out may contain rules for the work in its own section; a text to be reviewed,
@@ -306,7 +306,7 @@ def foreign(text: str) -> list[tuple[int, int]]:
 
     Fenced, quoted or tagged text is recognised by ``layout``, so a fence after such a line ends the paste.
     """
-    document = pasted(text)
+    document = pasted_document(text)
     spans = [(document.start, document.end)] if document.material else []
     spans += [match.span() for match in _TRIPLE.finditer(text)] if '"""' in text or "'''" in text else []
     if forwarded := _FORWARDED.search(text):

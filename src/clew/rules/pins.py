@@ -15,9 +15,9 @@ from clew.errors import NotFound
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules
-from clew.rules.codec import copied
+from clew.rules.codec import copy_tracker
 from clew.rules.find import find, find_candidates
-from clew.rules.findings import SPEAKERS, Ending, Findings, moved, overlapping, span_in
+from clew.rules.findings import SPEAKERS, Ending, Findings, in_whole_message, overlapping, span_in
 from clew.rules.permission import go_ahead
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
@@ -163,7 +163,7 @@ class Pins:
                 found.append(tuple(step for piece in pieces for step in self._find(*piece)))
                 continue
             if pins is self and (pieces or not self.begun or self._expires(reading)):
-                pins = copied(self)  # the rules of one message change what the next one ends
+                pins = copy_tracker(self)  # the rules of one message change what the next one ends
             found.append(() if pins is self else pins.add(reading))
         return found
 
@@ -201,7 +201,7 @@ class Pins:
             for end in (retire(self._rules, message) if self._rules else ())
         ]
         ends = {one.at for one in ended}
-        found = (moved(one, source) for one in self._search(message))
+        found = (in_whole_message(one, source) for one in self._search(message))
         # "You may push now" ends a rule; it is not recorded as a permission as well.
         kept = (one for one in found if one.kind is not Kind.PERMISSION or one.span not in ends)
         by_system = message.role in _SYSTEM

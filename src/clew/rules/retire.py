@@ -11,7 +11,7 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules, IndexedRule, ends_rule, find_abandonment, has_bound, numbers
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence
-from clew.rules.find import found_in, spoken
+from clew.rules.find import found_in, rule_sentences
 from clew.rules.permission import (
     PERMITS,
     ends_provisional,
@@ -58,7 +58,7 @@ def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retir
 
         for end in _ends_by_go_ahead(rules, may_end, part.text, index):
             ended.setdefault(end.rule, end)
-        for sentence, seen in spoken(part.text, part.trust):
+        for sentence, seen in rule_sentences(part.text, part.trust):
             for end in _ends(rules, may_end, _Stated(sentence, seen, index, part.trust)):
                 ended.setdefault(end.rule, end)
     return list(ended.values())

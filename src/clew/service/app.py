@@ -40,7 +40,7 @@ from clew.log.store.postgres import PostgresStore
 from clew.message import Json, JsonObject
 from clew.service.jobs import Jobs
 from clew.service.metrics import Metrics
-from clew.service.operations import OPERATIONS, Operation, checked, openapi
+from clew.service.operations import OPERATIONS, Operation, check_fields, openapi
 from clew.service.sessions import SessionCache
 from clew.session import Compaction, Session
 
@@ -119,7 +119,7 @@ class Service:
             try:
                 response = await self._answer(operation, request)
             except ClewError as error:
-                response = refused(error)
+                response = error_response(error)
             self.metrics.request(operation.name, response.status_code, time.monotonic() - begun)
             return response
 
@@ -127,7 +127,7 @@ class Service:
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         workspace = self.tokens.workspace(request)
-        given = checked(operation, await _body(request)) if operation.fields else {}
+        given = check_fields(operation, await _body(request)) if operation.fields else {}
         call = Call(self, workspace, request, given)
         if operation.name == "events" and "text/event-stream" in request.headers.get("accept", ""):
             after = call.number("after", request.headers.get("last-event-id", "0"))
@@ -152,7 +152,7 @@ class Service:
         try:
             self.store.head(Ctx(workspace="clew", session="health"))
         except ClewError as error:
-            return refused(error, 503)
+            return error_response(error, 503)
         return Answer({"status": "ok", "version": __version__})
 
     def _metrics(self, _request: Request) -> Response:
@@ -181,7 +181,7 @@ class Answer(Response):
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
-def refused(error: ClewError, status: int | None = None) -> Response:
+def error_response(error: ClewError, status: int | None = None) -> Response:
     """Return an error as JSON: its type, and what to do next."""
     known = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
     headers = {"www-authenticate": "Bearer"} if known == 401 else {}
@@ -190,7 +190,9 @@ def refused(error: ClewError, status: int | None = None) -> Response:
 
 async def _no_route(request: Request, error: Exception) -> Response:
     known = getattr(error, "status_code", 404)
-    return refused(NotFound(f"no {request.method} {request.url.path}", "GET /openapi.json lists them"), known)
+    return error_response(
+        NotFound(f"no {request.method} {request.url.path}", "GET /openapi.json lists them"), known
+    )
 
 
 async def _body(request: Request) -> dict[str, Any]:

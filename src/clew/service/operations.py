@@ -126,7 +126,7 @@ OPERATIONS = (
 )
 
 
-def checked(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+def check_fields(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a request body, or raise ``InputError``."""
     for name, value in given.items():
         field = operation.fields.get(name)

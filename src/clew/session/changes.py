@@ -49,7 +49,7 @@ def on_pin(replay: Replay, body: JsonObject) -> Pin:
         rule: JsonObject = {**ref_to_json(pin.ref), "finder": FINDER}
         return [new_event(PIN.name, {**body, "pin": pin.id, "rule": rule}, PIN.version)]
 
-    return replay.ledger.pins.get(replay.acted(replay.append(decide)))
+    return replay.ledger.pins.get(replay.changed_rule(replay.append(decide)))
 
 
 def on_loop(replay: Replay, body: JsonObject) -> None:
@@ -66,7 +66,7 @@ def on_loop(replay: Replay, body: JsonObject) -> None:
         refs: list[Json] = [LoopRef.of(loop)._asdict() for loop in target]
         return [new_event(LOOP.name, {**body, "loops": refs}, LOOP.version)]
 
-    replay.acted(replay.append(decide))
+    replay.changed_rule(replay.append(decide))
 
 
 def _loops_seen(ledger: Ledger, name: str, closes: bool) -> tuple[Loop, ...]:
@@ -87,7 +87,7 @@ def on_fact(replay: Replay, body: JsonObject) -> KeptFact:
         return [new_event(PIN.name, body, PIN.version)]
 
     known = replay.ledger.facts.held.get(str(body.get("fact")))
-    name = replay.acted(replay.append(decide))
+    name = replay.changed_rule(replay.append(decide))
     return known or replay.ledger.facts.get(name)
 
 

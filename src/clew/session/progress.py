@@ -11,7 +11,7 @@ from clew.request.progress_log import Checkpoint, checkpoint_to_json, checkpoint
 from clew.session.replay import Replay
 
 
-def recorded(replay: Replay) -> list[Checkpoint]:
+def recorded_checkpoints(replay: Replay) -> list[Checkpoint]:
     """Return the checkpoints in the log, oldest first."""
     return checkpoints(replay.store.read(replay.ctx, kinds=[PROGRESS.name]))
 
@@ -33,7 +33,7 @@ def take(replay: Replay, why: str) -> Checkpoint | None:
     taken: list[Checkpoint] = []
 
     def decide() -> list[Event]:
-        checkpoint = upcoming(replay, recorded(replay), why)
+        checkpoint = upcoming(replay, recorded_checkpoints(replay), why)
         taken[:] = [checkpoint] if checkpoint else []
         return [new_event(PROGRESS.name, checkpoint_to_json(item), PROGRESS.version) for item in taken]
 

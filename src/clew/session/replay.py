@@ -135,7 +135,7 @@ class Replay:
         """Return the events that no longer apply and were skipped, and those whose meaning was guessed."""
         return sorted((*self.view.problems, *self._problems))
 
-    def acted(self, seq: int) -> str:
+    def changed_rule(self, seq: int) -> str:
         """Return the id of the rule that an event of this process changed; raise if the event was skipped."""
         if seq not in self._acted:
             why = next(

@@ -641,10 +641,10 @@ class Session:
 
     def progress(self) -> list[Checkpoint]:
         """Return the recorded checkpoints, oldest first, and the state of the work now if anything is new."""
-        from clew.session.progress import recorded, upcoming
+        from clew.session.progress import recorded_checkpoints, upcoming
 
         self._replay.catch_up()
-        past = recorded(self._replay)
+        past = recorded_checkpoints(self._replay)
         now = upcoming(self._replay, past, "now")
         return [*past, now] if now else past
 

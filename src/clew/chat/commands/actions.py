@@ -151,13 +151,13 @@ LONGEST = 600
 
 def pin(chat: Chat, words: str) -> Turn:
     """Set a rule by hand."""
-    rule = chat.session.pin(needed(words, "the rule", "/pin never touch legacy/"))
+    rule = chat.session.pin(require_argument(words, "the rule", "/pin never touch legacy/"))
     yield CommandOutput(f'{rule.id} is pinned: "{rule.quote}"')
 
 
 def unpin(chat: Chat, words: str) -> Turn:
     """Remove a rule."""
-    id_, _, why = needed(words, "a rule's id", "/unpin p2").partition(" ")
+    id_, _, why = require_argument(words, "a rule's id", "/unpin p2").partition(" ")
     ended = chat.session.unpin(id_, why.strip() or "revoked by hand")
     yield CommandOutput(f'{ended.id} is no longer in force: "{ended.quote}"')
 
@@ -176,14 +176,14 @@ def rules(chat: Chat, _words: str) -> Turn:
 
 def remember(chat: Chat, words: str) -> Turn:
     """Save a note for later sessions."""
-    text = needed(words, "what to keep", "/remember Use uv, never pip.")
+    text = require_argument(words, "what to keep", "/remember Use uv, never pip.")
     note = chat.memory.notebook.add(Draft(key=key_of(text), text=text))
     yield CommandOutput(f"{note.id} is {note.status}: {note.text}")
 
 
 def forget(chat: Chat, words: str) -> Turn:
     """Retire a note."""
-    wanted, _, why = needed(words, "a note's id or key", "/forget w3").partition(" ")
+    wanted, _, why = require_argument(words, "a note's id or key", "/forget w3").partition(" ")
     note = chat.memory.notebook.forget(chat.memory.notebook.find(wanted).id, why=why.strip())
     yield CommandOutput(f"{note.id} is forgotten: {note.text}")
 
@@ -197,7 +197,7 @@ def notes(chat: Chat, _words: str) -> Turn:
 
 def recall(chat: Chat, words: str) -> Turn:
     """Search all messages."""
-    query = needed(words, "what to look for", "/recall deploy token")
+    query = require_argument(words, "what to look for", "/recall deploy token")
     yield CommandOutput(
         chat.toolset.run("recall_search", {"query": query, "limit": MOST_QUOTED, "where": None}).text
     )
@@ -205,7 +205,7 @@ def recall(chat: Chat, words: str) -> Turn:
 
 def expand(chat: Chat, words: str) -> Turn:
     """Show the sources of a reference."""
-    ref = needed(words, "a reference", "/expand d1").split()[0]
+    ref = require_argument(words, "a reference", "/expand d1").split()[0]
     expansion = chat.session.expand(ref)
     lines = [f"{ref} is a {expansion.what}{f': {expansion.text}' if expansion.text else ''}"]
     if expansion.what == "digest":
@@ -249,12 +249,12 @@ def _short(text: str, most: int = 200) -> str:
 
 def trust(chat: Chat, words: str) -> Turn:
     """Trust an instruction file that this session wrote."""
-    path = needed(words, "a file", "/trust AGENTS.md")
+    path = require_argument(words, "a file", "/trust AGENTS.md")
     chat.trust(path)
     yield CommandOutput(f"{path} is trusted as instructions from now on, with its current content")
 
 
-def needed(words: str, what: str, example: str) -> str:
+def require_argument(words: str, what: str, example: str) -> str:
     """Return the argument of a command; raise ``InputError`` with an example if it is missing."""
     if not words:
         raise InputError(f"this command needs {what}", f"for example: {example}")

@@ -15,7 +15,7 @@ from clew.ledger.phrases import is_foreign
 from clew.message import Role, Trust, text_message
 from clew.rules import Rule, find_candidates, retire
 from clew.rules.active import ActiveRules
-from clew.rules.find import spoken
+from clew.rules.find import rule_sentences
 
 _BEFORE = re.compile(
     r"""(?:
@@ -292,7 +292,7 @@ def gives_permission(text: str, pins: Sequence[RuleQuote]) -> bool:
     """Whether a text, if believed, would allow something or end one of the rules."""
     if _GRANTS.search(text):
         return True
-    if spoken(text, Trust.USER) and (_permits(text) or _would_retire(text, pins)):
+    if rule_sentences(text, Trust.USER) and (_permits(text) or _would_retire(text, pins)):
         return True
     return _undoes_any(text, pins)
 
@@ -303,7 +303,7 @@ def agreement_words(text: str) -> list[str]:
 
 
 def _permits(text: str) -> bool:
-    cues = {hit.cue for _, seen in spoken(text, Trust.USER) for hit in seen.hits}
+    cues = {hit.cue for _, seen in rule_sentences(text, Trust.USER) for hit in seen.hits}
     return not cues.isdisjoint(("permit", "lift_that"))
 
 
