@@ -68,7 +68,7 @@ def test_a_compaction_in_flight_is_billed_against_the_clients_own_requests():
     one.add_usage(Usage(100_000, 100, 0, 100_000), 1.0, rewritten=False)
     assert one.cost == one.cost_without
     one.add_compaction(100_000, 30_000, answered=False)
-    one.add_usage(Usage(30_000, 100, 10_000, 20_000), 101 / 30, rewritten=True)  # 101,000 tokens by the client
+    one.add_usage(Usage(30_000, 100, 10_000, 20_000), 101 / 30, rewritten=True)  # 101,000 by the client
     assert one.cost > one.cost_without  # the first request after a compaction costs more
     for n in range(2, 60):
         size = 30_000 + 1_000 * n
@@ -153,7 +153,7 @@ def test_figures_never_break_a_request(monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(ConversationStats, "used", broken)
+    monkeypatch.setattr(ConversationStats, "add_usage", broken)
     stats = Stats()
     with (
         ScriptedServer.always(Reply(text_message(Role.ASSISTANT, "ok"), usage=USAGE), strict=False) as server,
