@@ -22,6 +22,10 @@ from clew.message import Message, Role, ToolResult
 
 GIANT_SHARE = 0.5
 """Share of the room from which a single recent message is excerpted before anything is condensed."""
+PRUNED_BEFORE = 2
+"""Messages pruned before the recent ones, per recent one: pruned ones leave room for more of them."""
+LEAST_AFTER_PRUNING = 0.35
+"""Share of a view below which pruning alone is not tried: it rarely frees a tenth of a session."""
 SPARE_SHARE = 0.1
 """Share of the room: if more is left after the digest is complete, more recent messages stay..."""
 LEAST_SPARE_SHARE = 0.02
@@ -51,7 +55,9 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     """
     stop = _prunable(scene)
     page = page_of(scene, held=True)
-    pruned = prune_repeated(page, scene.floor, stop) if stop > scene.floor else []
+    recent = len(scene.view) - scene.stop
+    start = max(scene.floor, scene.stop - PRUNED_BEFORE * recent)  # a digest covers what is before
+    pruned = prune_repeated(page, start, stop) if stop > start else []
     keep = replace(scene.task.keep, for_prose=for_prose)
     return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned, held=page.held)
 
@@ -126,6 +132,8 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
     if scene.room <= 0:
         raise no_room(scene)
     excess = scene.before - target
+    if target < scene.before * LEAST_AFTER_PRUNING:
+        return None
     most = max(OVERSIZED_TOKENS, int(scene.room * GIANT_SHARE))
     giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
     if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
