@@ -154,6 +154,53 @@ def test_strands_state_goes_through_its_manager():
     assert run.sent[-1][0].text.startswith("<clew-digest")
 
 
+def uninterrupted(driver):
+    """Return what one process sends; several that hand on the state must send the same."""
+    run = small()
+    driver.run(run, "clew")
+    return run.sent
+
+
+def test_pydantic_ai_state_goes_through_its_serialised_history():
+    pytest.importorskip("pydantic_ai")
+    from pydantic_ai import UsageLimits
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+    driver, run, history = DRIVERS["pydantic_ai"](), small(), None
+    for ask in ASKS:  # a new agent and capability each time, as in a new process
+        limits = UsageLimits(request_limit=500)
+        given = ModelMessagesTypeAdapter.validate_json(history) if history else None
+        done = asyncio.run(driver.agent(run, "clew").run(ask, message_history=given, usage_limits=limits))
+        history = done.all_messages_json()
+    assert "kept as m" in str(run.sent[run.reads])
+    assert run.sent == uninterrupted(driver)
+    assert len(given) + 2 * (run.reads + 1) == len(done.all_messages())
+    assert sum("clew" in (one.metadata or {}) for one in done.all_messages()) == 1
+
+
+def test_adk_state_goes_through_its_session_service(tmp_path):
+    pytest.importorskip("google.adk")
+    from google.adk.runners import Runner
+    from google.adk.sessions.sqlite_session_service import SqliteSessionService
+    from google.genai.types import Content, Part
+
+    driver, run = DRIVERS["adk"](), small()
+
+    async def turn(ask, *, is_first):
+        service = SqliteSessionService(str(tmp_path / "s.db"))
+        if is_first:
+            await service.create_session(app_name="loop", user_id="u", session_id="s")
+        runner = Runner(app=driver.app(run, "clew"), session_service=service)
+        message = Content(role="user", parts=[Part(text=ask)])
+        async for _ in runner.run_async(user_id="u", session_id="s", new_message=message):
+            pass
+
+    for n, ask in enumerate(ASKS):  # a new plugin and service each time, as in a new process
+        asyncio.run(turn(ask, is_first=n == 0))
+    assert "kept as m" in str(run.sent[run.reads])
+    assert run.sent == uninterrupted(driver)
+
+
 def test_an_agents_session_stays_whole_and_hands_out_what_fits(tmp_path):
     agents = pytest.importorskip("agents")
     from clew.integrations.openai_agents import ClewSession

@@ -1,7 +1,8 @@
 """Google ADK: ``App(name=…, root_agent=agent, plugins=[ClewPlugin()])``.
 
-The events of the session stay whole; only the contents of each request are compacted. ``ClewSummarizer`` is
-for apps that use ``EventsCompactionConfig``: it writes the summary without a model.
+The events of the session stay whole; only the contents of each request are compacted. The compaction state
+is kept in the session's state, so that another process continues from it. ``ClewSummarizer`` is for apps that
+use ``EventsCompactionConfig``: it writes the summary without a model.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai.types import Content, Part
 
-from clew.integrations.fitting import Fitting, FittingOptions
+from clew.integrations.fitting import Fitting, FittingOptions, state_of
 from clew.session import compact_async
 
 SUMMARY_SHARE = 10
@@ -38,8 +39,12 @@ class ClewPlugin(BasePlugin):
         key = f"{context.session.id}/{context.agent_name}"
         fixed = (llm_request.config.system_instruction or "", *(llm_request.config.tools or ()))
         messages, model = llm_request.contents, llm_request.model
+        name = f"clew/{context.agent_name}"
+        self.fitting.restore(context.state.get(name), key)
         result = await self.fitting.fit_async(messages, key, model=model, fixed=fixed, wire="gemini")
         if result is not None:
+            if result.changed:
+                context.state[name] = state_of(result)
             llm_request.contents = [_content(entry) for entry in result.messages]
 
 

@@ -30,6 +30,11 @@ class FittingOptions(TypedDict, total=False):
     """A session of clew's log that records every message, or a function from key to session."""
 
 
+def state_of(result: CompactResult) -> JsonObject:
+    """Return what another process needs to continue after a result; the framework has the messages."""
+    return {**result.to_json(), "messages": []}
+
+
 class Fitting:
     """Fits the messages of many conversations, keeps their state, and logs them if asked to."""
 
@@ -77,6 +82,7 @@ class Fitting:
         """Do the same in a thread."""
         import asyncio  # imported here: asyncio loads the network modules
 
+        messages = list(messages) if isinstance(messages, list) else messages  # may grow while this waits
         return await asyncio.to_thread(self.fit, messages, key, model=model, fixed=fixed, wire=wire)
 
     def report(self, error: Exception) -> None:

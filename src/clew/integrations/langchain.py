@@ -14,7 +14,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langgraph.config import get_config
 from langgraph.types import Command
 
-from clew.integrations.fitting import Fitting, FittingOptions
+from clew.integrations.fitting import Fitting, FittingOptions, state_of
 from clew.session import CompactResult
 
 
@@ -61,7 +61,7 @@ class ClewMiddleware(AgentMiddleware):
     def _with_state(self, response: ModelResponse, result: CompactResult | None) -> Any:  # noqa: ANN401
         if result is None or not result.changed:
             return response
-        return ExtendedModelResponse(response, Command(update={"clew": result.to_json()}))
+        return ExtendedModelResponse(response, Command(update={"clew": state_of(result)}))
 
 
 def _with_messages(request: ModelRequest, result: CompactResult | None) -> ModelRequest:

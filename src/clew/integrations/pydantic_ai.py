@@ -1,7 +1,9 @@
 """pydantic-ai: ``Agent(model, capabilities=[Clew()])``, or a history processor.
 
-``Clew`` changes only what is sent: the run's history, ``all_messages()``, is unchanged. ``clew_processor()``
-is for agents that use ``ProcessHistory``; pydantic-ai then keeps the compacted history.
+``Clew`` changes only what is sent: the messages of the run's history, ``all_messages()``, are unchanged. The
+compaction state is in the ``metadata`` of the message that was compacted last: pydantic-ai serialises it with
+the history and does not send it, so another process continues from it. ``clew_processor()`` is for agents
+that use ``ProcessHistory``; pydantic-ai then keeps the compacted history.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 
-from clew.integrations.fitting import Fitting, FittingOptions
+from clew.integrations.fitting import Fitting, FittingOptions, state_of
+from clew.message import JsonObject
+
+STATE = "clew"
+"""Its key in the metadata of a request."""
 
 
 class Clew(AbstractCapability[Any]):
@@ -27,9 +33,13 @@ class Clew(AbstractCapability[Any]):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Fit the messages of a request; the history in ``ctx`` is unchanged."""
-        model = request_context.model.model_name
-        result = await self.fitting.fit_async(request_context.messages, _key(ctx), model=model)
+        model, messages, key = request_context.model.model_name, request_context.messages, _key(ctx)
+        if key is not None:
+            self.fitting.restore(_saved_state(messages), key)
+        result = await self.fitting.fit_async(messages, key, model=model)
         if result is not None:
+            if result.changed:
+                _save_state(messages, state_of(result))
             request_context.messages = result.messages
         return request_context
 
@@ -52,6 +62,20 @@ def clew_processor(**options: Unpack[FittingOptions]) -> Processor:
 
     process.fitting = fitting  # type: ignore[attr-defined]  # for its state and counts
     return process
+
+
+def _saved_state(messages: list[ModelMessage]) -> dict[str, Any] | None:
+    """Return the state of the newest compaction of a history."""
+    found = ((message.metadata or {}).get(STATE) for message in reversed(messages))
+    return next((state for state in found if isinstance(state, dict)), None)
+
+
+def _save_state(messages: list[ModelMessage], state: JsonObject) -> None:
+    """Put the state into the newest message, and remove the earlier one."""
+    for message in messages:
+        if message.metadata and STATE in message.metadata:
+            message.metadata = {key: value for key, value in message.metadata.items() if key != STATE}
+    messages[-1].metadata = {**(messages[-1].metadata or {}), STATE: state}
 
 
 def _key(ctx: RunContext[Any]) -> str | None:

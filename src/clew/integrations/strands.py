@@ -31,12 +31,16 @@ class ClewConversationManager(ConversationManager):
         super().register_hooks(registry)
         registry.add_callback(BeforeModelCallEvent, self._before_model_call)
 
-    def _before_model_call(self, event: BeforeModelCallEvent) -> None:
-        self.apply_management(event.agent)
+    async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
+        agent, messages = event.agent, event.agent.messages
+        model = agent.model.get_config().get("model_id") if hasattr(agent.model, "get_config") else None
+        fixed = (agent.system_prompt or "", *agent.tool_registry.get_all_tool_specs())
+        result = await self.fitting.fit_async(messages, _key(agent), model=model, fixed=fixed)
+        if result is not None and result.changed:
+            self._replace(agent, result.messages, len(messages))
 
     def apply_management(self, agent: Agent, **_: Any) -> None:  # noqa: ANN401  # of later versions
-        """Make the agent's messages fit, in place."""
-        self._fit(agent, agent.messages)
+        """Do nothing: Strands calls it in the event loop after a turn; the next model call compacts."""
 
     def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:  # noqa: ANN401
         """Compact to half after the provider rejected a request as too long."""
@@ -50,13 +54,6 @@ class ClewConversationManager(ConversationManager):
             self.fitting.report(error)
             raise (e or error) from error
         self._replace(agent, result.messages, before)
-
-    def _fit(self, agent: Agent, messages: list[Any]) -> None:
-        model = agent.model.get_config().get("model_id") if hasattr(agent.model, "get_config") else None
-        fixed = (agent.system_prompt or "", *agent.tool_registry.get_all_tool_specs())
-        result = self.fitting.fit(messages, _key(agent), model=model, fixed=fixed)
-        if result is not None and result.changed:
-            self._replace(agent, result.messages, len(messages))
 
     def _replace(self, agent: Agent, messages: list[Any], before: int) -> None:
         agent.messages[:] = messages

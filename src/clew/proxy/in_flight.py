@@ -4,9 +4,9 @@ A conversation is recognised by its credentials, the client's session id, the mo
 without cache marks. Its compacted beginning stays the same in every request until the window fills up again,
 so that the prompt cache keeps working. A body that the API would refuse is never sent.
 
-One conversation at a time is compacted: threads share the interpreter, so several at once would all finish
-as late as the last. A new conversation that waited ``MOST_WAIT`` for its turn and still fits is sent as it
-is, and a known one is sent as compacted as it was; a later request is compacted instead.
+One conversation at a time is compacted: threads share the interpreter, and 64 compactions at once made
+requests wait for up to a minute. A new conversation that waited ``MOST_WAIT`` for its turn and still fits is
+sent as it is, and a known one is sent as compacted as it was; a later request is compacted instead.
 """
 
 from __future__ import annotations
