@@ -89,7 +89,7 @@ def busy(monkeypatch) -> Iterator[InFlight]:
 
 
 def fitted(busy: InFlight, raw: bytes) -> Reaction:
-    made = busy.fitted(Exchange("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
+    made = busy.fit_request(Exchange("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
     assert made is not None
     return made
 
