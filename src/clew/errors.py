@@ -49,6 +49,10 @@ An error's docstring is its default message and says what to do next::
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+
 
 class ClewError(Exception):
     """Something went wrong in clew"""
@@ -228,3 +232,35 @@ class CompactionRefused(ClewError):
 
 class MissingExtra(ClewError):
     """install the named extra, for example with `pip install 'clew[exact]'`"""
+
+    def __init__(self, detail: str = "", advice: str | None = None) -> None:
+        """Advise the command that adds the extra in ``detail`` to clew as it is installed here."""
+        if advice is None and (extra := re.search(r"clew\[(\w+)\]", detail)):
+            advice = f"install it with `{_install_command(extra[1])}`"
+        super().__init__(detail, advice)
+
+
+def _install_command(extra: str) -> str:
+    """Return the command that installs clew again, from where it came, with an extra."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from shlex import quote
+    from urllib.parse import unquote, urlsplit
+
+    source, editable, installer = "clew", "", "pip"
+    try:
+        installed = distribution("clew")
+        installer = (installed.read_text("INSTALLER") or "pip").strip()
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        origin = {}
+    if "vcs_info" in origin:
+        source = f"clew @ {origin['vcs_info']['vcs']}+{origin['url']}"
+    elif origin.get("url", "").startswith("file:"):
+        source = unquote(urlsplit(origin["url"]).path)
+        editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    package, _, rest = source.partition(" @ ")
+    what = quote(f"{package}[{extra}]{' @ ' if rest else ''}{rest}")
+    if Path(sys.prefix, "uv-receipt.toml").exists():
+        return f"uv tool install --force {editable}{what}"
+    return f"{'uv pip' if installer == 'uv' else 'pip'} install {editable}{what}"

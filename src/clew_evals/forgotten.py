@@ -34,6 +34,8 @@ LAST_FAILURES = 3
 _COMMANDS = frozenset({"command", "cmd", "script", "commands", "code"})
 """Arguments of tools that run something: what an editing tool refuses is no finding."""
 _DENIED = re.compile(r"user doesn't want|rejected by user|denied by|<tool_use_error>", re.IGNORECASE)
+_GREEN = re.compile(r"0 |\d+ pass")
+"""A count that says that nothing failed: not needed later."""
 AROUND = 40
 """Characters on either side of a value that show what it was used for."""
 
@@ -157,7 +159,8 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
     runs = [exchange for exchange in done if exchange.call.input and _COMMANDS & exchange.call.input.keys()]
     failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
     yield from (said(NeedKind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
-    if tests := last_test_status(done):
+    tests = last_test_status(done)
+    if not all(map(_GREEN.match, tests)):
         kept = [None if text is None else all(test in text for test in tests) for text in (theirs, ours)]
         yield NeededItem(NeedKind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
     for name in changed_files(done):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from clew.transcripts import load
-from clew_evals.forgotten import NeedKind, forgotten
+from clew_evals.forgotten import _GREEN, NeedKind, forgotten
 from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
@@ -60,7 +62,9 @@ def test_without_any_compaction_it_says_what_to_do(
 ):
     monkeypatch.setenv("HOME", str(tmp_path / "empty"))
     assert "clew lost FILE" in home.run("lost", status=2)
-    assert "clew lost FILE" in home.run("lost", "--all", status=2)
+    said = home.run("lost", "--all", status=2)
+    assert "clew lost FILE" in said
+    assert "~/.claude" in said
 
 
 @pytest.mark.usefixtures("plain_clew")
@@ -80,6 +84,19 @@ def test_last_week_is_a_table_of_the_sessions_used_since(home: Home):
     listed = json.loads(home.run("sessions", "--days", "1", "--json"))
     assert "39ef5efd" not in [row["id"] for row in listed]
     assert "3f2a9c10" in [row["id"] for row in listed]
+
+
+def test_nothing_in_these_days_names_the_newest_and_the_command_that_includes_it(home: Home):
+    for path in home.path.rglob("*.jsonl"):
+        os.utime(path, (time.time() - 9.5 * 86_400,) * 2)
+    said = " ".join(home.run("lost", "--days", "7", status=2).split())
+    assert "is 9 days old: clew lost --days 10" in said
+    assert "3f2a9c10" in home.run("lost", "--days", "10")
+
+
+def test_a_last_test_run_without_failures_is_no_loss():
+    assert all(map(_GREEN.match, ("0 failed", "31 passed", "12 passing")))
+    assert not any(map(_GREEN.match, ("1 failed", "10 errors", "TestTax/half")))
 
 
 def test_real_compactions_are_judged_item_by_item():

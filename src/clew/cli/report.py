@@ -133,7 +133,7 @@ def _list_rows(
     """
     listed = list(entries)
     more = max(total, len(listed)) - min(most, len(listed))
-    rows = [title] if title else []
+    rows = wrap(title, max(20, width - LABEL), subsequent_indent=INDENT)
     wide = max((len(entry.name) for entry in listed[:most]), default=0) + 1
     room = max(20, width - LABEL - wide - 2)
     rows += [f"  {printable(entry.name):<{wide}}{one_line(entry.text, room)}" for entry in listed[:most]]
@@ -296,9 +296,10 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
     for kept in report.kept:
         if kept.before == kept.stand:
             continue
-        reach = f"; {kept.reachable:,} reachable through a kept line" if kept.reachable else ""
-        gone = f"; {kept.gone:,} only in the original" if kept.gone else ""
-        title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} kept{reach}{gone}"
+        reach = f"{kept.reachable:,} reachable through a kept line" if kept.reachable else ""
+        gone = f"{kept.gone:,} only in the original" if kept.gone else ""
+        dropped = f"{kept.before - kept.stand:,} of {kept.before:,} {_PLURAL[kept.matter]}"
+        title = f"{dropped}: {', '.join(filter(None, (reach, gone)))}" if reach or gone else dropped
         lost = (ReportEntry(loss.id, loss.text) for loss in report.lost if loss.matter is kept.matter)
         rows += _list_rows("", title, lost, width, most, kept.before - kept.stand)
     return _with_label("dropped", rows or [_row("", "no rule, open item, decision or exact value")])
@@ -356,9 +357,7 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
     if done.dry_run:
         return [*rows, _row("do it", "run the same command without --dry-run")]
     if not wrote:
-        rows.append(
-            _row("list", "nothing was written; use -o FILE, --to WIRE or --json to get the smaller list")
-        )
+        rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json gives the list"))
     if done.is_current:
         rows.append(_command("look", f"clew expand {name} m12 --current", "print a source message", width))
     return [

@@ -21,7 +21,7 @@ try:
     from clew.inspector.app import inspector
     from clew.inspector.guard import RequestGate
 except ImportError as cause:
-    raise MissingExtra("clew[inspector]", "pip install 'clew[inspector]' brings the server") from cause
+    raise MissingExtra("the page needs clew[inspector], which is not installed") from cause
 
 from clew.inspector.chat_stream import ModelFactory, PageChats
 from clew.inspector.session_pool import SessionPool

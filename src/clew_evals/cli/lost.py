@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from textwrap import wrap
 from typing import NamedTuple
@@ -17,7 +18,8 @@ from clew.cli.sessions import SessionRow, age_of, list_sessions
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
 from clew.errors import ClewError, NotFound
-from clew.transcripts import FORMATS, Transcript, load, open_source
+from clew.transcripts import FORMATS, Transcript, find_sessions, load, open_source
+from clew.transcripts.discover import Computer, places
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.files import SessionFile
 from clew_evals.forgotten import CompactionLosses, NeededItem, NeedKind, forgotten
@@ -34,7 +36,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         print_table(args.limit, args.json, term, args.days)
         return 0
     if not args.file:
-        newest = _newest()
+        newest = _newest(term)
         args.file = newest.id
         term.note(f"{newest.id}, used {age_of(newest)} ago, is the newest session that was compacted.")
     session = open_arguments(args).single_session(term)
@@ -49,11 +51,42 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _newest() -> SessionRow:
+def _newest(term: Terminal) -> SessionRow:
+    _say_looking(term)
     for row in list_sessions(200):
         if row.compactions and row.tool in FORMATS:
             return row
-    raise NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
+    raise _nothing()
+
+
+def _say_looking(term: Terminal, days: int | None = None) -> None:
+    """Say at once how many sessions are read: the first time that takes a while."""
+    since = datetime.now(UTC) - timedelta(days=days or 0)
+    sessions = [found for found in find_sessions(titles=False) if not days or found.modified >= since]
+    if sessions:
+        term.note(f"Looking at {count(len(sessions), 'session')} …")
+
+
+def _nothing(days: int | None = None) -> NotFound:
+    """Return the error for no compacted session: which one is the newest, or where clew looked."""
+    older = list_sessions(LOOKED_AT) if days else []
+    newest = next((row for row in older if row.compactions and row.tool in FORMATS), None)
+    if days and newest:
+        used = datetime.now(UTC) - datetime.fromisoformat(newest.modified)
+        return NotFound(
+            f"no session was compacted in the last {count(days, 'day')}; the newest that was, {newest.id}, "
+            f"is {count(used.days, 'day')} old",
+            f"clew lost --days {used.days + 1}",
+        )
+    if next(find_sessions(titles=False), None):
+        return NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
+    here = Computer()
+    folders = dict.fromkeys(place.folder for place in places(here) if place.folder.is_relative_to(here.home))
+    names = [f"~/{folder.relative_to(here.home)}" for folder in folders if folder != here.home][:FOLDERS]
+    return NotFound(
+        f"no sessions found in {', '.join(names)} and other places (`clew formats` lists all)",
+        "name a file: clew lost FILE",
+    )
 
 
 def _lines(
@@ -65,16 +98,17 @@ def _lines(
         yield ""
         yield from _compaction(item, tool, full, width)
     yield ""
-    yield from _footer(name, reports[-1].name, width)
+    yield from _footer(name, reports[-1], width)
 
 
-def _footer(name: str, last: str, width: int) -> Iterator[str]:
+def _footer(name: str, last: CompactionLosses, width: int) -> Iterator[str]:
     about = (
         "Kept means found in the summary or in the messages that stayed. clew gets as many tokens, and no "
         f"model. Values count if the session used them later; #12 is a message of `clew show {name}`."
     )
     yield from wrap(about, width)
-    yield f"The summary: clew trace {name} {last}"
+    if not last.sealed:
+        yield f"The summary: clew trace {name} {last.name}"
     yield f"Start again from: clew handoff {name}"
     yield "All of last week: clew lost --days 7"
 
@@ -96,7 +130,10 @@ def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> It
     lost = f"not in the messages {tool} kept" if item.sealed else f"lost by {tool}"
     for title, wanted in (
         (f"{lost}, kept by clew", (False, True)),
-        (f"{lost} and by clew" if not clew_gave_up else lost, (False, None if clew_gave_up else False)),
+        (
+            f"{lost}{', nor by clew' if item.sealed else ' and by clew'}" if not clew_gave_up else lost,
+            (False, None if clew_gave_up else False),
+        ),
         (f"kept by {tool}, lost by clew", (True, False)),
     ):
         things = [thing for thing in item.things if (thing.by_tool, thing.by_clew) == wanted]
@@ -112,6 +149,8 @@ def _counts(item: CompactionLosses, tool: str, width: int) -> Iterator[Styled]:
     columns = ("needed", f"{tool} kept", "clew kept") if wide else ("all", "tool", "clew")
     sizes = (12, len(tool) + 8, 12) if wide else (6, 6, 6)
     name = 20
+    if not wide:
+        yield Styled(f"{'kept by':>{name + sum(sizes)}}", "dim")
     yield Styled(f"{'':<{name}}" + "".join(f"{c:>{n}}" for c, n in zip(columns, sizes, strict=True)), "dim")
     for kind in NeedKind:
         things = item.of_kind(kind)
@@ -167,6 +206,10 @@ HEADS = {
     NeedKind.FILE: "FILES",
     NeedKind.VALUE: "VALUES",
 }
+WORST = 3
+"""Losses listed under the table."""
+FOLDERS = 8
+"""Folders named where no session was found."""
 CELL = 10
 NARROW = 78
 
@@ -184,10 +227,10 @@ class Losses(NamedTuple):
 
 def print_table(limit: int, as_json: bool, term: Terminal, days: int | None = None) -> None:
     """Compare the newest compacted sessions and print what they lost."""
+    _say_looking(term, days)
     rows = [row for row in list_sessions(LOOKED_AT, days=days) if row.compactions and row.tool in FORMATS]
     if not rows:
-        when = f" in the last {count(days, 'day')}" if days else ""
-        raise NotFound(f"no session on this computer was compacted{when}", "name a file: clew lost FILE")
+        raise _nothing(days)
     rows = rows[:limit]
     files = [SessionFile(Path(row.path), row.session) for row in rows]
     with drawn_progress(term) as progress:
@@ -218,23 +261,63 @@ def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]],
     term.print(*wrap("What was needed after a compaction, and how much of it the tool lost.", width), "")
     heads = "".join(f"{HEADS[kind]:>{CELL}}" for kind in kinds) if wide else f"{'LOST':>{CELL}}"
     term.print(Styled(f"{'ID':<9}{'AGE':>4} {'TOOL':<12}{heads}", "dim"))
-    judged = [item for several in result for item in several if not item.unjudged and not item.sealed]
+    judged = [item for several in result for item in _readable(several)]
     for row, several in zip(rows, result, strict=True):
-        reports = [item for item in several if not item.unjudged and not item.sealed]
+        reports = _readable(several)
         cells = _cells(reports, kinds) if reports else f"{'not judged':>{CELL}}"
         term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{age_of(row):>4} {row.tool:<12}{cells}"))
         term.print(Styled(f"  {one_line(row.title or 'no user messages', width - 2)}", "dim"))
-    term.print("", Styled(f"{'ALL TOGETHER':<14}{'NEEDED':>8}{'TOOL LOST':>11}{'clew':>6}", "dim"))
-    for kind, head in HEADS.items():
-        all_of = _losses(judged, (kind,))
-        term.print(f"{head.lower():<14}{all_of.asked:>8}{all_of.by_tool:>11}{all_of.by_clew:>6}")
-    term.print("", *wrap("The last column: what clew would have lost in as many tokens.", width))
+    totals = {head.lower(): _losses(judged, (kind,)) for kind, head in HEADS.items()}
+    term.print("", Styled(f"{'TOTAL':<9}{'NEEDED':>8}{'TOOL LOST':>11}{'CLEW LOST':>11}", "dim"))
+    for name, total in totals.items():
+        term.print(f"{name:<9}{total.asked:>8}{total.by_tool:>11}{total.by_clew:>11}")
+    term.print("", *wrap(_compared(totals), width))
+    term.print(*_worst(rows, result, width))
     sealed = sum(bool(item.unjudged or item.sealed) for several in result for item in several)
     term.print(
         f"{count(len(judged), 'compaction')} judged in {count(len(rows), 'session')}"
         + (f", {sealed} not." if sealed else "."),
-        f"Details: clew lost {rows[0].id}",
+        f"Details: clew lost {max(zip(rows, result, strict=True), key=_lost_most)[0].id}",
     )
+
+
+def _compared(totals: Mapping[str, Losses]) -> str:
+    """Say how to read the totals: of which kinds clew keeps more, of which fewer."""
+    named = {"open work" if name == "open" else name: total for name, total in totals.items()}
+    more = [name for name, total in named.items() if total.by_clew < total.by_tool]
+    fewer = [name for name, total in named.items() if total.by_clew > total.by_tool]
+    parts = [f"{word} {', '.join(names)}" for word, names in (("more", more), ("fewer", fewer)) if names]
+    return f"In as many tokens as the tool used, clew keeps {' and '.join(parts) or 'as much'}."
+
+
+def _lost_most(judged: tuple[SessionRow, list[CompactionLosses]]) -> int:
+    return _losses(_readable(judged[1]), tuple(HEADS)).by_tool
+
+
+def _readable(reports: Sequence[CompactionLosses]) -> list[CompactionLosses]:
+    return [item for item in reports if not item.unjudged and not item.sealed]
+
+
+def _worst(
+    rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]], width: int
+) -> Iterator[Styled | str]:
+    """Yield the worst losses in words: rules first, then open work, findings, files and values."""
+    lost = [
+        (thing, row)
+        for row, several in zip(rows, result, strict=True)
+        for item in _readable(several)
+        for thing in item.things
+        if thing.kind in HEADS and not thing.by_tool
+    ]
+    lost.sort(key=lambda pair: tuple(HEADS).index(pair[0].kind))
+    if lost:
+        yield from ("", Styled("The worst losses of the tools:", "bold"))
+    for thing, row in lost[:WORST]:
+        yield f"  {_label(thing.kind):<9}{one_line(_words(thing), width - 11)}"
+        place = f"{row.id}, {row.project_name}" if row.project_name else row.id
+        yield Styled(f"  {'':<9}{one_line(place, width - 11)}", "dim")
+    if lost:
+        yield ""
 
 
 def _cells(reports: Sequence[CompactionLosses], kinds: Sequence[NeedKind]) -> str:
