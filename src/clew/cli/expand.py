@@ -135,8 +135,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     with open_log_or_input(args) as where:
         if isinstance(where, Input):
             session = where.single_session(term)
-            messages = session.current() if args.current else session.full()
-            result = _in_list(read_list(messages, session.model or "unknown"), args.ref, args.around)
+            result = _in_list(read_list(session, current=args.current), args.ref, args.around)
         else:
             result = _in_log(where, args.ref, args.around)
     if args.json:

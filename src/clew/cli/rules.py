@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from clew.cli.handoff import newest_session
-from clew.cli.inputs import Input
+from clew.cli.inputs import Input, conversation
 from clew.cli.stored import Log, open_log_or_input, own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
@@ -108,7 +108,7 @@ def _ledger(source: Log | Input, term: Terminal) -> Ledger:
         with source.open() as session:
             return session.ledger
     ledger = Ledger(exact_values=False)
-    entries = source.single_session(term).entries
+    entries = conversation(source.single_session(term))  # numbered as `clew expand` does
     ledger.extend(Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1))
     return ledger
 

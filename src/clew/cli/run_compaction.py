@@ -30,7 +30,7 @@ from clew.log.store import MemoryStore
 from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, DecidedCompaction, Session, compact
-from clew.session.compact_list import NEVER_FULL
+from clew.session.compact_list import NEVER_FULL, read_current
 from clew.session.fit import Gauge, by_region, price_of
 from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
@@ -231,9 +231,18 @@ def _preview(session: Session, target: int, order: CompactRequest) -> Sequence[I
 # A list that is only read ----------------------------------------------------------------------------
 
 
-def read_list(messages: Sequence[Message], model: str) -> CompactResult:
-    """Read a list without compacting it: its numbered messages, ledger, and digest if it holds one."""
-    return compact(messages, NEVER_FULL, model=model)
+def read_list(transcript: Transcript, *, current: bool) -> CompactResult:
+    """Read a session without compacting it: its numbered messages, ledger, and digest if it holds one.
+
+    With ``current`` the view is what its tool's model sees now; rules and goal are of the whole session.
+    """
+    earlier, messages = _parts(transcript, current)
+    return read_current(earlier, messages, transcript.model or "unknown")
+
+
+def _parts(transcript: Transcript, current: bool) -> tuple[list[Message], list[Message]]:
+    """Return the messages that are only read, and those to compact."""
+    return (transcript.earlier(), transcript.current()) if current else ([], transcript.full())
 
 
 def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
@@ -241,8 +250,9 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
     model = transcript.model or "unknown"
     known, counter = model_named(model), counter_for(model)
     compacted = len(transcript.boundaries)
-    is_current = compacted > 0 and not order.whole
-    messages = transcript.current() if is_current else transcript.full()
+    # A range is given in the numbers of the whole conversation, as `clew show` and `clew expand` print them.
+    is_current = compacted > 0 and not order.whole and order.messages is None
+    earlier, messages = _parts(transcript, is_current)
     wire = wire_named(order.wire or _own_wire(transcript.format))
     part = _listed_part(transcript, counter, is_current) if compacted else ""
     if order.messages is not None:
@@ -250,14 +260,14 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
             name, MemoryStore(), model=model, policy=order.policy, summariser=order.summariser
         )
         session.add(*messages)
-        report = _compact_session(session, name, order, wire, part, undoable=False)
-        return replace(report, is_current=is_current)
-    base = read_list(messages, model)
+        return _compact_session(session, name, order, wire, part, undoable=False)
+    base = read_current(earlier, messages, model)
+    listed = [*earlier, *messages]
 
     @cache  # the last trial is often the final result
     def condensed(target: int, summariser: WatchedModel | None) -> CompactResult:
         return compact(
-            messages,
+            listed,
             previous=base,
             summariser=summariser,
             target_tokens=target,

@@ -105,6 +105,19 @@ class CompactionTask:
         found = self.originals(name) if self.originals else None
         return found or next((item.message for item in self.view if item.id == name), None)
 
+    @cached_property
+    def has_unseen_rules(self) -> bool:
+        """Whether a rule is from a message that neither the view shows nor its digest covers.
+
+        So it is in a session that another tool compacted: only a digest can state such a rule.
+        """
+        cited = {pin.source.message for pin in self.ledger.pins.active if pin.source}
+        if not cited:
+            return False
+        cited.difference_update(item.id for item in self.view)
+        cited.difference_update(self.shown[1].covers if self.shown else ())
+        return any(self.source(name) is not None for name in cited)
+
     @property
     def has_found_rules(self) -> bool:
         """Whether some rules were found in the session rather than set by hand."""

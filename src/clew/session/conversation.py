@@ -172,12 +172,16 @@ class ListView:
     """How many of the messages are the model's."""
 
     @classmethod
-    def whole(cls, record: Record, counter: TokenCounter) -> ListView:
-        """Return the view of all entries."""
-        view = cls([], [], [], [], [], {}, counter.family, record.digest, record.digest is not None)
+    def whole(cls, record: Record, counter: TokenCounter, first: int = 0) -> ListView:
+        """Return the view of all entries, or of those from the index ``first`` on."""
+        shown = record.items[first:]
+        digest = record.digest
+        if first and digest and all(item.id != digest.id for group in shown for item in group):
+            digest = None
+        view = cls([], [], [], [], [], {}, counter.family, digest, digest is not None)
         for item in record.system:
             view.add(item, -1, counter)
-        view.extend(record.entries, record.items, 0, counter)
+        view.extend(record.entries[first:], shown, first, counter)
         return view
 
     def extend(
@@ -370,11 +374,11 @@ class ConversationState(NamedTuple):
     messages: int
 
 
-def start(parsed: ParsedInput, counter: TokenCounter) -> ConversationState:
-    """Parse a list from its beginning."""
+def start(parsed: ParsedInput, counter: TokenCounter, first: int = 0) -> ConversationState:
+    """Parse a list from its beginning; the view begins at the index ``first``."""
     record = Record(parsed.codec, parsed.certain, system_field=parsed.system_field)
     record.extend(parsed.entries, parsed.system())
-    view = ListView.whole(record, counter)
+    view = ListView.whole(record, counter, first)
     return ConversationState(record, len(record.entries), view, len(view.slots), len(view.items))
 
 

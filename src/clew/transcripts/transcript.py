@@ -128,14 +128,22 @@ class Transcript:
 
     def current(self) -> list[Message]:
         """Return what the tool's model sees now: the last summary, what it kept, and everything after."""
+        hidden = frozenset(
+            id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
+        )
+        return [_as_shown(entry, hidden) for entry in self._current_entries()]
+
+    def earlier(self) -> list[Message]:
+        """Return the messages of the whole conversation that the tool's model no longer sees."""
+        seen = {entry.replaces or entry.id for entry in self._current_entries()}
+        return [entry.message for entry in self.full_entries() if (entry.replaces or entry.id) not in seen]
+
+    def _current_entries(self) -> list[Entry]:
         gone = self.dropped
         cut, keeps = 0, frozenset[str]()
         for place, record in enumerate(self.records):
             if isinstance(record, Boundary) and record.id not in gone:
                 cut, keeps = place, frozenset(record.keeps)
-        hidden = frozenset(
-            id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
-        )
         before = list(self._live_entries(self.records[:cut]))
         live = {entry.replaces or entry.id: entry for entry in self._live_entries()}
         system = [live[entry.replaces or entry.id] for entry in before if entry.message.role is Role.SYSTEM]
@@ -143,7 +151,7 @@ class Transcript:
         replaced = {entry.replaces or entry.id for entry in before}
         after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
         entries, later = _after_compaction(after)
-        return [_as_shown(entry, hidden) for entry in (*system, *entries, *kept, *later)]
+        return [*system, *entries, *kept, *later]
 
     def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""

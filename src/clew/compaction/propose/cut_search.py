@@ -177,7 +177,8 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
     span = scene.tokens(scene.first, stop)
     asked = scene.task.keep.room or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
-    if (cut := _all_faded(tries)) is not None:
+    needs_digest = scene.task.has_unseen_rules
+    if not needs_digest and (cut := _all_faded(tries)) is not None:
         return cut  # no digest is needed
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
         most = scene.room - assembly.least_tokens
@@ -188,7 +189,7 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
             shrinks, tokens = tries.fitted(stop, room, held=False)
         if tokens <= room:
             return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1), tries)
-    return _kept(tries, stop, span)
+    return None if needs_digest else _kept(tries, stop, span)
 
 
 def _all_faded(tries: TailFitter) -> Cut | None:

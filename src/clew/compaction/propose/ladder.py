@@ -131,6 +131,8 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
         return []
     if scene.room <= 0:
         raise no_room(scene)
+    if scene.task.has_unseen_rules:
+        return None
     excess = scene.before - target
     if target < scene.before * LEAST_AFTER_PRUNING:
         return None

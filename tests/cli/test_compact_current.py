@@ -1,0 +1,62 @@
+"""``clew compact`` of a session that its tool compacted: what was said before the summary still counts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from clew.cli.run_compaction import read_list
+from clew.message import Message, Origin, Role, text_message
+from clew.session import compact
+from clew.session.compact_list import read_current
+from clew.transcripts import load
+from tests.cli.homes import RULE, Home, home
+
+__all__ = ["home"]
+
+SESSION = "3f2a9c10"
+
+
+def test_rules_and_goal_from_before_the_summary_are_in_the_digest(home: Home):
+    shown = home.run("compact", SESSION, "--target-tokens", "700")
+    digest = shown[: shown.index("</clew-digest>")]
+    assert re.search(r"Rules that hold.*\n\[m1, user\]\n- \"Never modify files under legacy/\.\"", digest)
+    assert re.search(r"Goal:\n\[m1\]\n- Fix the price parser of the shop\.", digest)
+
+
+@pytest.mark.parametrize("target", [600, 900, 1200, 1500])
+def test_rules_are_stated_at_every_size(home: Home, target: int):
+    result = json.loads(home.run("compact", SESSION, "--target-tokens", str(target), "--json"))
+    assert RULE in json.dumps(result["messages"])
+
+
+def test_rules_are_stated_where_pruning_alone_would_do():
+    earlier = [text_message(Role.USER, f"Fix the parser. {RULE}"), text_message(Role.ASSISTANT, "I will.")]
+    summary = text_message(Role.USER, "The parser is being fixed.", Origin.SUMMARY)
+    output = "\n".join(f"line {n} of the log" for n in range(2_000))
+    current: list[Message] = [summary]
+    for n in range(12):
+        current += [text_message(Role.USER, f"Step {n}: {output if n == 2 else 'go on'}")]
+        current += [text_message(Role.ASSISTANT, f"Step {n} is done; file_{n}.py has changed.")]
+    base = read_current(earlier, current, "unknown")
+    assert [item.id for item in base.items] == [f"m{n}" for n in range(3, 3 + len(current))]
+    for target in (base.tokens_after - 200, 2_000, 1_000):
+        done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
+        assert done.digest is not None
+        assert [pin.quote for pin in done.digest.pins] == [RULE]
+
+
+def test_a_reference_of_the_digest_leads_to_its_message(home: Home):
+    result = home.run("expand", SESSION, "m1", "--current")
+    assert RULE in result
+    (session,) = load(next(home.path.glob(".claude/**/*.jsonl")))
+    read = read_list(session, current=True)
+    assert read.originals["m1"] == session.full()[0]
+    assert [item.message for item in read.items] == session.current()
+
+
+def test_rules_prints_the_number_that_expand_takes(home: Home):
+    (said,) = set(re.findall(r"said in (m\d+)", home.run("rules", SESSION)))
+    assert RULE in home.run("expand", SESSION, said)
