@@ -106,7 +106,8 @@ def test_compact_says_nothing_about_parts_if_there_is_only_one(home: Home):
 
 
 def test_expand_numbers_the_current_part_as_compact_does(home: Home):
-    assert "This session is being continued" in home.run("expand", "3f2a9c10", "m1", "--current")
+    assert "This session is being continued" in home.run("expand", "3f2a9c10", "m87", "--current")
+    assert "Fix the price parser" in home.run("expand", "3f2a9c10", "m1", "--current")
     assert "Fix the price parser" in home.run("expand", "3f2a9c10", "m1")
 
 
