@@ -148,14 +148,14 @@ def test_every_view_of_a_compacted_session_fits(
 
 def test_the_digests_page_shows_findings_and_reports(house: House, browser):
     session = Session.open("story", house.store)
-    for n in range(12):
+    for n in range(20):
         found = (
             f"The cause is that parse_row_{n} drops the last column. I fixed part {n}; its tests pass now."
         )
         session.add(text_message(Role.USER, f"Check part {n} of the importer."))
         session.add(text_message(Role.ASSISTANT, "I will read it. " + "Reading on. " * 60))
         session.add(text_message(Role.ASSISTANT, found))
-    digest = session.compact(target_tokens=900).plan.digests[-1]
+    digest = session.compact(target_tokens=1_200).plan.digests[-1]
     kinds = {ClaimKind.FINDING: "Findings", ClaimKind.REPORT: "Story so far"}
     server = Server.bind(house.pool)
     with server.running(), visiting(browser, server) as page:

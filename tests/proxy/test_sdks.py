@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import anthropic
 import openai
+import pytest
 
 from clew.testing import HangUp, ScriptedServer
 from tests.proxy.test_pass_through import MESSAGES, home, proxy_to  # noqa: F401  # a fixture
 
+OPEN: list[anthropic.Anthropic | openai.OpenAI] = []
+
+
+def opened(client):
+    """Return a client that is closed after the test, so that no socket is left to the garbage collector."""
+    OPEN.append(client)
+    return client
+
+
+@pytest.fixture(autouse=True)
+def closed_clients():
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
 
 def test_the_sdks_work_as_without_it():
     with ScriptedServer.always("a long answer, " * 50) as server, proxy_to(server.url).running() as proxy:
-        claude = anthropic.Anthropic(base_url=proxy.url, api_key="secret", max_retries=0)
+        claude = opened(anthropic.Anthropic(base_url=proxy.url, api_key="secret", max_retries=0))
         whole = claude.messages.create(model="claude-sonnet-5", max_tokens=99, messages=MESSAGES)
         with claude.messages.stream(model="claude-sonnet-5", max_tokens=99, messages=MESSAGES) as stream:
             streamed = "".join(stream.text_stream)
-        gpt = openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="secret", max_retries=0)
+        gpt = opened(openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="secret", max_retries=0))
         chat = gpt.chat.completions.create(model="gpt-5", messages=MESSAGES)
         reply = gpt.responses.create(model="gpt-5", input="hello")
         events = list(gpt.responses.create(model="gpt-5", input="hello", stream=True))
@@ -28,7 +44,7 @@ def test_the_sdks_work_as_without_it():
 
 def test_an_upstream_that_hangs_up_is_a_502_that_sdks_retry():
     with ScriptedServer(HangUp(), "hello") as server, proxy_to(server.url).running() as proxy:
-        claude = anthropic.Anthropic(base_url=proxy.url, api_key="k", max_retries=1)
+        claude = opened(anthropic.Anthropic(base_url=proxy.url, api_key="k", max_retries=1))
         made = claude.messages.create(model="claude-sonnet-5", max_tokens=99, messages=MESSAGES)
     assert made.content[0].text == "hello"
     assert proxy.stats["upstream_failed"] == 1
@@ -52,7 +68,7 @@ def history() -> list[dict[str, object]]:
 
 def test_responses_compact_and_the_requests_after_it():
     with ScriptedServer.always("done") as server, proxy_to(server.url).running() as proxy:
-        gpt = openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0)
+        gpt = opened(openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0))
         compacted = gpt.responses.compact(model="gpt-5", input=history())
         assert compacted.object == "response.compaction"
         assert [one.type for one in compacted.output] == ["message", "compaction"]
@@ -82,7 +98,7 @@ def test_a_summary_is_streamed_to_anthropics_client():
         {"role": "user", "content": [{"type": "text", "text": ask}]},
     ]
     with ScriptedServer() as server, proxy_to(server.url).running() as proxy:
-        claude = anthropic.Anthropic(base_url=proxy.url, api_key="k", max_retries=0)
+        claude = opened(anthropic.Anthropic(base_url=proxy.url, api_key="k", max_retries=0))
         with claude.messages.stream(model="claude-sonnet-5", max_tokens=9_999, messages=messages) as stream:
             text = "".join(stream.text_stream)
             assert stream.get_final_message().stop_reason == "end_turn"
