@@ -103,7 +103,12 @@ class CompactionTask:
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""
         found = self.originals(name) if self.originals else None
-        return found or next((item.message for item in self.view if item.id == name), None)
+        return found or self.by_id.get(name)
+
+    @cached_property
+    def by_id(self) -> dict[str, Message]:
+        """The messages of the view, by id."""
+        return {item.id: item.message for item in self.view}
 
     @cached_property
     def has_unseen_rules(self) -> bool:

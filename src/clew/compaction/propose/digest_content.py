@@ -169,14 +169,16 @@ class DigestInput:
 
         None if it is neither the goal nor open: then it was reported done.
         """
-        request, gone = self.request, self.gone
+        request = self.request
         kinds = {
-            one.kind for one in self.brief.claims if request and not one.topic and _shares_turn(one, request)
+            one.kind
+            for one in self.brief.claims
+            if request and not one.topic and _of_turn(one, request.sources[0])
         }
         if request is None or kinds.isdisjoint((ClaimKind.GOAL, ClaimKind.OPEN)):
             return None
         request = request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
-        is_gone = request.sources[0].message in gone
+        is_gone = request.sources[0].message in self.gone
         text = both_ends(request.text, self.for_request) if is_gone and self.terms.longest is None else None
         if text is not None:
             return request._replace(text=text, verbatim=text == request.text)
@@ -430,11 +432,8 @@ def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
 
 
-def _shares_turn(one: Claim, other: Claim) -> bool:
-    return _of_turn(one, other.sources[0])
-
-
 def _of_turn(claim: Claim, cite: Cite) -> bool:
+    """Whether a claim comes from the message of a citation."""
     return claim.sources[0].message == cite.message
 
 

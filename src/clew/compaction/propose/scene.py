@@ -202,26 +202,20 @@ class Scene:
         return tail_room(self.room, self.task.keep, focused=bool(self.focus))
 
     @cached_property
-    def by_id(self) -> dict[str, Message]:
-        """The messages of the view, by id."""
-        return {item.id: item.message for item in self.task.view}
-
-    @cached_property
     def size_by_id(self) -> dict[str, int]:
         """The tokens of the view's messages, by id."""
         return {item.id: size for item, size in zip(self.view, self.sizes_now, strict=True)}
 
     def original(self, name: str) -> Message | None:
         """Return a message of the view in its original form; None if the view does not have it."""
-        shown = self.by_id.get(name)
+        shown = self.task.by_id.get(name)
         if shown is None or self.task.originals is None:
             return shown
         return self.task.originals(name) or shown
 
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""
-        found = self.task.originals(name) if self.task.originals else None
-        return found or self.by_id.get(name)
+        return self.task.source(name)
 
     def originals(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield messages of the view in their original form."""
