@@ -31,6 +31,7 @@ from clew.budget import (
     window_for,
 )
 from clew.tokens import model_named
+from tests.conftest import tries
 
 FIXED = 10_000
 WINDOW = Window(200_000, 8_000)
@@ -70,7 +71,7 @@ seeds = st.integers(0, 2**32).map(Random)
 growths = st.integers(50, 30_000)
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 @given(seeds, growths, st.sampled_from(POLICIES))
 def test_between_two_compactions_at_least_the_band_comes_in(rng: Random, growth: int, policy: Policy):
     found = compactions(live(rng, growth, policy, lambda verdict, _: verdict.target_tokens))
@@ -78,7 +79,7 @@ def test_between_two_compactions_at_least_the_band_comes_in(rng: Random, growth:
         assert second.used - first.after >= second.levels.band > 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 @given(seeds, growths, st.sampled_from(POLICIES), st.booleans())
 def test_a_compaction_that_misses_its_target_is_not_repeated_within_the_band_unless_the_window_is_full(
     rng: Random, growth: int, policy: Policy, milestones: bool

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.plan.handoff import HEADINGS, Handoff, handoff_of, parse_handoff, render_handoff
 from tests.compaction_plan.test_render import DIGEST
+from tests.conftest import tries
 
 lines = st.lists(
     st.text(min_size=1, max_size=40) | st.sampled_from(["## Pending tasks", "a\n\n- b"]), max_size=3
@@ -48,7 +49,7 @@ def test_an_empty_heading_is_written_and_says_so():
     assert render_handoff(Handoff()).count("(nothing)") == 14
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(st.fixed_dictionaries({field.name: lines.map(tuple) for field in fields(Handoff)}))
 def test_a_handoff_parses_back_whatever_it_says(said: dict[str, tuple[str, ...]]):
     handoff = Handoff(**said)

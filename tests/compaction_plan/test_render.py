@@ -11,6 +11,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.plan.digest import ORDER
 from clew.compaction.plan.render import NOTE, digest_message, parse_digest, render_digest
 from clew.message import Cite, Origin, Trust
+from tests.conftest import tries
 
 PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
 CLAIMS = (
@@ -89,7 +90,7 @@ claims = st.builds(
 )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=tries(200, 1_000))
 @given(st.lists(pins, max_size=3), st.lists(claims, max_size=6))
 def test_what_was_meant_can_be_read_back_whatever_it_says(
     given_pins: list[RuleQuote], given_claims: list[Claim]
@@ -113,7 +114,7 @@ def test_what_was_meant_can_be_read_back_whatever_it_says(
     ]
 
 
-@settings(max_examples=500)
+@settings(max_examples=tries(100, 500))
 @given(st.lists(claims, min_size=1, max_size=4))
 def test_nothing_inside_closes_the_fence(given_claims: list[Claim]):
     text = render_digest(Digest("d1", 0, ("m1",), "sha256:00", tuple(given_claims)))

@@ -26,6 +26,7 @@ from tests.compaction_propose.sessions import (
     tokens_of,
     touched,
 )
+from tests.conftest import tries
 from tests.strategies import wild_histories
 
 
@@ -37,7 +38,7 @@ def planned(living: Living, target: int, keep: Keep | None = None) -> Plan | Non
         return None
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 @given(kinds, shares, st.integers(0, 12))
 def test_the_view_fits_afterwards_and_the_tokens_add_up(steps: list[str], share: float, keep: int):
     living = Living(session(steps))
@@ -52,7 +53,7 @@ def test_the_view_fits_afterwards_and_the_tokens_add_up(steps: list[str], share:
     assert all(freed.tokens > 0 for freed in plan.freed)
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 @given(kinds, shares)
 def test_every_plan_is_accepted_by_who_checks_it(steps: list[str], share: float):
     living = Living(session(steps))
@@ -64,7 +65,7 @@ def test_every_plan_is_accepted_by_who_checks_it(steps: list[str], share: float)
     assert [finding for finding in report.findings if finding.level is not Level.NOTE] == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 @given(kinds, shares)
 def test_the_system_prompt_is_never_touched(steps: list[str], share: float):
     living = Living(session(steps))
@@ -73,7 +74,7 @@ def test_the_system_prompt_is_never_touched(steps: list[str], share: float):
         assert "m1" not in touched(plan)
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 @given(kinds, shares)
 def test_compacting_twice_is_compacting_once(steps: list[str], share: float):
     living = Living(session(steps))
@@ -125,7 +126,7 @@ def test_a_chain_of_compactions_is_accepted_throughout(stretches: list[list[str]
         assert [finding for finding in report.findings if finding.level is not Level.NOTE] == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 @given(kinds, shares)
 def test_no_claim_is_believed_more_than_its_sources(steps: list[str], share: float):
     living = Living(session(steps))
@@ -136,7 +137,7 @@ def test_no_claim_is_believed_more_than_its_sources(steps: list[str], share: flo
             assert claim.trust <= min(part.trust for part in parts)
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 @given(kinds, shares)
 def test_a_smaller_form_is_smaller_and_labelled_no_higher(steps: list[str], share: float):
     living = Living(session(steps))
@@ -153,7 +154,7 @@ def test_a_smaller_form_is_smaller_and_labelled_no_higher(steps: list[str], shar
             assert op.digest.trust >= Trust.UNTRUSTED
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 @given(st.lists(kinds, min_size=1, max_size=4), shares)
 def test_what_is_cut_short_names_its_original_and_hides_no_decision_or_failure(
     stretches: list[list[str]], share: float

@@ -39,6 +39,7 @@ from tests.compaction_summary.scene import (
     many,
     outline,
 )
+from tests.conftest import tries
 
 SOME = Limits(calls=12)
 ALL = [item.id for item in SPAN]
@@ -175,7 +176,7 @@ def test_of_an_answer_that_was_cut_what_was_said_is_used():
     assert cut.claims == whole.claims[: len(cut.claims)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 @given(
     st.text() | st.sampled_from(["", "{", '{"claims": [{}]}', '{"claims": 3}', "[[]]"]), st.sampled_from(Stop)
 )
@@ -293,7 +294,7 @@ def test_what_an_early_part_leaves_open_is_told_as_a_fact_and_its_next_step_not_
 sizes = st.lists(st.integers(0, 600), min_size=1, max_size=12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 @given(sizes, st.integers(3_000, 20_000), st.integers(100, 3_000))
 def test_all_is_read_whatever_the_sizes_and_no_question_is_larger_than_the_window(
     words: list[int], window: int, room: int

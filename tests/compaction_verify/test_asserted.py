@@ -21,6 +21,7 @@ from clew.compaction.verify.assertions import (
 )
 from clew.compaction.verify.wording import Wording, begins_word
 from clew.ledger.kinds import ValueKind
+from tests.conftest import tries
 
 
 def asserted(text: str) -> set[str]:
@@ -124,14 +125,14 @@ SIGNS = ("", " ", ".", ",", "_", "-", "/", "x", "1", "250", ":", "$")
 TEXTS = st.lists(st.sampled_from([*NUMBERS, *PATHS, *SIGNS]), max_size=7).map("".join)
 
 
-@settings(max_examples=500)
+@settings(max_examples=tries(100, 500))
 @given(st.sampled_from(NUMBERS), TEXTS)
 def test_a_number_that_stands_as_written_is_found_as_by_its_pattern(number: str, text: str):
     by_pattern = _number(number).search(text) is not None
     assert _is_number_in(number, text) == by_pattern
 
 
-@settings(max_examples=500)
+@settings(max_examples=tries(100, 500))
 @given(st.sampled_from(PATHS), TEXTS)
 def test_a_path_that_is_named_once_is_found_as_one_of_many(path: str, text: str):
     assert _is_one_path(path, text) == _is_one_of_many(path, text)

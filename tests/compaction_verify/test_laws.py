@@ -17,6 +17,7 @@ from clew.providers import ANTHROPIC
 from clew.tokens import counter_for
 from tests.compaction_verify.honest import HonestTask, items, proposed
 from tests.compaction_verify.scene import GivenTask, told
+from tests.conftest import tries
 from tests.strategies import messages, wild_histories
 
 COUNTER = counter_for("claude-sonnet-4-5")
@@ -80,7 +81,7 @@ def cases(draw):
     return Plan(operations, 0, 0, evidence.target_tokens, "manual", "asked for"), evidence
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(cases())
 def test_any_plan_is_judged_and_every_report_can_be_kept_and_read(case: tuple[Plan, GivenTask]):
     report = verify(*case)
@@ -89,7 +90,7 @@ def test_any_plan_is_judged_and_every_report_can_be_kept_and_read(case: tuple[Pl
     assert preview(*case)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(cases())
 def test_a_repaired_plan_is_accepted_or_refused_and_says_nothing_new(case: tuple[Plan, GivenTask]):
     plan, evidence = case
@@ -106,7 +107,7 @@ def test_a_repaired_plan_is_accepted_or_refused_and_says_nothing_new(case: tuple
             assert (claim.kind, claim.text, claim.sources) in said_before | open_before
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(cases())
 def test_a_repair_never_loses_a_rule_and_never_raises_a_label(case: tuple[Plan, GivenTask]):
     plan, evidence = case
@@ -181,7 +182,7 @@ def written_by_a_summariser(evidence: HonestTask) -> HonestTask:
     return replace(evidence, vouched=False)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(st.data())
 def test_a_value_replaced_by_another_is_always_caught(data: st.DataObject):
     plan, evidence = honest()
@@ -199,7 +200,7 @@ def test_a_value_replaced_by_another_is_always_caught(data: st.DataObject):
     assert ("grounding", "drop", changed.id) in told(report)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(st.data())
 def test_a_swapped_source_is_always_caught(data: st.DataObject):
     plan, evidence = honest()

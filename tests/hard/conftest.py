@@ -1,4 +1,4 @@
-"""What the hard tests share: a library that makes disks fail, and how many times to try."""
+"""What the hard tests share: a library that makes disks fail."""
 
 import os
 import shutil
@@ -10,13 +10,6 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-WHOLE = os.environ.get("CLEW_HARD") == "1"
-"""Try every point, not a sample: ``CLEW_HARD=1 uv run pytest tests/hard``."""
-
-
-def tries(sample: int, whole: int) -> int:
-    """Return how often to try: a sample in every run, many more where asked for."""
-    return whole if WHOLE else sample
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hard.conftest import tries
+from tests.conftest import tries
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,8 +19,8 @@ from clew.log import message_to_json
 from clew.message import Unknown
 from clew.providers import WIRES
 from clew.transcripts import load, open_source
+from tests.conftest import tries
 from tests.hard import seeds
-from tests.hard.conftest import tries
 from tests.hard.hostile import READERS, TARGETS, read_as
 from tests.hard.mutate import mutated
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from clew.session import replay
-from tests.hard.conftest import tries
+from tests.conftest import tries
 from tests.hard.schedules import Outcome, Turns, run_schedule, template
 
 AT_ONCE = 25

@@ -15,7 +15,7 @@ from clew.log.store.audit import audit
 from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import skipped_events
-from tests.hard.conftest import tries
+from tests.conftest import tries
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,6 +10,7 @@ from clew.ledger import Goal, GoalKind
 from clew.ledger import goal as goal_module
 from clew.ledger.goal import LONGEST_QUOTE
 from clew.message import Cite, Origin, Role, Trust, text_message
+from tests.conftest import tries
 from tests.ledger.sessions import assistant, did, ledger_of, plan, user
 
 FIRST = user("Build a parser for the log format, please.")
@@ -138,7 +139,7 @@ OPENINGS = """
 """
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 @given(st.lists(st.sampled_from(OPENINGS.split()), max_size=6).map(" ".join))
 def test_a_goal_can_only_begin_with_certain_words(text):
     first = goal_module._FIRST_WORD.match(text)

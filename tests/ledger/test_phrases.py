@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clew.ledger import decisions, goal, talk
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
+from tests.conftest import tries
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ SAID = (
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=tries(100, 500))
 @given(st.lists(st.sampled_from(SAID.split(" ")), max_size=14).map(" ".join))
 def test_what_a_pattern_finds_its_phrases_may_hold(text):
     for pattern, phrases in (

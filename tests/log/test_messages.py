@@ -14,6 +14,7 @@ from clew.log import canonical, message_from_json, message_to_json, parse_body
 from clew.message import Message, Native, Part, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.message.codec import _TYPES
 from clew.providers import ANTHROPIC, WIRES
+from tests.conftest import tries
 from tests.log.generated import messages
 from tests.strategies import ITEMS, json_values, mangled
 
@@ -30,7 +31,7 @@ def everything(value):
 
 
 @given(messages())
-@settings(max_examples=400)
+@settings(max_examples=tries(80, 400))
 def test_a_message_is_read_back_with_all_it_carries(message):
     assert reloaded(message) == message
     assert everything(reloaded(message)) == everything(message)
@@ -38,7 +39,7 @@ def test_a_message_is_read_back_with_all_it_carries(message):
 
 @pytest.mark.parametrize("name", WIRES)
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=tries(40, 200))
 def test_a_reloaded_message_renders_byte_identical(name, data):
     wire = WIRES[name]
     item = data.draw(ITEMS[name] | mangled(ITEMS[name]) | json_values)

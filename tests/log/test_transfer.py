@@ -13,6 +13,7 @@ from clew.errors import ExportDamaged, InputError, NotFound, SessionDiverged, St
 from clew.log import export_session, export_session_zstd, import_session, new_event, root
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
+from tests.conftest import tries
 from tests.log.generated import bodies
 
 CTX = Ctx(workspace="north", session="main")
@@ -134,7 +135,7 @@ def test_a_session_that_went_another_way_is_refused(shared, more):
 
 
 @given(st.integers(0, len(EXPORT) - 1), st.integers(1, 255))
-@settings(max_examples=600)
+@settings(max_examples=tries(120, 600))
 def test_a_changed_byte_is_refused_at_its_line_and_nothing_is_written(place, flip):
     data = bytearray(EXPORT)
     data[place] ^= flip

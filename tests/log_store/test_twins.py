@@ -12,6 +12,7 @@ from clew.log import check_session, new_event
 from clew.log.protocol import Ctx, Head
 from clew.log.store import MemoryStore, SqliteStore
 from clew.log.store.audit import audit
+from tests.conftest import tries
 from tests.log.generated import bodies
 
 contexts = st.builds(lambda w, s: Ctx(workspace=w, session=s), st.sampled_from("ab"), st.sampled_from("xy"))
@@ -99,4 +100,4 @@ class Twins(RuleBasedStateMachine):
 
 
 TestTwins = Twins.TestCase
-TestTwins.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
+TestTwins.settings = settings(max_examples=tries(20, 80), stateful_step_count=25, deadline=None)

@@ -24,6 +24,7 @@ from clew.memory.notes.log import Journal, add_body
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import Ruling
 from clew.message import Trust
+from tests.conftest import tries
 from tests.memory_notes.drafts import NOW, draft, drafts, notebook, page
 
 SHARED = Ctx(workspace="home", session=NOTES_SESSION)
@@ -116,7 +117,7 @@ def test_nothing_an_agent_wrote_holds_unless_somebody_approved_it(steps):
 
 
 @given(steps)
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_a_view_is_the_same_with_notes_in_the_log(steps):
     store, _ = played(steps)
     view = fold(store.read(OWN), kinds={**KINDS, NOTE.name: NOTE})

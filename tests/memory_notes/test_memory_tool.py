@@ -18,6 +18,7 @@ from clew.memory.anthropic_tool import AsyncMemoryTool, MemoryTool
 from clew.memory.notes.commands import MemoryFiles, run_command
 from clew.memory.notes.memory_files import FILE_BYTES, fold_files, resolve
 from clew.memory.notes.notebook import NOTES_SESSION
+from tests.conftest import tries
 
 CTX = Ctx(workspace="local", session=NOTES_SESSION)
 
@@ -80,7 +81,7 @@ commands = st.one_of(
 
 
 @given(st.lists(commands, max_size=14))
-@settings(max_examples=250)
+@settings(max_examples=tries(50, 250))
 def test_every_answer_is_the_one_of_the_sdk_s_file_back_end(tmp_path_factory, calls):
     theirs = BetaLocalFilesystemMemoryTool(str(tmp_path_factory.mktemp("memory")))
     ours = MemoryTool(MemoryFiles(MemoryStore()))

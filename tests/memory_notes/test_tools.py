@@ -18,6 +18,7 @@ from clew.memory.tools.recall import fence_verbatim
 from clew.memory.tools.tool import MOST_CHARACTERS
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Session
+from tests.conftest import tries
 from tests.memory_notes.drafts import AT_MS, draft, proposal
 from tests.strategies import json_values
 
@@ -399,7 +400,7 @@ values = json_values | st.sampled_from(["m1", "m3", "d1", "w1", "session_state",
 
 
 @given(st.sampled_from(NAMES), st.data())
-@settings(max_examples=300)
+@settings(max_examples=tries(60, 300))
 def test_no_arguments_make_a_tool_raise(name, data):
     box, _ = box_of(Person())
     keys = list(next(tool for tool in TOOLS if tool.name == name).parameters["properties"])

@@ -26,8 +26,9 @@ from clew.message import (
     turns,
 )
 from clew.message.atoms import Place
+from tests.conftest import tries
 
-CASES = 10_000
+CASES = tries(1_000, 10_000)
 
 
 def user(text: str = "go") -> Message:
@@ -200,7 +201,7 @@ def test_no_cut_point_parts_a_result_from_its_call(history: list[Message]):
         assert not any(call < point <= result for point in points)
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=tries(400, 2_000))
 @given(histories())
 def test_every_boundary_that_parts_nothing_is_a_cut_point(history: list[Message]):
     """Cuts are not only safe but as many as can be, where no signed thinking is about."""
@@ -210,21 +211,21 @@ def test_every_boundary_that_parts_nothing_is_a_cut_point(history: list[Message]
     assert cut_points(plain) == free
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=tries(400, 2_000))
 @given(histories())
 def test_the_pairing_is_what_a_plain_search_would_find(history: list[Message]):
     found = {(call.message, result.message) for result, call in pair(history).answers.items()}
     assert found == naive_pairs(history)
 
 
-@settings(max_examples=500)
+@settings(max_examples=tries(100, 500))
 @given(histories())
 def test_atoms_cover_every_message_once_and_in_order(history: list[Message]):
     covered = [i for start, stop in atoms(history) for i in range(start, stop)]
     assert covered == list(range(len(history)))
 
 
-@settings(max_examples=500)
+@settings(max_examples=tries(100, 500))
 @given(histories())
 def test_what_stands_before_a_cut_pairs_as_it_did_in_the_whole(history: list[Message]):
     """A prefix up to a cut point is itself whole: cutting changes no pair inside it."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clew.errors import InputError, NotJson
 from clew.message import Role, Text, text_message
 from clew.providers import ANTHROPIC, OPENAI, RESPONSES, WIRES, Body
+from tests.conftest import tries
 from tests.strategies import ITEMS, extras, json_objects, json_text, json_values, mangled
 
 wires = pytest.mark.parametrize("name", WIRES)
@@ -32,7 +33,7 @@ def bodies(draw, wire):
 
 @wires
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_an_untouched_body_renders_the_same_bytes_and_the_same_object(name, data):
     text = data.draw(bodies(WIRES[name]))
     body = Body.parse(text.encode("utf-8", "surrogatepass"), WIRES[name])
@@ -42,14 +43,14 @@ def test_an_untouched_body_renders_the_same_bytes_and_the_same_object(name, data
 
 @wires
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_a_body_given_as_an_object_renders_as_that_object(name, data):
     given = {WIRES[name].list_key: data.draw(st.lists(ITEMS[name], max_size=3)), **data.draw(json_objects)}
     assert Body.parse(given, WIRES[name]).render() is given
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_replacing_one_message_leaves_every_other_byte(data):
     items = data.draw(st.lists(mangled(ITEMS["anthropic"]), min_size=1, max_size=4))
     texts = [data.draw(json_text(item)) for item in items]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.message import Text, ToolCall, ToolResult, turns
 from clew.providers import ANTHROPIC, OPENAI, RESPONSES, WIRES, CheckScope, RuleLevel, convert
+from tests.conftest import tries
 from tests.strategies import ITEMS, ordinary_histories, wild_histories
 
 wires = pytest.mark.parametrize("name", WIRES)
@@ -44,7 +45,7 @@ def test_an_ordinary_history_loses_nothing(home, abroad, history):
 
 @wires
 @given(history=wild_histories)
-@settings(max_examples=80)
+@settings(max_examples=tries(20, 80))
 def test_no_api_refuses_what_was_converted_for_it(name, history):
     converted = convert(history, WIRES[name])
     assert refusals(converted) == []
@@ -60,7 +61,7 @@ def test_no_api_refuses_what_came_from_another_format(home, abroad, data):
 
 @wires
 @given(history=wild_histories)
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_words_are_carried_or_their_loss_is_told(name, history):
     converted = convert(history, WIRES[name])
     written = json.dumps([converted.system, converted.items], ensure_ascii=False)
@@ -73,7 +74,7 @@ def test_words_are_carried_or_their_loss_is_told(name, history):
 
 @pytest.mark.parametrize("wire", [ANTHROPIC, OPENAI, RESPONSES], ids=lambda wire: wire.name)
 @given(history=wild_histories)
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_every_call_has_an_id_of_its_own_and_one_answer(wire, history):
     written = wire.parse(convert(history, wire).items)
     parts = [part for message in written for part in message.parts]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.message import Trust
 from clew.providers import WIRES
+from tests.conftest import tries
 from tests.strategies import ITEMS, json_values, mangled
 
 wires = pytest.mark.parametrize("name", WIRES)
@@ -15,7 +16,7 @@ wires = pytest.mark.parametrize("name", WIRES)
 
 @wires
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=tries(20, 100))
 def test_a_well_formed_entry_renders_as_itself(name, data):
     wire = WIRES[name]
     item = data.draw(ITEMS[name])
@@ -25,7 +26,7 @@ def test_a_well_formed_entry_renders_as_itself(name, data):
 
 @wires
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=tries(30, 150))
 def test_a_broken_entry_renders_as_itself(name, data):
     wire = WIRES[name]
     item = data.draw(mangled(ITEMS[name]) | json_values)

@@ -20,7 +20,7 @@ from clew.providers.rules import (
     in_order,
     once_per_check,
 )
-from tests.conftest import ROOT
+from tests.conftest import ROOT, tries
 from tests.strategies import ITEMS, json_objects, json_values, mangled
 
 ALL = [rule for wire in WIRES.values() for rule in wire.rules]
@@ -62,7 +62,7 @@ def test_the_rules_of_the_reference_are_all_here():
 
 @wires
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=tries(30, 150))
 def test_a_check_never_raises_whatever_the_body(name, data):
     wire = WIRES[name]
     entries = st.lists(mangled(ITEMS[name]) | json_values, max_size=4)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, text_message
 from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES, WIRES
+from tests.conftest import tries
 from tests.strategies import ITEMS
 
 
@@ -188,7 +189,7 @@ def test_gemini_cuts_a_response_and_keeps_its_media():
 
 @pytest.mark.parametrize("name", WIRES)
 @given(data=st.data())
-@settings(max_examples=80)
+@settings(max_examples=tries(20, 80))
 def test_changed_words_are_read_back_as_changed(name, data):
     wire = WIRES[name]
     message = wire.parse_item(data.draw(ITEMS[name]))

@@ -18,6 +18,7 @@ from clew.providers.model import Ask
 from clew.providers.openai_chat.client import OpenaiChat
 from clew.providers.openai_responses.client import OpenaiResponses
 from clew.testing import HttpStatus, ScriptedServer
+from tests.conftest import tries
 from tests.providers.recorded import accepted
 from tests.providers_clients.lines import ANTHROPIC, CHAT, KEY, RESPONSES, Line, ask_sync, each_line
 from tests.strategies import ordinary_histories, wild_histories
@@ -162,7 +163,7 @@ def test_an_azure_client_asks_its_own_address():
 
 @each_wire
 @given(history=ordinary_histories())
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_no_api_refuses_a_question_about_an_ordinary_session(wire: str, history: list[Message]):
     asked = APIS[wire].body(Ask(messages=tuple(history), instruction="Summarise."))
     assert WIRES[wire].check(asked).rule_ids == ()
@@ -170,7 +171,7 @@ def test_no_api_refuses_a_question_about_an_ordinary_session(wire: str, history:
 
 @each_wire
 @given(history=wild_histories)
-@settings(max_examples=120)
+@settings(max_examples=tries(24, 120))
 def test_no_api_refuses_a_question_about_any_session(wire: str, history: list[Message]):
     asked = APIS[wire].body(Ask(messages=tuple(history), instruction="Summarise.", system="Be brief."))
     assert WIRES[wire].check(asked).rule_ids == ()

@@ -10,6 +10,7 @@ from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
 from clew.request.cache_marks import add_cache_marks
 from clew.request.prompt_cache import CacheConditions, Call, Miss, cause_of_miss, layout_of
+from tests.conftest import tries
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, request_points, standing
 from tests.session.sessions import sessions
 from tests.session.talk import answer, call
@@ -63,7 +64,7 @@ def test_the_mark_of_one_request_is_a_mark_of_the_next_however_long_the_turn():
 
 
 @given(messages=sessions(least=1, most=3))
-@settings(max_examples=30)
+@settings(max_examples=tries(20, 30))
 def test_there_are_four_marks_at_the_most_and_never_one_in_the_volatile_end(messages):
     for turn, shown in enumerate(request_points(messages)):
         body = asked(items(shown), turn)

@@ -11,7 +11,7 @@ from clew.message import Message, Native, Role, Text, Thinking, ToolResult, Trus
 from clew.message.text import escape_tags
 from clew.request import Fence, session_key
 from clew.request.fence import fence_results
-from tests.conftest import real_data
+from tests.conftest import real_data, tries
 from tests.request.scene import FENCE
 
 LOOKALIKES = [
@@ -62,7 +62,7 @@ def test_what_does_not_read_as_our_tag_stays_as_it_is(text):
 
 
 @given(st.text(st.sampled_from("<>/clew-dataCLEW \n\u200bс＜\"' &lt;#60"), max_size=60))
-@settings(max_examples=400)
+@settings(max_examples=tries(80, 400))
 def test_a_fence_has_one_beginning_and_one_end_whatever_it_holds(content):
     whole = FENCE.around(content, "page", Trust.UNTRUSTED)
     name = re.match(r"<(clew-data-[0-9a-f]{16}) ", whole)[1]

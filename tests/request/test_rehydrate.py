@@ -11,6 +11,7 @@ from clew.message import Item, Message, Origin, Role, text_message
 from clew.request import Parts, assemble
 from clew.request.rehydration import Reference, RequestStatus, invoked_skills, rehydrate
 from clew.session import Session
+from tests.conftest import tries
 from tests.request.scene import COUNTER, FENCE
 from tests.session.sessions import sessions
 from tests.session.talk import answer, call, source
@@ -115,7 +116,7 @@ def test_what_it_quotes_cannot_pass_for_something_else():
 
 
 @given(sessions(least=3, most=8), st.integers(300, 3_000))
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_no_goal_no_open_loop_no_failure_and_no_approval_is_out_of_sight(messages, target):
     session = compacted(messages, target)
     if session is None:

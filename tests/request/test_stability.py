@@ -15,6 +15,7 @@ from clew.providers.rules import Unverified
 from clew.request import Marks, Parts, assemble
 from clew.request.prompt_cache import layout_of
 from clew.session import Session
+from tests.conftest import tries
 from tests.request.scene import (
     COUNTER,
     FENCE,
@@ -53,7 +54,7 @@ def test_each_request_begins_with_the_bytes_of_the_one_before(wire, messages):
 
 @pytest.mark.parametrize("wire", WIRES)
 @given(messages=sessions(least=1, most=3) | ordinary_histories())
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_every_request_passes_the_strict_check_of_its_wire(wire, messages):
     for body in requests(messages, wire):
         report = FORMATS[wire].check(body, unverified=Unverified.REFUSE)

@@ -9,6 +9,7 @@ import pytest
 
 from clew.message import Message, Role, text_message
 from clew.rules import Rule, find_candidates, retire
+from clew.rules.subject import scope_of
 
 ITEMS = {
     "replacements": "- Use parser{i} instead of lexer{i}.\n",
@@ -41,6 +42,13 @@ def test_finding_grows_with_the_text(item: str) -> None:
     short = min(cost(partial(find_candidates, listed(item, SHORT, n))) for n in (1, 2, 3))
     long = min(cost(partial(find_candidates, listed(item, LONG, n))) for n in (4, 5, 6))
     assert long < MOST * max(short, 0.02)
+
+
+def test_a_word_without_end_is_read_in_linear_time() -> None:
+    scope_of("x", (), ())  # compile the patterns
+    assert cost(lambda: scope_of("x" * 40_000, (), ())) < MOST * max(
+        cost(lambda: scope_of("x" * 10_000, (), ())), 0.02
+    )
 
 
 def rules(message: Message) -> list[Rule]:

@@ -20,8 +20,7 @@ from clew.log import check_session
 from clew.log.protocol import Ctx
 from clew.log.store.postgres import PostgresStore
 from clew.service.jobs import Jobs
-from tests.conftest import ROOT
-from tests.hard.conftest import tries
+from tests.conftest import ROOT, tries
 from tests.postgres import new_schema, the_server
 
 pytestmark = [

@@ -13,6 +13,7 @@ from clew.message import Item, Role, Trust, text_message
 from clew.providers import CheckScope
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, bad_summariser
+from tests.conftest import tries
 from tests.session.sessions import RULES, sessions
 from tests.session.talk import RULE, talk
 
@@ -44,7 +45,7 @@ def pins_of(view):
 
 
 @given(sessions(), targets, summarisers)
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_the_view_fits_or_a_typed_reason_is_given_and_nothing_changes(messages, target, summariser):
     session = opened(messages, summariser)
     before = session.view()
@@ -58,7 +59,7 @@ def test_the_view_fits_or_a_typed_reason_is_given_and_nothing_changes(messages, 
 
 
 @given(sessions(), targets, summarisers)
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_the_view_is_never_invalid_on_any_wire(messages, target, summariser):
     session = opened(messages, summariser)
     compacted(session, target)
@@ -68,7 +69,7 @@ def test_the_view_is_never_invalid_on_any_wire(messages, target, summariser):
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4), summarisers)
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_the_system_prompt_is_never_touched(messages, chain, summariser):
     session = opened(messages, summariser)
     before = system_of(session.view())
@@ -78,7 +79,7 @@ def test_the_system_prompt_is_never_touched(messages, chain, summariser):
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_every_rule_that_stands_can_be_read_in_the_view_word_for_word(messages, chain):
     session = opened(messages)
     for target in chain:
@@ -91,7 +92,7 @@ def test_every_rule_that_stands_can_be_read_in_the_view_word_for_word(messages, 
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_undoing_every_compaction_is_as_if_there_had_been_none(messages, chain):
     session = opened(messages)
     before = session.view()
@@ -102,7 +103,7 @@ def test_undoing_every_compaction_is_as_if_there_had_been_none(messages, chain):
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=3))
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_switched_off_is_the_full_history(messages, chain):
     session = opened(messages)
     before = session.view()
@@ -119,7 +120,7 @@ def test_switched_off_is_the_full_history(messages, chain):
 
 
 @given(sessions(), targets)
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_compacting_twice_is_compacting_once(messages, target):
     session = opened(messages)
     compacted(session, target)
@@ -129,7 +130,7 @@ def test_compacting_twice_is_compacting_once(messages, target):
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4), summarisers)
-@settings(max_examples=60)
+@settings(max_examples=tries(20, 60))
 def test_no_label_rises(messages, chain, summariser):
     """A claim is believed no more than the least of what it cites; a digest, no more than its claims."""
     session = opened(messages, summariser)
@@ -148,7 +149,7 @@ def _label(session, cite) -> Trust:
 
 
 @given(sessions(), st.lists(targets, min_size=1, max_size=4), summarisers)
-@settings(max_examples=40)
+@settings(max_examples=tries(20, 40))
 def test_what_is_open_stays_in_the_view(messages, chain, summariser):
     session = opened(messages, summariser)
     for target in chain:
@@ -166,7 +167,7 @@ def _words(item: Item) -> str:
 
 
 @given(sessions(), targets)
-@settings(max_examples=30)
+@settings(max_examples=tries(20, 30))
 def test_text_of_tools_never_becomes_a_rule(messages, target):
     session = opened(messages)
     compacted(session, target)
@@ -174,7 +175,7 @@ def test_text_of_tools_never_becomes_a_rule(messages, target):
 
 
 @given(sessions(), targets)
-@settings(max_examples=30)
+@settings(max_examples=tries(20, 30))
 def test_what_is_reopened_is_what_was_left(messages, target):
     session = opened(messages)
     compacted(session, target)

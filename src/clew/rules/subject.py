@@ -18,7 +18,7 @@ _FILE = lazy_pattern(
     r"|rb|java|kt|c|h|cpp|cs|php|swift|lock|cfg|ini|env|csv|xml|ipynb|vue|svelte)\b"
 )
 _IDENTIFIER = lazy_pattern(
-    r"(?<![\w/.])(?:[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|\w+\(\)|[a-z0-9]+_\w+|[A-Z]{2,}_[A-Z_]+)(?![\w/])"
+    r"(?<![\w/.])(?:[a-z][a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|\w+\(\)|[a-z0-9]+_\w+|[A-Z]{2,}_[A-Z_]+)(?![\w/])"
 )
 _SURE_PATH = lazy_pattern(r"[.*~@]|/$|^/|/.*/")
 _CLAUSE_END = lazy_pattern(r"[,;.!?。！？，；]|\s[-–—]\s|\Z")
