@@ -13,7 +13,7 @@ from clew.errors import BudgetExceeded
 from clew.log.store import SqliteStore
 from clew.message import Role, text_message
 from clew.session import Session
-from clew.session.replay import SAVE_EVERY
+from clew.session.replay import SAVE_EVERY_AT_MOST
 from tests.session.talk import talk
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
@@ -42,7 +42,7 @@ def test_a_long_session_opens_from_what_was_saved(quick_folder, monkeypatch):
         )
         with Session.open("main", store, window=WINDOW) as session:
             assert len(session.view()) < 5_000
-    assert min(places) > 20_000 - 2 * SAVE_EVERY
+    assert min(places) > 20_000 - 2 * SAVE_EVERY_AT_MOST
 
 
 def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path):

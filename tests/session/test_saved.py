@@ -4,12 +4,16 @@ import sqlite3
 
 import pytest
 
-from clew.log.protocol import Head, Snapshots
+from clew.log.protocol import Ctx, Head, Snapshots
 from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, text_message
 from clew.session import Session
-from clew.session.replay import SAVE_EVERY
+from clew.session.replay import SAVE_EVERY, _save_interval
+from clew.transcripts import load, open_source
+from tests.conftest import ROOT
 from tests.session.talk import talk
+
+EXAMPLE = ROOT / "examples" / "sphinx-9229.traj.json.zst"
 
 
 @pytest.fixture
@@ -86,6 +90,56 @@ def test_it_is_kept_by_itself_now_and_then(store):
     session = opened(store)
     session.add(*(text_message(Role.USER, f"message {n}") for n in range(SAVE_EVERY)))
     assert store.load_snapshot(session._replay.ctx)[0].seq == SAVE_EVERY
+
+
+def test_opening_a_session_that_was_never_compacted_reads_its_tail_only(store, monkeypatch):
+    session = opened(store)
+    for n in range(260):
+        session.add(text_message(Role.USER, f"message {n}"))
+    places = read_from(store, monkeypatch)
+    again = opened(store)
+    assert min(places) >= 199  # the last event of the snapshot is compared with the log
+    assert state(again) == state(session)
+
+
+def test_of_two_processes_on_one_session_one_saves_at_a_time(store, monkeypatch):
+    saves, save = [], store.save_snapshot
+    monkeypatch.setattr(
+        store, "save_snapshot", lambda ctx, head, body: saves.append(head.seq) or save(ctx, head, body)
+    )
+    both = [opened(store), opened(store)]
+    for n in range(310):
+        both[n % 2].add(text_message(Role.USER, f"message {n}"))
+    assert saves == [100, 200, 300]
+
+
+def test_a_session_imported_without_a_snapshot_gets_one_when_it_is_opened(store):
+    filled, ctx = opened(MemoryStore()), Ctx(workspace="local", session="main")
+    filled.add(*(text_message(Role.USER, f"message {n}") for n in range(SAVE_EVERY)))
+    store.append(ctx, [stored.event for stored in filled.store.read(ctx)], None)
+    assert store.load_snapshot(ctx) is None
+    opened(store)
+    assert store.load_snapshot(ctx)[0] == store.head(ctx)
+
+
+@pytest.mark.parametrize(
+    ("seq", "interval"), [(1, 100), (6_399, 100), (6_400, 200), (10_000, 200), (10**6, 5_000)]
+)
+def test_snapshots_are_rarer_in_longer_sessions(seq, interval):
+    assert _save_interval(seq) == interval
+
+
+def test_a_compaction_from_a_snapshot_is_the_one_from_the_whole_log(store):
+    (transcript,) = load(open_source(str(EXAMPLE)))
+    entries = [entry.message for entry in transcript.entries]
+    session = opened(store)
+    for at in range(0, len(entries), 10):
+        session.add(*entries[at : at + 10])
+    assert store.load_snapshot(session.ctx)[0].seq < store.head(session.ctx).seq
+    whole = opened(MemoryStore())
+    whole.add(*entries)
+    one, other = opened(store).preview(target_tokens=4_000), whole.preview(target_tokens=4_000)
+    assert one.plan == other.plan
 
 
 def test_a_store_that_keeps_nothing_will_do():

@@ -64,8 +64,12 @@ TRIES = 64
 """How often an append is retried while other processes append to the same session; chosen by hand."""
 LONGEST_WAIT_S = 0.1
 """The longest random wait between two tries, reached at the last ones; chosen by hand."""
-SAVE_EVERY = 5_000
-"""Events between two snapshots of the derived state; chosen by hand."""
+SAVE_EVERY = 100
+"""Events between two snapshots of the derived state in a short session. Replaying an event costs about 0.7 ms
+of CPU, a snapshot of 1,000 messages 18 ms: opening stays below 0.1 s, and an append costs 0.2 ms more."""
+SAVE_SHARE = 32
+"""In a longer session there is a snapshot after each 1/32 of its events, because snapshots grow with it."""
+SAVE_EVERY_AT_MOST = 5_000
 SAVED_VERSION = 2
 CALIBRATION = "calibration"
 """The key of an ``about`` event with what reported usage taught the token counter."""
@@ -94,7 +98,6 @@ class Replay:
         """The recorded facts about the session itself, such as its model."""
         self.compactions = 0
         """How many compactions the log holds, undone ones included."""
-        self._saved = 0
         self._hash = ""
         self._items: list[Item] | None = []
         self._refs: dict[str, Ref] = {}
@@ -116,8 +119,6 @@ class Replay:
         while not self._catch_up():  # a rescan changed the rules of messages that were read already
             events = self.store.read(self.ctx, kinds=[RULES.name])
             self._begin(RecordedRules.of([event for event in events if not self._is_imported(event.seq)]))
-        if self.view.seq - self._saved >= SAVE_EVERY:
-            self.save()
 
     def _catch_up(self) -> bool:
         for stored in self.store.read(self.ctx, self.view.seq):
@@ -160,7 +161,24 @@ class Replay:
 
     # Snapshots -------------------------------------------------------------------------------------------
 
-    def restore(self) -> None:
+    def open(self) -> None:
+        """Start from the last snapshot and apply what follows; save a new snapshot if that was much."""
+        self._restore()
+        saved = self.view.seq
+        self.catch_up()
+        if self.view.seq - saved >= _save_interval(self.view.seq):
+            self.save()
+
+    def _save_if_due(self, before: int) -> None:
+        """Save a snapshot if an append of this process, from ``before`` on, passed a multiple of the interval.
+
+        So of all processes that append to a session only one saves at a time.
+        """
+        interval = _save_interval(self.view.seq)
+        if before // interval != self.view.seq // interval:
+            self.save()
+
+    def _restore(self) -> None:
         """Start from the last snapshot, if the store has one that matches the log."""
         kept = self.store.load_snapshot(self.ctx) if isinstance(self.store, Snapshots) else None
         if kept is None:
@@ -180,13 +198,12 @@ class Replay:
             self.about = dict(saved.get("about", {}))
             self.digests = [str(name) for name in saved.get("digests", ())]
             self._calibrate()
-            self._items, self._saved, self._hash = None, head.seq, head.hash
+            self._items, self._hash = None, head.hash
 
     def save(self) -> None:
         """Save a snapshot of the derived state, if the store supports it."""
         if not isinstance(self.store, Snapshots) or not self.view.seq or self.off_here:
             return
-        self._saved = self.view.seq
         body: JsonObject = {
             "version": SAVED_VERSION,
             "view": view_to_json(self.view),
@@ -203,8 +220,10 @@ class Replay:
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
         """Append events that do not depend on the session's state; return the position of the last."""
-        last = self.store.append(self.ctx, self._with_findings(events), None)
+        events = self._with_findings(events)
+        last = self.store.append(self.ctx, events, None)
         self.catch_up()
+        self._save_if_due(last.seq - len(events))
         return last.seq
 
     def append(self, make: Callable[[], Sequence[Event]]) -> int:
@@ -223,6 +242,7 @@ class Replay:
             with suppress(HeadMoved):
                 last = self.store.append(self.ctx, events, head)
                 self.catch_up()
+                self._save_if_due(head.seq)
                 return last.seq
         raise StoreBusy(f"other processes keep appending to {self.ctx.session!r}")
 
@@ -436,6 +456,14 @@ class Replay:
     def in_force(self) -> list[Compaction]:
         """Return the compactions that shape the view, oldest first."""
         return [self.compaction(step.seq) for step in self.view.steps]
+
+
+def _save_interval(seq: int) -> int:
+    """Return the events between two snapshots near this position: a power of two times ``SAVE_EVERY``."""
+    interval = SAVE_EVERY
+    while 2 * interval <= seq // SAVE_SHARE:  # in steps, so that processes at different positions agree
+        interval *= 2
+    return min(interval, SAVE_EVERY_AT_MOST)
 
 
 def skipped_events(store: Store, ctx: Ctx) -> tuple[LogProblem, ...]:

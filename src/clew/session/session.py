@@ -107,8 +107,7 @@ class Session:
         self._fitted_at: float | None = None
         """...and when the last one was: how old the provider's prompt cache is."""
         self._closing: list[Callable[[], None]] = []
-        self._replay.restore()
-        self._replay.catch_up()
+        self._replay.open()
         recorded = self._replay.about.get("model")
         if gauge.model == UNKNOWN and isinstance(recorded, str):
             self.set_model(recorded)
