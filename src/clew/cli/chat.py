@@ -16,7 +16,15 @@ from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
 from clew.cli.chat_terminal import InputLines, Screen
-from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, open_arguments, own_name, the_store
+from clew.cli.inputs import (
+    WORKSPACE,
+    looks_like_id,
+    no_session,
+    open_arguments,
+    open_index,
+    own_name,
+    the_store,
+)
 from clew.cli.rules import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
@@ -24,7 +32,7 @@ from clew.errors import ClewError, InputError
 from clew.log.protocol import Ctx, Store
 from clew.memory.scope import SearchScope, project_at
 from clew.session import Session
-from clew.settings import Preset, Settings, load_settings, store_path
+from clew.settings import Preset, Settings, load_settings
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes"), Answer.YES),
@@ -39,11 +47,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         raise InputError("SESSION, --resume and --fork exclude each other", "give one of them")
     if args.root and not args.root.is_dir():
         raise InputError(f"{args.root} is not a folder", "give a folder with --root")
-    from clew.memory.index.sqlite import SqliteIndex
-
     settings = _settings(args)
     lines = InputLines.of(sys.stdin, term.out)
-    with the_store() as store, SqliteIndex(store_path()) as index:
+    with the_store() as store, open_index(store) as index:
         name = _session_name(args, store, term, mask_secrets=settings.mask_secrets)
         wanted = _choose_model(ModelChoice(settings.model, settings.base_url, settings.offline), lines, term)
         session = Session.open(

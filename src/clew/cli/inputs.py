@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
-from clew.errors import InputError, NotFound
+from clew.errors import InputError, NoIndex, NotFound
 from clew.log import ABOUT, fold, import_session, load_messages, named_messages
 from clew.log.protocol import Ctx, Store
 from clew.log.store import MemoryStore, SqliteStore, open_store
@@ -41,6 +41,7 @@ from clew.transcripts.transcript import collect
 
 if TYPE_CHECKING:
     from clew.log.store.postgres import PostgresStore
+    from clew.memory.index.protocol import Index
 
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""
@@ -194,15 +195,36 @@ def the_store() -> SqliteStore | PostgresStore:
     return open_store(store_address(), network_disk())
 
 
+def is_log_empty() -> bool:
+    """Whether clew has no log yet. A server's has one."""
+    address = store_address()
+    return isinstance(address, Path) and not address.exists()
+
+
 @contextmanager
 def own_store() -> Iterator[Store | None]:
     """Open clew's log, or yield None if there is none; never creates it."""
-    address = store_address()
-    if isinstance(address, Path) and not address.exists():
+    if is_log_empty():
         yield None
         return
     with the_store() as store:
         yield store
+
+
+@contextmanager
+def open_index(store: Store, model: str | None = None) -> Iterator[Index]:
+    """Open the search index of a store; ``model`` is the embedder's name, None for the shipped one."""
+    from clew.memory.memory import index_of  # imported only by commands that search
+
+    index = index_of(store, WORKSPACE, model)
+    if index is None:
+        raise NoIndex("this store has no search index")
+    try:
+        yield index
+    finally:
+        close = getattr(index, "close", None)
+        if close is not None:
+            close()
 
 
 def own_name(store: Store, name: str) -> str | None:

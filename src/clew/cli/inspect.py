@@ -7,14 +7,22 @@ import html
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.cli.inputs import OWN_FORMAT, WORKSPACE, open_arguments, own_name, the_store
+from clew.cli.inputs import (
+    OWN_FORMAT,
+    WORKSPACE,
+    is_log_empty,
+    open_arguments,
+    open_index,
+    own_name,
+    the_store,
+)
 from clew.cli.log import import_export, import_transcript
 from clew.cli.sessions import list_sessions
 from clew.cli.terminal import Terminal
@@ -121,7 +129,7 @@ def _named_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[
 
 def _log_session(name: str) -> str | None:
     """Return the named session of clew's log, None if it is something else."""
-    if Path(name).exists() or not store_path().exists():
+    if Path(name).exists() or is_log_empty():
         return None
     with the_store() as store:
         return own_name(store, name)
@@ -130,15 +138,13 @@ def _log_session(name: str) -> str | None:
 @contextmanager
 def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
     """Open clew's own log; an empty temporary one if there is none."""
-    if not store_path().exists():
-        with tempfile.TemporaryDirectory(prefix="clew-") as folder:
-            path = Path(folder) / "empty.db"
-            with SqliteStore(path) as store, _session_pool(store, path, args) as pool:
-                yield pool
-        return
-    path = store_path()
-    with SqliteStore(path, network=network_disk()) as store, _session_pool(store, path, args) as pool:
-        yield pool
+    with ExitStack() as opened:
+        if is_log_empty():
+            folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="clew-"))
+            store: Store = opened.enter_context(SqliteStore(Path(folder) / "empty.db"))
+        else:
+            store = opened.enter_context(the_store())
+        yield opened.enter_context(_session_pool(store, args))
 
 
 @contextmanager
@@ -149,12 +155,14 @@ def _with_others(pool: SessionPool, args: argparse.Namespace, known: dict[str, T
     reads = ToolSessions(known)
     example = EXAMPLE_NAME if example_path() else ""
     pool.others = OtherSessions(reads.listed, reads.copy, reads.lost, example)
-    with tempfile.TemporaryDirectory(prefix="clew-") as folder:
-        path = Path(folder) / "copies.db"
-        with SqliteStore(path) as store, _session_pool(store, path, args) as copies:
-            copies.is_copy, copies.others = True, pool.others
-            pool.copies = copies
-            yield
+    with (
+        tempfile.TemporaryDirectory(prefix="clew-") as folder,
+        SqliteStore(Path(folder) / "copies.db") as store,
+        _session_pool(store, args) as copies,
+    ):
+        copies.is_copy, copies.others = True, pool.others
+        pool.copies = copies
+        yield
 
 
 class ToolSessions:
@@ -268,20 +276,17 @@ def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tup
                     transcript.ctx.session: session for transcript, session in zip(taken, read, strict=True)
                 }
             note = COPY.format(name=Path(args.file).name)
-            with _session_pool(store, path, args, note) as pool, _with_others(pool, args, known):
+            with _session_pool(store, args, note) as pool, _with_others(pool, args, known):
                 pool.is_copy = True
                 yield pool, taken[0].ctx.session if len(taken) == 1 else None
 
 
 @contextmanager
-def _session_pool(
-    store: SqliteStore, path: Path, args: argparse.Namespace, note: str = ""
-) -> Iterator[SessionPool]:
+def _session_pool(store: Store, args: argparse.Namespace, note: str = "") -> Iterator[SessionPool]:
     from clew.inspector.session_pool import PoolOptions, SessionPool
-    from clew.memory.index.sqlite import SqliteIndex
 
     settings = load_settings().settings
-    with SqliteIndex(path) as index:
+    with open_index(store) as index:
         yield SessionPool(
             store,
             WORKSPACE,
@@ -300,7 +305,7 @@ def page_of_proxy(live: Callable[[], JsonObject]) -> Iterator[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         SqliteStore(path, network=network_disk()) as store,
-        _session_pool(store, path, args) as pool,
+        _session_pool(store, args) as pool,
         _with_others(pool, args, {}),
     ):
         pool.live = live

@@ -16,7 +16,16 @@ from itertools import chain, islice
 from pathlib import Path
 
 from clew.chat.reports import stats_lines, stats_of
-from clew.cli.inputs import WORKSPACE, no_session, open_arguments, open_input, own_name, own_store, the_store
+from clew.cli.inputs import (
+    WORKSPACE,
+    is_log_empty,
+    no_session,
+    open_arguments,
+    open_input,
+    own_name,
+    own_store,
+    the_store,
+)
 from clew.cli.rules import waiting_lines
 from clew.cli.stored import own_log
 from clew.cli.terminal import PRIVATE, Terminal, refuse_existing
@@ -195,7 +204,7 @@ def _print_import(term: Terminal, done: ImportResult, *, as_json: bool) -> None:
 
 def run_export(args: argparse.Namespace, term: Terminal) -> int:
     """Write the session."""
-    if not store_path().exists():
+    if is_log_empty():
         raise NotFound(
             f"there is no session {args.session!r}: clew's log is empty", "`clew import FILE` adds a session"
         )

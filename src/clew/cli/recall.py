@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store
+from clew.cli.inputs import WORKSPACE, no_session, open_index, own_name, own_store, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
@@ -19,14 +19,13 @@ from clew.memory import Memory, Resolved, StaticEmbedder, catch_up_all, embed_la
 from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
-from clew.memory.index.protocol import EntryKind, Filters
-from clew.memory.index.sqlite import SqliteIndex
+from clew.memory.index.protocol import EntryKind, Filters, Index, VectorIndex
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import SearchScope, project_at
 from clew.memory.search import Hit, Query
 from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
-from clew.settings import clew_home, load_settings, store_path
+from clew.settings import clew_home, load_settings
 
 EXCERPT = 280
 NOWHERE = "clew:recall"
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         if store is None:
             raise NotFound("clew's log is empty", "`clew import FILE` adds a session")
         embedder = _embedder(required=args.embed)
-        with SqliteIndex(store_path(), model=embedder.name if embedder else "") as index:
+        with open_index(store, embedder.name if embedder else "") as index:
             _catch_up(store, index, term)
             if embedder:
                 _embed(index, embedder, term, told=args.embed)
@@ -106,15 +105,17 @@ def _filters(args: argparse.Namespace) -> Filters:
 # Progress --------------------------------------------------------------------------------------------
 
 
-def _catch_up(store: Store, index: SqliteIndex, term: Terminal) -> None:
+def _catch_up(store: Store, index: Index, term: Terminal) -> None:
     there = sum(1 for _ in store.sessions(WORKSPACE))
     with _bar(term, "reading sessions") as show:
         for done, _ in enumerate(catch_up_all(store, WORKSPACE, index), start=1):
             show(done, there)
 
 
-def _embed(index: SqliteIndex, embedder: StaticEmbedder, term: Terminal, *, told: bool) -> None:
+def _embed(index: Index, embedder: StaticEmbedder, term: Terminal, *, told: bool) -> None:
     done = 0
+    if not isinstance(index, VectorIndex):
+        return
     with _bar(term, "making vectors") as show:
         for done, there in embed_lacking(index, embedder):
             show(done, there)
@@ -231,7 +232,7 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
     if not root.is_dir():
         raise InputError(f"{args.folder} is not a folder", "give a folder of documents")
     kept = manifest_path(clew_home(), root)
-    with SqliteIndex(store_path()) as index:
+    with the_store() as store, open_index(store) as index:
         done = update_index(index, WORKSPACE, root, read_manifest(kept, str(root)))
     write_manifest(kept, done.manifest)
     total = len(done.manifest.documents)
@@ -297,7 +298,7 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
     if not folders:
         raise NotFound("no folder has been indexed", ADVICE)
     query = Query(text=args.question, at=datetime.now(UTC).isoformat(), limit=args.limit)
-    with SqliteIndex(store_path()) as index:
+    with the_store() as store, open_index(store) as index:
         hits = search_documents(index, WORKSPACE, query, folders, topics=[args.topic] if args.topic else ())
     if args.json:
         term.write(json.dumps([_hit_json(hit) for hit in hits], ensure_ascii=False))

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from pathlib import PurePath, PureWindowsPath
+from pathlib import Path, PurePath, PureWindowsPath
 
 from rich.text import Text as Styled
 
@@ -21,7 +21,7 @@ from clew.log import COMPACTION, MESSAGE
 from clew.log.protocol import Ctx, StoredEvent
 from clew.log.transfer import OWN
 from clew.message import Origin, Role
-from clew.settings import store_path
+from clew.settings import store_address
 from clew.transcripts import FORMATS, FoundSession, find_sessions
 from clew.transcripts.profile import Profiles
 
@@ -112,7 +112,17 @@ def _own_rows(tool: str | None) -> Iterator[SessionRow]:
         for info in store.sessions(WORKSPACE) if store else ():
             if not info.session.startswith(OWN):  # clew's internal sessions, such as notes
                 name = info.session
-                yield SessionRow(own_short_id(name), name, OWN_FORMAT, info.last_time, str(store_path()))
+                yield SessionRow(own_short_id(name), name, OWN_FORMAT, info.last_time, _store_name())
+
+
+def _store_name() -> str:
+    """Return where clew's log is, without a password."""
+    address = store_address()
+    if isinstance(address, Path):
+        return str(address)
+    from clew.log.store.postgres.connection import describe  # imported only with a server
+
+    return describe(address)
 
 
 def _with_words(row: SessionRow) -> SessionRow:

@@ -170,7 +170,7 @@ class Replay:
             self.save()
 
     def _save_if_due(self, before: int) -> None:
-        """Save a snapshot if an append of this process, from ``before`` on, passed a multiple of the interval.
+        """Save a snapshot if this process's append, from ``before`` on, passed a multiple of the interval.
 
         So of all processes that append to a session only one saves at a time.
         """
