@@ -1,6 +1,8 @@
 """A search shows the piece that was looked for, with its place, and nothing that is in view anyway."""
 
 import sqlite3
+import time
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from clew.memory import Memory, Query, analyse, passages, search
 from clew.memory.index.approximate import distance
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import LARGE, LARGE_PIECE, OVERLAP, PIECE
+from clew.memory.question import understand
 from clew.memory.scope import InView
 from clew.memory.terms import joined_terms, name_terms
 from clew.message import Role, text_message
@@ -107,6 +110,15 @@ def test_a_name_brings_its_parts_and_the_whole():
         "maxrows",
     ]
     assert joined_terms(["a", "b", "c"]) == ["ab", "bc", "abc"]
+
+
+@pytest.mark.parametrize("repeated", ["x", "X", "1", "xX", "x_", "x-", "@", "+", "@x", "_", "x/", "x."])
+def test_long_runs_without_spaces_are_read_in_linear_time(repeated):
+    text = repeated * (40_000 // len(repeated))
+    begin = time.process_time()
+    name_terms(text)
+    understand(text, date(2026, 1, 1))
+    assert time.process_time() - begin < 2  # quadratic patterns took more than ten seconds
 
 
 # What is in view -------------------------------------------------------------------------------------

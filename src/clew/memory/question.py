@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"""(?<!\w)(["'`“‘«])(?=\S)([^"`“”«»\n]{3,200}?)
 # Exact values: paths, dotted and snake_case names, ids of letters and digits, error codes.
 _VALUE = re.compile(
     r"(?<![\w/.~-])"
-    r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
+    r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|(?<![@+])[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
     r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{6,}|[A-Z]+[_-]?\d+|\w+(?:Error|Exception|Warning)|[a-z]+[A-Z]\w+)"
 )
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")

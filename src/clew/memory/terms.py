@@ -156,8 +156,10 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _CONTRACTED = re.compile(r"(?<=[a-z])['’](?:s|t|d|m|re|ve|ll)\b")
 # Compound names: snake_case, kebab-case, camelCase and PascalCase, also mixed.
+# A match begins where a run of letters begins and does not backtrack, so that long runs take linear time.
 _COMPOUND = re.compile(
-    r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*"
+    r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]++(?:[_-][A-Za-z0-9]++)++"
+    r"|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)"
 )
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 MOST_JOINED = 4
@@ -225,8 +227,7 @@ def name_terms(text: str) -> list[str]:
     """Return the terms of compound names: the stems of the parts, and all of it as one word.
 
     ``alphaSession`` and ``alpha_session`` are both found by ``alpha session`` and by ``alphasession``. The
-    one
-    word is not stemmed, so that typo correction can work on it.
+    one word is not stemmed, so that typo correction can work on it.
     """
     result: dict[str, None] = {}
     for name in dict.fromkeys(_COMPOUND.findall(text)):
@@ -252,8 +253,7 @@ def analyse(entry: Entry, suggestion: str = "", context: str = "") -> Analysed:
     """Return the entry with the data that an index stores.
 
     ``meant`` is its text with JSON escapes decoded, if different. The words of ``context``, such as the call
-    that
-    a result answers, find the entry although its text does not contain them.
+    that a result answers, find the entry although its text does not contain them.
     """
     day = _day(entry.time)
     text = suggestion or entry.text
