@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -56,10 +56,12 @@ class Labelled:
         return " ".join(self.text[self.start : self.end].split())
 
 
-def labelled(root: Path, lost: Counter[str]) -> Iterator[Labelled]:
+def labelled(root: Path, lost: Counter[str], splits: Sequence[str] = SPLITS) -> Iterator[Labelled]:
     """Yield the labelled sentences that the readers give back; count the others in ``lost``."""
     for line in LABELS.read_text("utf-8").splitlines():
         row = json.loads(line)
+        if row["split"] not in splits:
+            continue
         name = row["file"]
         texts = user_texts(root / name)
         for _session, _message, start, length, digest, label in row["sentences"]:

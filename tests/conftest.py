@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("CLEW_TEST_DATA", ROOT.parent / "shared" / "data"))
 
@@ -16,9 +19,19 @@ LONG_RUN = os.environ.get("CLEW_HARD") == "1"
 """Try everything, at random, instead of a fixed sample: ``CLEW_HARD=1 uv run pytest``."""
 
 
+in_long_run = pytest.mark.skipif(not LONG_RUN, reason="part of the long run: CLEW_HARD=1 uv run pytest")
+
+
 def tries(sample: int, whole: int) -> int:
     """Return how often to try: a sample in every run, all in the long run."""
     return whole if LONG_RUN else sample
+
+
+def sampled(found: Sequence[T], most: int) -> list[T]:
+    """Return at most so many of a list, spread evenly over it; in the long run all."""
+    if LONG_RUN or len(found) <= most:
+        return list(found)
+    return [found[n * len(found) // most] for n in range(most)]
 
 
 # No deadlines: a busy machine is not a failure. The same examples in every run, others in each long run.

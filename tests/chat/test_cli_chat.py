@@ -22,6 +22,7 @@ from clew.log.store import SqliteStore
 from clew.message import Role
 from clew.session import Session
 from clew.testing import BrokenStream, ScriptedServer
+from tests.cli.conftest import run_here
 
 PROMPT = "› "
 FACT = (
@@ -45,7 +46,12 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def piped(home: Path, lines: str, *args: str) -> subprocess.CompletedProcess[str]:
-    """Chat by a script."""
+    """Chat by a script, in this process."""
+    return run_here(["chat", *args], environment(home), home, lines.encode())
+
+
+def piped_process(home: Path, lines: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """Chat by a script, in a process of its own."""
     command = [sys.executable, "-m", "clew", "chat", *args]
     return subprocess.run(
         command,
@@ -94,7 +100,7 @@ def opened(home: Path, name: str) -> Session:
 
 def test_lines_are_turns_and_commands_and_quit_ends(tmp_path: Path):
     lines = "The port is 8123.\nWhat is the port?\n/pins\n/quit\nnever read\n"
-    done = piped(tmp_path, lines, "work", "--offline")
+    done = piped_process(tmp_path, lines, "work", "--offline")
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         "Noted [m1].",
@@ -120,16 +126,8 @@ def test_the_first_request_of_a_new_chat_with_everything_off_is_a_plain_clients(
     (home / "clew.toml").write_text("off = true" if how == "file" else "")
     with ScriptedServer("Hello.", "Plain.") as server:
         model = ["--model", "anthropic/claude-test", "--base-url", server.url]
-        done = subprocess.run(
-            [sys.executable, "-m", "clew", "chat", "new", *model, *(["--off"] * (how == "flag"))],
-            input="hi\n",
-            capture_output=True,
-            text=True,
-            env={**environment(home), **({"CLEW_OFF": "1"} if how == "variable" else {})},
-            cwd=work,
-            check=False,
-            timeout=120,
-        )
+        env = environment(home) | ({"CLEW_OFF": "1"} if how == "variable" else {})
+        done = run_here(["chat", "new", *model, *(["--off"] * (how == "flag"))], env, work, b"hi\n")
         assert done.returncode == 0, done.stderr
         (ours,) = server.requests
         plain = anthropic.Anthropic(base_url=server.url, api_key="k", max_retries=0)
@@ -187,10 +185,9 @@ def test_what_cannot_be_is_refused_before_anything_happens(tmp_path: Path):
 
 def test_stats_count_over_sessions(tmp_path: Path):
     piped(tmp_path, "The port is 8123.\nThe host is x.\n", "--offline")
-    command = [sys.executable, "-m", "clew", "stats"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), check=True)
+    done = run_here(["stats"], environment(tmp_path), tmp_path)
     assert done.stdout.splitlines()[0].split() == ["turns", "2"]
-    told = subprocess.run([*command, "--json"], capture_output=True, env=environment(tmp_path), check=True)
+    told = run_here(["stats", "--json"], environment(tmp_path), tmp_path)
     assert json.loads(told.stdout) | {"turns": 2, "compactions": {}, "automatic": 0} == json.loads(
         told.stdout
     )

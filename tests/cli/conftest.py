@@ -7,7 +7,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -29,32 +29,34 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def clew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def clew(tmp_path: Path) -> Run:
     """Return a function that runs ``clew`` in this process, with its own environment, folder and streams."""
     env = _environment(tmp_path)
-
-    def run(*args: str, stdin: bytes = b"", **more: str) -> subprocess.CompletedProcess[str]:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            for name in os.environ:
-                patch.delenv(name)
-            for name, value in (env | more).items():
-                patch.setenv(name, value)
-            patch.chdir(tmp_path)
-            patch.setattr(sys, "argv", ["clew", *args])
-            for name, stream in (("stdin", io.BytesIO(stdin)), ("stdout", out), ("stderr", err)):
-                text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=name != "stdin")
-                patch.setattr(sys, name, text)
-            status = _status(args)
-            sys.stdout.flush()
-            return subprocess.CompletedProcess(
-                ["clew", *args], status, out.getvalue().decode(), err.getvalue().decode()
-            )
-
-    return run
+    return lambda *args, stdin=b"", **more: run_here(args, env | more, tmp_path, stdin)
 
 
-def _status(args: tuple[str, ...]) -> int:
+def run_here(
+    args: Sequence[str], env: dict[str, str], folder: Path, stdin: bytes = b""
+) -> subprocess.CompletedProcess[str]:
+    """Run ``clew`` in this process as if it were one of its own."""
+    out, err = io.BytesIO(), io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            patch.delenv(name)
+        for name, value in env.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["clew", *args])
+        for name, stream in (("stdin", io.BytesIO(stdin)), ("stdout", out), ("stderr", err)):
+            text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=name != "stdin")
+            patch.setattr(sys, name, text)
+        status = _status(args)
+        sys.stdout.flush()
+        said, reported = out.getvalue().decode(), err.getvalue().decode()
+    return subprocess.CompletedProcess(["clew", *args], status, said, reported)
+
+
+def _status(args: Sequence[str]) -> int:
     """Return the exit status of ``clew``; the parser and errors end it with ``SystemExit``."""
     collecting = gc.isenabled()
     try:
