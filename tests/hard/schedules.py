@@ -154,9 +154,10 @@ class Person:
         (name,) = self.session.add(text_message(Role.USER, self.chance.choice(SAID)))
         return lambda replay: name == f"m{len(replay.view.whole)}"
 
-    def compact(self) -> Effect | None:
+    def compact(self) -> None:
         done = self.session.compact(target_tokens=self.chance.choice((900, 1_300, 2_000)))
-        return (lambda replay: replay.view.steps[-1].seq == done.seq) if done else None
+        if done:  # checked after its own event: its progress is appended later, perhaps after an undo
+            self.acknowledged[done.seq] = "compact", lambda replay: replay.view.steps[-1].seq == done.seq
 
     def undo(self) -> Effect:
         seen = [step.seq for step in self.session._replay.view.steps]
