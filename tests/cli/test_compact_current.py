@@ -8,9 +8,10 @@ import re
 import pytest
 
 from clew.cli.run_compaction import read_list
-from clew.message import Message, Origin, Role, text_message
+from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import compact
 from clew.session.compact_list import read_current
+from clew.tokens import counter_for
 from clew.transcripts import load
 from tests.cli.homes import RULE, Home, home
 
@@ -46,6 +47,59 @@ def test_rules_are_stated_where_pruning_alone_would_do():
         done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
         assert done.digest is not None
         assert [pin.quote for pin in done.digest.pins] == [RULE]
+
+
+SUMMARY = "\n".join(f"{n}. Part {n} of the parser reads prices from column {n * 7}." for n in range(60))
+
+
+def compacted_by_tool(summary: str) -> tuple[list[Message], list[Message]]:
+    """Return what a tool summarised, with a decision and a failure, and what its model sees now."""
+    earlier = [
+        text_message(Role.USER, "Fix the parser."),
+        text_message(Role.ASSISTANT, "Should prices be floats or decimals?"),
+        text_message(Role.USER, "We decided to use Decimal instead of float for all prices."),
+    ]
+    for n in range(3):
+        call = ToolCall(f"f{n}", "Bash", {"command": "make deploy"})
+        wrong = Text("Error: the staging certificate expired on Friday, so the upload was refused.")
+        earlier += [Message(Role.ASSISTANT, (call,))]
+        earlier += [Message(Role.TOOL, (ToolResult(f"f{n}", (wrong,), is_error=True),))]
+    current = [text_message(Role.USER, summary, Origin.SUMMARY)]
+    for n in range(60):
+        current += [text_message(Role.USER, f"Step {n}: " + f"look at table {n}. " * 20)]
+        current += [text_message(Role.ASSISTANT, f"Step {n} is done; file_{n}.py has changed. " * 8)]
+    return earlier, current
+
+
+@pytest.mark.parametrize("target", [2_000, 4_000, 8_000])
+def test_decisions_failures_and_the_summary_of_the_tool_are_kept(target: int):
+    earlier, current = compacted_by_tool(SUMMARY)
+    base = read_current(earlier, current, "unknown")
+    done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
+    assert done.tokens_after <= target
+    assert done.digest is not None
+    told = "\n".join(claim.text for claim in done.digest.claims)
+    assert "use Decimal instead of float" in told
+    assert "certificate expired" in told
+    size = counter_for("unknown").count(current[0])
+    shown = next(item.message for item in done.items if item.id == f"m{len(earlier) + 1}")
+    if size <= target / 3:
+        assert shown == current[0]
+    else:
+        assert target / 6 < counter_for("unknown").count(shown) <= target / 3
+    again = [*earlier, *current, *compacted_by_tool("")[1][1:40]]
+    later = compact(again, previous=done, target_tokens=target, model="unknown")
+    assert current[0] not in [item.message for item in later.items]  # once clew has a digest, it is condensed
+
+
+def test_a_summary_gives_way_to_rules_and_recent_messages():
+    earlier, current = compacted_by_tool(SUMMARY)
+    output = " ".join(f"value_{n}" for n in range(400))
+    last = [text_message(Role.USER, f"Never touch the folder archive/{n}/.") for n in range(12)]
+    listed = [*current[:20], *last, text_message(Role.USER, output)]
+    base = read_current(earlier, listed, "unknown")
+    done = compact([*earlier, *listed], previous=base, target_tokens=900, model="unknown")
+    assert done.tokens_after <= 900
 
 
 def test_a_reference_of_the_digest_leads_to_its_message(home: Home):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -67,16 +67,19 @@ class MandatoryContent:
 
 
 def mandatory_content(
-    ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None
+    ledger: Ledger,
+    span: Sequence[Item],
+    shown: tuple[str, Digest] | None = None,
+    unseen: Collection[str] = (),
 ) -> MandatoryContent:
     """Return the mandatory content of a digest of this span, most important first.
 
     Always repeated: rules, goal, open items, facts, changed files, the last test run and check. The rest only
     if its source leaves the view.
     ``shown`` is the digest in the view with the id of its message: if that is in the span, all that it covers
-    leaves the view too.
+    leaves the view too. ``unseen`` are messages that left it before, without a digest.
     """
-    gone = {item.id for item in span}
+    gone = {*unseen, *(item.id for item in span)}
     if shown is not None and shown[0] in gone:
         gone.update(shown[1].covers)
     claims = [
@@ -99,6 +102,15 @@ def mandatory_content(
         tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
         tuple(LedgerEntry(decision.id, decision.quote, decision.source) for decision in ledger.decisions),
     )
+
+
+def cited_by(ledger: Ledger) -> Iterator[Cite]:
+    """Yield the places of rules, early words, refusals, failures and decisions that a digest may state."""
+    yield from (pin.source for pin in ledger.pins.active if pin.source)
+    yield from (words.source for words in ledger.user_quotes)
+    yield from (refusal.asked for refusal in ledger.refusals[-MOST_REFUSALS:])
+    yield from (cite for failure in ledger.failures for cite in failure.sources[-1:])
+    yield from (decision.source for decision in ledger.decisions[-MOST_DECISIONS:])
 
 
 def _leaves(claim: Claim, gone: set[str]) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from clew.budget import Trigger
-from clew.compaction.ledger_claims import MandatoryContent, mandatory_content
+from clew.compaction.ledger_claims import MandatoryContent, cited_by, mandatory_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message, Trust, words
+from clew.message import Item, Message, Origin, Trust, fixed_prefix, words
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
@@ -32,6 +32,8 @@ class Keep:
     """The least tokens of the last messages that stay verbatim, if they fit into the room for recent ones."""
     room: int | None = None
     """The least room for recent messages, verbatim or not; by default a share of the room."""
+    summary_share: float = 1 / 3
+    """Share of the room up to which the summary that another tool left stays as it is; chosen by hand."""
     for_prose: bool = False
     """A model writes the digest: recent messages get less room, so that it can say more."""
 
@@ -73,7 +75,7 @@ class CompactionTask:
 
     def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
         """Return what a digest of this span must contain."""
-        own, more = mandatory_content(self.ledger, span, self.shown), self.carried
+        own, more = mandatory_content(self.ledger, span, self.shown, self.unseen), self.carried
         pins, claims = (*more.pins, *own.pins), (*more.claims, *own.claims)
         if self.rule_tokens is not None:
             pins, collapsed = self._collapse_rules(pins, self.rule_tokens)
@@ -111,17 +113,30 @@ class CompactionTask:
         return {item.id: item.message for item in self.view}
 
     @cached_property
-    def has_unseen_rules(self) -> bool:
-        """Whether a rule is from a message that neither the view shows nor its digest covers.
+    def unseen(self) -> frozenset[str]:
+        """The messages that the ledger cites and that neither the view shows nor its digest covers.
 
-        So it is in a session that another tool compacted: only a digest can state such a rule.
+        There are some in a session that another tool compacted: only a digest can state what they said.
         """
-        cited = {pin.source.message for pin in self.ledger.pins.active if pin.source}
-        if not cited:
-            return False
-        cited.difference_update(item.id for item in self.view)
-        cited.difference_update(self.shown[1].covers if self.shown else ())
-        return any(self.source(name) is not None for name in cited)
+        cited = {cite.message for cite in cited_by(self.ledger)}
+        cited.difference_update(self.by_id)
+        if cited and self.shown:
+            cited.difference_update(self.shown[1].covers)
+        return frozenset(name for name in cited if self.source(name) is not None)
+
+    @property
+    def has_unseen_rules(self) -> bool:
+        """Whether a rule is from a message that only a digest can quote."""
+        return any(pin.source and pin.source.message in self.unseen for pin in self.ledger.pins.active)
+
+    @cached_property
+    def tool_summary(self) -> range:
+        """The indices of the summary that another tool left at the start of the view; perhaps empty."""
+        first = last = fixed_prefix(self.view)
+        if self.shown is None and self.chosen is None:
+            while last < len(self.view) and self.view[last].message.origin is Origin.SUMMARY:
+                last += 1
+        return range(first, last)
 
     @property
     def has_found_rules(self) -> bool:

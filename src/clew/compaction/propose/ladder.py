@@ -18,6 +18,7 @@ from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_OF_PROSE, prun
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, shorten
 from clew.compaction.task import CompactionTask
+from clew.errors import BudgetExceeded
 from clew.message import Message, Role, ToolResult
 
 GIANT_SHARE = 0.5
@@ -28,6 +29,8 @@ LEAST_AFTER_PRUNING = 0.35
 """Share of a view below which pruning alone is not tried: it rarely frees a tenth of a session."""
 SPARE_SHARE = 0.1
 """Share of the room: if more is left after the digest is complete, more recent messages stay..."""
+SHORTENED_SHARE = 0.9
+"""Part of its share that a summary is shortened to: the excerpt may be larger than asked for."""
 LEAST_SPARE_SHARE = 0.02
 """...and if at least this is left, more of each is shown."""
 
@@ -45,7 +48,18 @@ def propose(task: CompactionTask, written: Written | None = None) -> Plan:
     gentle = _prune_only(scene)
     if gentle is not None:
         return _plan(scene, gentle)
-    return _with_digest(_pruned(scene, for_prose=written is not None), written)
+    return _with_digest(*_find_cut(scene, for_prose=written is not None), written)
+
+
+def _find_cut(scene: Scene, *, for_prose: bool) -> tuple[Scene, Cut]:
+    """Find where to cut; if nothing else fits, the summary of another tool is condensed with the rest."""
+    try:
+        return find_cut(_pruned(scene, for_prose=for_prose))
+    except BudgetExceeded:
+        if not scene.task.tool_summary or not scene.task.keep.summary_share:
+            raise
+        keep = replace(scene.task.keep, summary_share=0.0)
+        return _find_cut(Scene(replace(scene.task, keep=keep)), for_prose=for_prose)
 
 
 def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
@@ -58,8 +72,17 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     recent = len(scene.view) - scene.stop
     start = max(scene.floor, scene.stop - PRUNED_BEFORE * recent)  # a digest covers what is before
     pruned = prune_repeated(page, start, stop) if stop > start else []
+    pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose)
     return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned, held=page.held)
+
+
+def _shortened_summary(scene: Scene, page: Page) -> list[Shrink]:
+    """Return what shortens the summary of another tool to its share of the room; nothing if it fits."""
+    summary, share = scene.task.tool_summary, scene.task.keep.summary_share
+    if scene.first == summary.stop or not share:
+        return []
+    return shorten(page, summary, int(scene.room * share * SHORTENED_SHARE) // len(summary))
 
 
 def _prunable(scene: Scene) -> int:
@@ -76,9 +99,8 @@ def _of_range(scene: Scene, start: int, stop: int, written: Written | None) -> P
     return _condensed(scene, Cut(stop, (), 0), digest, tokens)
 
 
-def _with_digest(scene: Scene, written: Written | None) -> Plan:
-    """Condense the older messages, as many as needed."""
-    scene, cut = find_cut(scene)
+def _with_digest(scene: Scene, cut: Cut, written: Written | None) -> Plan:
+    """Condense the messages before the cut."""
     if cut.assembly is None:
         return _plan(scene, scene.with_pruned(cut.shrinks, scene.first))
     cut.assembly.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
@@ -96,7 +118,7 @@ def _with_digest(scene: Scene, written: Written | None) -> Plan:
 def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:
     """Return a plan that keeps more recent messages, if the digest has nothing more to say; else None."""
     wider = scene.with_longer_tail(tokens)
-    plan = _with_digest(wider, None) if wider.stop < scene.stop else None
+    plan = _with_digest(*find_cut(wider), None) if wider.stop < scene.stop else None
     return plan if plan and plan.fits else None
 
 
@@ -117,7 +139,7 @@ def outline(task: CompactionTask) -> Outline | None:
         return builder.outline(room) if start <= scene.floor else None
     if _prune_only(scene) is not None:
         return None
-    _, cut = find_cut(_pruned(scene, for_prose=True))
+    _, cut = _find_cut(scene, for_prose=True)
     return cut.assembly.outline(cut.digest_room) if cut.assembly else None
 
 

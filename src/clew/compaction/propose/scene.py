@@ -19,7 +19,7 @@ from clew.compaction.propose.tail import (
     unread_room,
 )
 from clew.compaction.task import CompactionTask
-from clew.message import Cite, Item, Message, Role, fixed_prefix, words
+from clew.message import Cite, Item, Message, Role, words
 
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
@@ -96,11 +96,17 @@ class Scene:
             if drop_thinking or smaller
             else self.sizes_now
         )
-        self.first = fixed_prefix(task.view)
-        """Index after the system prompt, which is never touched."""
+        self.first = self._after_fixed()
+        """Index after what stays in place: the system prompt, and another tool's summary if there is room."""
         self.fixed = sum(self.sizes[: self.first])
         self.room = task.target_tokens - self.fixed
         self.focus = Focus(task.focus)
+
+    def _after_fixed(self) -> int:
+        summary = self.task.tool_summary
+        room = self.task.target_tokens - sum(self.sizes[: summary.start])
+        fits = sum(self.sizes[i] for i in summary) <= room * self.task.keep.summary_share
+        return summary.stop if fits else summary.start
 
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
@@ -110,7 +116,8 @@ class Scene:
     def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
         """Return shrinks of messages from an index on, with the prunings that they do not replace."""
         known = {shrink.id for shrink in shrinks}
-        kept = {item.id for item in self.view[start:]} if self.pruned else frozenset[str]()
+        stays = (*self.view[: self.first], *self.view[start:]) if self.pruned else ()
+        kept = {item.id for item in stays}
         return [*shrinks, *(one for one in self.pruned if one.id in kept and one.id not in known)]
 
     @cached_property
