@@ -30,7 +30,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "clew"
-TIMEOUT_S = 900
+TIMEOUT_S = 300
+CODECS = ("anthropic", "gemini", "openai_chat", "openai_responses")
+CODEC_TESTS = "providers/test_parse.py providers/test_touched.py providers/test_convert.py"
 TARGETS: dict[str, tuple[int, str]] = {
     "log/fold.py": (3, "log/test_fold.py log/test_view.py"),
     "log/view.py": (4, "log/test_fold.py log/test_view.py"),
@@ -44,7 +46,8 @@ TARGETS: dict[str, tuple[int, str]] = {
     "session/history.py": (5, "session/test_by_hand.py session/test_session.py session/test_saved.py"),
     "session/replay.py": (
         5,
-        "session/test_by_hand.py session/test_saved.py session/test_rules_reach_the_model.py",
+        "session/test_by_hand.py session/test_saved.py session/test_rules_reach_the_model.py "
+        "session/test_session.py",
     ),
     "rules/findings.py": (6, "rules/test_finder_version.py session/test_by_hand.py"),
     "compaction/verify/structure.py": (
@@ -62,12 +65,17 @@ TARGETS: dict[str, tuple[int, str]] = {
         "providers/test_rules_anthropic.py providers/test_rules_mutations.py",
     ),
     "providers/openai_chat/rules.py": (3, "providers/test_rules_openai.py providers/test_rules_mutations.py"),
+    **{f"providers/{name}/codec.py": (4, CODEC_TESTS) for name in CODECS},
     "inspector/guard.py": (7, "inspector/test_guard.py"),
 }
 """For each file: how many mutants a sample has, and the tests that must notice."""
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("log/store/memory.py", "True → False"): "zip(strict=True) of two sequences that always have one length",
     ("log/store/sqlite.py", "3 → 4"): "the level of compression: only the size of the file differs",
+    (
+        "log/store/sqlite.py",
+        "len(packed) < len(content) → (len(packed)) <= (len(content))",
+    ): "at equal length, packed or plain: both are read back as the same content",
 }
 """By file and change: why no test can detect it."""
 

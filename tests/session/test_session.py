@@ -5,15 +5,17 @@ import asyncio
 import pytest
 
 from clew.budget import Compact, Region
+from clew.compaction.plan import Condense, Digest, Plan, Rung, Shrink
 from clew.compaction.plan.render import parse_digest
 from clew.errors import CompactionUnderWay, InputError, NoIndex, NotFound, PinsDoNotFit, StalePlan
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory.notes import Draft
-from clew.message import Native, Origin, Role, text_message
+from clew.message import Item, Native, Origin, Role, text_message
 from clew.session import Request, Session
+from clew.session.history import changed_tools
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
-from tests.session.talk import RULE, talk
+from tests.session.talk import RULE, answer, call, talk
 
 
 @pytest.fixture
@@ -543,3 +545,14 @@ def test_a_rule_that_was_lifted_is_expanded_with_its_end(store):
     )
     session.add(text_message(Role.USER, "Never touch legacy/."))
     assert [session.expand(pin).ended for pin in session.ledger.pins.held] == ["lifted by m2", ""]
+
+
+def test_a_compaction_records_the_tools_whose_calls_or_results_it_changed_most_used_first():
+    names = ["run", "read", "read", "recent", "shortened"]
+    messages = [one for n, name in enumerate(names) for one in (call(n, name), answer(n, "ok"))]
+    view = [Item(f"m{n}", message) for n, message in enumerate(messages)]
+    first = Condense(tuple(item.id for item in view[:6]), Digest("d1", 0, ("m0",), "", ()), Rung.SUMMARISE)
+    result = Shrink("m9", text_message(Role.USER, "o"), "too long", Rung.PRUNE)
+    tools = changed_tools(Plan((first, result), 9, 5, 5, "manual", "asked for"), view)
+    assert tools[0] == "read"
+    assert sorted(tools) == ["read", "run", "shortened"]

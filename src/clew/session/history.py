@@ -63,13 +63,13 @@ def compaction_event(
         "usage": asdict(outcome.usage),
         "calls": outcome.calls,
         "focus": focus,
-        "tools": [*_tools(outcome.plan, view)],
+        "tools": [*changed_tools(outcome.plan, view)],
         "state": mask_json(state.to_json()),
     }
     return new_event(COMPACTION.name, body, COMPACTION.version)
 
 
-def _tools(plan: Plan, view: Sequence[Item]) -> list[str]:
+def changed_tools(plan: Plan, view: Sequence[Item]) -> list[str]:
     """Return the tools whose calls or results a plan changes, most used first."""
     changed: set[str] = set()
     for operation in plan.operations:
