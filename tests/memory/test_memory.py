@@ -56,6 +56,12 @@ def test_a_store_without_an_index_says_so_and_notes_still_work():
     assert session.memory.inject("port of the kiln").passages == ()
 
 
+def test_a_search_finds_messages_that_were_added_just_before_it(store, index):
+    session, memory = opened(store, index)
+    session.add(text_message(Role.USER, "The kiln listens on port 8123."))
+    assert [hit.entry.ref for hit in memory.search("port of the kiln")] == ["m1"]
+
+
 def test_a_session_searches_with_the_index_of_its_store(store):
     session = Session.open("main", store, workspace="north")
     session.add(text_message(Role.USER, "The kiln listens on port 8123."))

@@ -337,6 +337,19 @@ def test_rules_are_listed_before_the_first_digest_and_after_it(wire):
     assert after.pins == after.rules
 
 
+@pytest.mark.parametrize("text", ["From now on you may modify legacy/.", "Install the packages one by one."])
+def test_a_permission_or_a_task_is_not_pinned_in_a_list_that_comes_back_without_its_result(text):
+    given = [{"role": "user", "content": f"Fix the parser. {RULE}"}, {"role": "user", "content": text}]
+    given += [{"role": "assistant", "content": f"Part {n} is read. " * 40} for n in range(60)]
+    rules = set()
+    for target in (4_000, 2_000, 1_000):
+        done = clew.compact(given, target_tokens=target, model="gpt-4o")
+        assert done.changed
+        rules |= {rule.quote for rule in done.rules}
+        given = [*done.messages, {"role": "user", "content": "Go on. " * 400}]
+    assert rules == ({RULE} if "packages" in text else set())
+
+
 def test_the_loop_of_the_docstring_makes_requests_that_the_provider_takes():
     lines = clew.compact.__doc__.split("::\n\n", 1)[1].split("\n\n", 1)[0]
     code = textwrap.dedent(lines).replace("..., ", "").replace(", ...", "")
