@@ -2,12 +2,14 @@
 
 from datetime import date
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.features import to_candidates
-from clew.memory.index.protocol import Analysed, IndexRow
+from clew.memory.features import LEXICAL, FeatureExtractor, to_candidates
+from clew.memory.index.protocol import Analysed, IndexRow, IndexStats
 from clew.memory.question import understand
+from clew.memory.terms import analyse
 from tests.memory.said import turn
 
 WORDS = st.lists(st.sampled_from(["kiln", "kil", "ln", "k", "oven"]), max_size=12)
@@ -28,3 +30,35 @@ def test_what_was_read_for_the_question_before_is_not_read_again():
     (first,) = to_candidates(question, [row])
     (again,) = to_candidates(question, [row], {1: first.said})
     assert again.said is first.said
+
+
+def named_speakers(asked, *turns):
+    """Return how much each speaker counts as named in a question."""
+    question = understand(asked, date(2026, 1, 1))
+    rows = [IndexRow(n, n, analyse(turn(text, n, speaker=name))) for n, (name, text) in enumerate(turns)]
+    seen = to_candidates(question, rows)
+    extractor = FeatureExtractor(question, IndexStats(len(rows), 5.0, {}), seen)
+    at = LEXICAL.index("speaker")
+    return {one.row.entry.speaker: extractor.lexical(one)[at] for one in seen}
+
+
+TALK = (("Fahim Khan", "Good morning, Muhammad, is the kiln hot?"), ("Muhhamed", "The kiln is hot."))
+
+
+@pytest.mark.parametrize(
+    ("asked", "khan", "muhhamed"),
+    [
+        ("Is the kiln of Muhhamed hot?", 0, 1),
+        ("Is the kiln of Muhammad hot?", 0, 1),
+        ("Is the kiln of Mohammed hot?", 0, 1),
+        ("Is the kiln of Fahim Khan hot?", 1, 0),  # one speaker, although two words
+        ("Do Faheem and Mohammed heat the kiln?", 0.5, 0.5),
+        ("Is the kiln of Martha hot?", 0, 0),
+    ],
+)
+def test_a_question_names_a_speaker_also_in_another_spelling(asked, khan, muhhamed):
+    assert named_speakers(asked, *TALK) == {"Fahim Khan": khan, "Muhhamed": muhhamed}
+
+
+def test_a_similar_name_that_the_speaker_uses_is_somebody_else():
+    assert named_speakers("Where is the kiln of Anne?", ("Anna", "My sister Anne has a kiln.")) == {"Anna": 0}

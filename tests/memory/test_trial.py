@@ -23,11 +23,14 @@ def folder(tmp_path):
             1,
         )
     ]
+    turns[2]["blip_caption"] = "a cat on a table"
     asked = {"question": "Where did Emi ski?", "evidence": ["D1:1"], "category": 4}
     chats = tmp_path / "REALTALK" / "data"
     (chats / "locomo").mkdir(parents=True)
     for path in (chats / "Chat_9_Emi_Elise.json", chats / "locomo" / "Chat_1_A_B.json"):
-        path.write_text(json.dumps({"name": {}, "session_1": turns, "qa": [asked, {**asked, "category": 5}]}))
+        later = {"session_1": turns[:2], "session_2": turns[2:]}  # one day in two sessions
+        other = {"question": "Who is Pixel?", "evidence": ["D1:3", "D9:9"], "category": 1}
+        path.write_text(json.dumps({"name": {}, **later, "qa": [asked, {**asked, "category": 5}, other]}))
     said = [
         [
             {
@@ -55,8 +58,10 @@ def test_local_copies_are_read_as_pools(folder):
     assert [entry.ref for entry in realtalk.entries] == ["D1:1", "D1:2", "D1:3"]
     assert realtalk.entries[0].time == "2024-01-01T18:13:08Z"
     assert [(q.text, q.evidence) for q in realtalk.questions] == [
-        ("Where did Emi ski?", frozenset({("session_1", "D1:1")}))
+        ("Where did Emi ski?", frozenset({("session_1", "D1:1")})),
+        ("Who is Pixel?", frozenset({("session_2", "D1:3")})),
     ]
+    assert realtalk.entries[2].text == "My cat is Pixel. [image: a cat on a table]"
     assert [(entry.ref, entry.time[:10], entry.text) for entry in beam.entries] == [
         ("m0", "2024-03-15", "My sprint ends on March 29."),
         ("m1", "2024-03-15", "Flask it is."),
@@ -75,5 +80,5 @@ def test_figures_stand_beside_those_of_the_baselines(folder, tmp_path):
     assert figures["clew"]["turn_any5"] == figures["clew"]["turn_all5"] == 100.0
     assert figures["clew"]["turn_r10_interval"] == [100.0, 100.0]
     assert figures["full context"]["turn_r10"] == 100.0
-    assert figures["full context"]["tokens"] == sum(len(entry.text) for entry in pool.entries) // 4
+    assert figures["full context"]["tokens"] == round(sum(len(entry.text) for entry in pool.entries) / 4)
     assert set(figures) == {"clew", "bm25", "grep", "full context"}

@@ -29,6 +29,9 @@ def days(text, at=MONDAY):
         ("on 7 May 2022", date(2022, 5, 7)),
         ("May 7th, 2022", date(2022, 5, 7)),
         ("2023-01-31", date(2023, 1, 31)),
+        ("on 09.01.2023", date(2023, 1, 9)),
+        ("on 1/9/2023", date(2023, 1, 9)),
+        ("on 31/1/2023", date(2023, 1, 31)),
         ("December 24", date(2022, 12, 24)),
     ],
 )
@@ -58,6 +61,7 @@ def test_the_word_may_is_a_month_only_where_a_date_can_stand():
 
 def test_a_date_that_no_calendar_has_is_no_date():
     assert days("on 31 February 2023 and in 9999 years ago") == []
+    assert days("on 31.02.2023 and 42.13.2023") == []
 
 
 @given(st.text(max_size=200), st.dates(date(1900, 1, 1), date(2900, 1, 1)))

@@ -77,6 +77,13 @@ def _iso(match: re.Match[str], _at: date) -> tuple[date, date]:
     return _single_day(date(year, month, day))
 
 
+def _numeric(match: re.Match[str], _at: date) -> tuple[date, date]:
+    """Read ``9.1.2024`` day first and ``1/9/2024`` month first, the other way if only that is a date."""
+    one, other, year = (int(part) for part in re.split(r"[./]", match["numeric"]))
+    day, month = (one, other) if "." in match["numeric"] else (other, one)
+    return _single_day(date(year, month, day) if month <= 12 else date(year, day, month))
+
+
 def _day_of_month(match: re.Match[str], at: date) -> tuple[date, date]:
     words = re.findall(r"[a-z]+|\d+", match[0].lower())
     numbers = [int(word) for word in words if word.isdigit()]
@@ -194,6 +201,7 @@ def _single_day(day: date) -> tuple[date, date]:
 
 _READINGS: dict[str, Callable[[re.Match[str], date], tuple[date, date]]] = {
     "iso": _iso,
+    "numeric": _numeric,
     "day_month": _day_of_month,
     "near": _relative_day,
     "ago": _ago,
@@ -218,6 +226,7 @@ def _patterns() -> Iterator[str]:
     count, unit = rf"\d{{1,3}}|{_alternatives(_NUMBERS)}", r"days?|weeks?|weekends?|months?|years?"
     year, day = r"(?:19|20)\d\d", r"\d{1,2}(?:st|nd|rd|th)?"
     yield rf"(?P<iso>{year}[-/.]\d{{1,2}}[-/.]\d{{1,2}})"
+    yield rf"(?P<numeric>\d{{1,2}}(?P<sign>[./])\d{{1,2}}(?P=sign){year})"
     yield (
         rf"(?P<day_month>{day}\s+(?:of\s+)?(?:{month})\b(?:,?\s*{year})?|(?:{month})\.?\s+{day}\b(?:,?\s*{year})?"
         rf"|(?:{month}),?\s+(?:of\s+)?{year})"

@@ -7,9 +7,11 @@ short and long questions and for small and large stores.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from clew.memory.dates import DateSpan
@@ -36,8 +38,12 @@ ASKS, HOLDS_QUESTION, DATED, COUNTS, NAMES = (int(trait) for trait in Trait)
 K1, B = 1.2, 0.75
 NEAR = 4
 """Words at most this far apart count as close together (chosen by hand)."""
+SIMILAR = 0.7
+"""Share of letters, in order, that two spellings of a name have in common (``Akim``, ``Akib``: 0.75)."""
 SOON = timedelta(days=10)
 """People often report an event some days later (chosen by hand)."""
+
+_NAME_INSIDE = re.compile(r"(?<=\s)[A-Z][a-z]{3,}")
 
 
 class QueryTerms(NamedTuple):
@@ -113,15 +119,18 @@ class FeatureExtractor:
 
     def __init__(self, question: ParsedQuestion, stats: IndexStats, seen: Sequence[Candidate]) -> None:
         self.question = question
-        self.named = _named_speakers(question, seen)
-        self.terms = [t for t in question.terms if t not in self.named] or list(question.terms)
+        speakers = {candidate.row.entry.speaker for candidate in seen}
+        self.named = _named_speakers(question, speakers)
+        similar = _similar_names(question, speakers - self.named.keys(), seen)
+        self.named |= similar
+        names = frozenset().union(*self.named.values())
+        self.terms = [t for t in question.terms if t not in names] or list(question.terms)
         self._rarity = {term: rarity(stats, term) for term in self.terms}
         self._best = sum(self._rarity.values()) or 1.0
         self._mean_length = stats.mean_length or 1.0
         self._sessions = self._session_words(seen)
         self._marks = frozenset(marks_to_find(question.spans))
         self._days: dict[str, tuple[frozenset[str], float]] = {}
-        self._speakers: dict[str, float] = {}
         self._values = sum(map(len, question.values)) or 1
 
     def lexical(self, seen: Candidate) -> tuple[float, ...]:
@@ -141,7 +150,7 @@ class FeatureExtractor:
             window_covered,
             self._sessions.get(entry.session, 0.0),
             self._close_together(terms.at) if len(terms.at) > 1 else 0.0,
-            self._speaker_named(entry.speaker) if self.named else 0.0,
+            1 / len(self.named) if entry.speaker in self.named else 0.0,
             1.0 if question.of_me and entry.role == "user" else 0.0,
             1.0 if question.of_you and entry.role == "assistant" else 0.0,
             1.0 if traits & ASKS else 0.0,
@@ -214,13 +223,6 @@ class FeatureExtractor:
             for session, terms in counts.items()
         }
 
-    def _speaker_named(self, speaker: str) -> float:
-        share = self._speakers.get(speaker)
-        if share is None:
-            is_named = not self.named.isdisjoint(map(stem, surface(speaker)))
-            share = self._speakers[speaker] = 1 / len(self.named) if is_named else 0.0
-        return share
-
     def _close_together(self, at: Mapping[str, list[int]]) -> float:
         total = 0.0
         for text, other in zip(self.terms, self.terms[1:], strict=False):
@@ -254,10 +256,35 @@ def rarity(stats: IndexStats, term: str) -> float:
     return math.log(1 + (stats.entries - having + 0.5) / (having + 0.5)) if stats.entries > having else 0.1
 
 
-def _named_speakers(question: ParsedQuestion, seen: Sequence[Candidate]) -> frozenset[str]:
-    speakers = {candidate.row.entry.speaker for candidate in seen}
-    words = {stem(word) for speaker in speakers for word in surface(speaker)}
-    return frozenset(words & set(question.terms))
+def _named_speakers(question: ParsedQuestion, speakers: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the speakers that a question names, each with the terms that name it."""
+    terms = frozenset(question.terms)
+    named = {speaker: terms.intersection(map(stem, surface(speaker))) for speaker in speakers}
+    return {speaker: names for speaker, names in named.items() if names}
+
+
+def _similar_names(
+    question: ParsedQuestion, speakers: Iterable[str], seen: Sequence[Candidate]
+) -> dict[str, frozenset[str]]:
+    """Return the same for speakers whose name the question spells differently: ``Muhammad``, ``Mohammed``.
+
+    People seldom use their own name. A name in a speaker's own messages is therefore that of somebody else.
+    """
+    used = {(candidate.row.entry.speaker, term) for candidate in seen for term in candidate.said.at}
+    result: dict[str, frozenset[str]] = {}
+    for word in _NAME_INSIDE.findall(question.text):
+        term = stem(word.lower())
+        similar = [speaker for speaker in speakers if _is_similar(word.lower(), speaker)]
+        if len(similar) == 1 and term in question.terms and (similar[0], term) not in used:
+            result[similar[0]] = result.get(similar[0], frozenset()) | {term}
+    return result
+
+
+def _is_similar(name: str, speaker: str) -> bool:
+    return any(
+        word[0] == name[0] and SequenceMatcher(None, name, word).ratio() >= SIMILAR
+        for word in surface(speaker)
+    )
 
 
 def dense(asked: bytes, seen: Sequence[Candidate]) -> list[tuple[float, ...]]:

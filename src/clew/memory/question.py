@@ -57,15 +57,19 @@ class ParsedQuestion:
 def understand(text: str, at: date) -> ParsedQuestion:
     """Parse a question asked on the day ``at``."""
     stop = stop_words()
+    dates = spans(text, at)
+    # The numbers of a date are searched as a day. As words they are rare and would outweigh the others.
+    in_dates = {word for span in dates for word in surface(span.words) if word.isdigit()}
     texts = [stem(word) for word in surface(text)]
-    terms = [term for term in dict.fromkeys(texts) if term not in stop] or list(dict.fromkeys(texts))
+    terms = [term for term in dict.fromkeys(texts) if term not in stop and term not in in_dates]
+    terms = terms or list(dict.fromkeys(texts))
     values = exact_values(text)
     of_values = {stem(word) for value in values for word in surface(value)}
     return ParsedQuestion(
         text,
         tuple(terms[:MOST_TERMS]),
         values,
-        spans(text, at),
+        dates,
         of_me=bool(_ME.search(text)),
         of_you=bool(_YOU.search(text)),
         wants_date=bool(_WHEN.search(text)),

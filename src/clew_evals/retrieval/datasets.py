@@ -88,10 +88,12 @@ def _cited_questions(
     name: str, asked_of: list[dict[str, Any]], entries: tuple[Entry, ...], tuned_on: bool
 ) -> Iterator[BenchmarkQuestion]:
     """Yield the questions of LoCoMo and REALTALK that have an answer and cite turns that exist."""
-    there = {(entry.session, entry.ref) for entry in entries}
+    # By reference alone: REALTALK divides some days into two sessions, so that turn D3:30 is in session_4.
+    there = {entry.ref: (entry.session, entry.ref) for entry in entries}
     for n, asked in enumerate(asked_of):
-        cited = re.findall(r"D:?(\d+):0*(\d+)", " ".join(asked["evidence"]))
-        evidence = frozenset((f"session_{s}", f"D{s}:{t}") for s, t in cited) & there
+        cited = re.findall(r"D\s?:?(\d+):0*(\d+)", " ".join(asked["evidence"]))
+        refs = (f"D{session}:{turn}" for session, turn in cited)
+        evidence = frozenset(there[ref] for ref in refs if ref in there)
         if evidence and asked["category"] != 5:
             kind = _LOCOMO_KINDS[asked["category"]]
             yield BenchmarkQuestion(
@@ -107,16 +109,20 @@ def _locomo_turns(conversation: dict[str, Any]) -> Iterator[Entry]:
     for number in numbers:
         time = datetime.strptime(conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
         for turn in conversation[f"session_{number}"]:
-            caption = turn.get("blip_caption")
             yield Entry(
                 ref=turn["dia_id"],
                 session=f"session_{number}",
                 time=f"{time.isoformat()}Z",
                 role="user",
                 trust=Trust.USER,
-                text=f"{turn['text']} [image: {caption}]" if caption else turn["text"],
+                text=_with_caption(turn["text"], turn),
                 speaker=turn["speaker"],
             )
+
+
+def _with_caption(text: str, turn: dict[str, Any]) -> str:
+    caption = turn.get("blip_caption")
+    return f"{text} [image: {caption}]" if caption else text
 
 
 def _longmemeval(questions: list[dict[str, Any]]) -> Pool:
@@ -169,7 +175,7 @@ def _realtalk(path: Path) -> Pool:
             time=_european(turn["date_time"]),
             role="user",
             trust=Trust.USER,
-            text=turn["clean_text"],
+            text=_with_caption(turn["clean_text"], turn),
             speaker=turn["speaker"],
         )
         for number in numbers
