@@ -1,12 +1,14 @@
 """Load on the proxy, and what the answer to a compaction request costs.
 
     uv run python bench/proxy.py --conversations 64 --requests 50 --messages 1000 [--compact] [--think 5]
+                                 [--slowest 20]
     uv run python bench/proxy.py --answer ../shared/data/transcripts/claude-code-entire-cli
 
 Load: CPU per request and memory at the start and at the end; the upstream is a second process that answers
 each request with a short event stream. Each conversation grows by two messages per request. ``cpu_ms`` is
-that of the threads that serve requests. ``--answer``: real sessions of 200,000 tokens are sent request by
-request, then Claude Code's summary request.
+that of the threads that serve requests. ``--slowest`` prints the requests that waited longest before they
+were forwarded: if the process got little CPU meanwhile, the machine was busy with other work.
+``--answer``: real sessions of 200,000 tokens are sent request by request, then Claude Code's summary request.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import clew
@@ -33,7 +36,7 @@ from clew.message import Role
 from clew.providers import wire_named
 from clew.proxy.reactor import Compactions
 from clew.proxy.relay import Exchange, Upstream
-from clew.proxy.server import Proxy, Routes
+from clew.proxy.server import Proxy, Reaction, Routes
 from clew.proxy.stats import Stats
 from clew.session.result import without_natives
 from clew.tokens import counter_for
@@ -107,6 +110,23 @@ def resident_mib() -> float:
     return pages * resource.getpagesize() / (1 << 20)
 
 
+class TimedProxy(Proxy):
+    """Records for each request: seconds, its thread's CPU, the process's CPU meanwhile, what was done."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.times: list[tuple[float, float, float, str]] = []
+
+    def reaction(self, exchange: Exchange) -> Reaction:
+        """Time a reaction."""
+        begun = time.perf_counter(), time.thread_time(), time.process_time()
+        made = super().reaction(exchange)
+        ended = time.perf_counter(), time.thread_time(), time.process_time()
+        wall, own, process = (end - start for end, start in zip(ended, begun, strict=True))
+        self.times.append((wall, own, process, made.label))
+        return made
+
+
 def load(args: argparse.Namespace) -> None:
     ours, theirs = multiprocessing.Pipe()
     server = multiprocessing.Process(target=upstream, args=(theirs,), daemon=True)
@@ -114,7 +134,8 @@ def load(args: argparse.Namespace) -> None:
     stats, to = Stats(), Upstream.of(ours.recv())
     react = Compactions(stats, compact=args.compact, window=args.window)
     react.warm_up()
-    with Proxy(Routes(to, to), react, stats).running() as proxy:
+    timed = TimedProxy(Routes(to, to), react, stats)
+    with timed.running() as proxy:
         half = args.requests // 2
         for rounds in (range(1), range(1, half), range(half, args.requests)):
             begun, cpu = time.perf_counter(), time.process_time()
@@ -135,6 +156,8 @@ def load(args: argparse.Namespace) -> None:
         used = time.process_time() - cpu
         print(f"after the background thread is done: {used:.1f} s CPU, {resident_mib():.0f} MiB")
         print(json.dumps(stats.report() | {"conversations": None}))
+        for wall, own, process, label in sorted(timed.times, reverse=True)[: args.slowest]:
+            print(f"{wall:6.2f} s, own CPU {own:.2f} s, CPU of the process {process:.2f} s, {label}")
     react.close()
     server.terminate()
 
@@ -194,6 +217,7 @@ def main() -> None:
     parser.add_argument("--compact", action="store_true")
     parser.add_argument("--window", type=int)
     parser.add_argument("--think", type=float, default=0.0, help="mean seconds of a client between requests")
+    parser.add_argument("--slowest", type=int, default=0, help="print so many of the slowest requests")
     parser.add_argument("--answer", type=Path, metavar="FOLDER")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:

@@ -166,8 +166,36 @@ def test_codex_compacts_with_a_compressed_request_and_continues(proxy):
     assert digest_in(item).session == sealed_digest.session
 
 
-def test_a_compact_request_without_a_model_or_history_goes_upstream(proxy):
-    for raw in (b'{"model": "gpt-5"}', b'{"input": "hello"}', b'{"model": "gpt-5", "input": []}'):
+def test_open_responses_compact_response(proxy):
+    """The request of the compliance test `compact-response`; the fields are those its schemas require."""
+    said = ("user", "We agreed to launch on Tuesday and notify support first."), ("assistant", "Understood.")
+    given = [{"type": "message", "role": role, "content": text} for role, text in said]
+    raw = json.dumps(
+        {"model": "m", "prompt_cache_key": "openresponses-compact-test", "input": given}
+    ).encode()
+    got = ask(proxy, path="/v1/responses/compact", body=raw)
+    made = json.loads(got.read())
+    assert (got.status, made["object"]) == (200, "response.compaction")
+    assert {"id", "object", "output", "created_at", "usage"} <= made.keys()
+    assert {"input_tokens", "output_tokens", "total_tokens"} <= made["usage"].keys()
+    message, compaction = made["output"]
+    assert {"type", "id", "status", "role", "content"} <= message.keys()
+    assert message["content"] == [{"type": "input_text", "text": said[0][1]}]
+    assert compaction["type"] == "compaction"
+    assert compaction["id"]
+    assert compaction["encrypted_content"]
+
+
+def test_open_responses_compact_missing_model(proxy):
+    raw = b'{"input": [{"type": "message", "role": "user", "content": "Compact this conversation."}]}'
+    got = ask(proxy, path="/v1/responses/compact", body=raw)
+    assert (got.status, got.headers["x-clew"]) == (400, "refused; no model")
+    assert "'model'" in json.loads(got.read())["error"]["message"]
+    assert not proxy.upstream.requests
+
+
+def test_a_compact_request_without_history_goes_upstream(proxy):
+    for raw in (b'{"model": "gpt-5"}', b'{"model": "gpt-5", "input": []}', b'["model"]'):
         assert ask(proxy, path="/v1/responses/compact", body=raw).headers["x-clew"] == "passed"
 
 

@@ -6,6 +6,7 @@ import http.client
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -91,10 +92,11 @@ def test_a_client_gets_what_the_upstream_sent(fault, compact):
 
 
 @contextmanager
-def started(upstream: str, *, file_limit_kb: int | None = None) -> Iterator[tuple[str, int]]:
+def started(upstream: str, *options: str, file_limit_kb: int | None = None) -> Iterator[tuple[str, int]]:
     """Run ``clew proxy`` as a process; return its address and process id."""
     limit = f"ulimit -f {file_limit_kb}; " if file_limit_kb else ""
     words = f'{limit}exec "{sys.executable}" -m clew proxy --anthropic {upstream} --openai {upstream}'
+    words = " ".join((words, *options))
     process = subprocess.Popen(
         ["bash", "-c", words],
         stdout=subprocess.PIPE,
@@ -119,10 +121,34 @@ def health(url: str) -> dict[str, int]:
     return counts
 
 
-def test_on_a_full_disk_every_request_goes_upstream():
+@pytest.fixture
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file system with room for 200 kB, which holds clew's files."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a tmpfs cannot be mounted here (it needs root)")
+    monkeypatch.setenv("CLEW_HOME", str(folder))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_on_a_full_disk_every_request_goes_upstream(small_disk):
+    disk_fills(None)
+    assert os.statvfs(small_disk).f_bavail < 20  # pages: it did fill up
+
+
+def test_at_the_largest_file_size_every_request_goes_upstream():
+    disk_fills(200)
+
+
+def disk_fills(file_limit_kb: int | None) -> None:
     with (
         ScriptedServer.always("from upstream", strict=False) as server,
-        started(server.url, file_limit_kb=200) as (url, _),
+        started(server.url, file_limit_kb=file_limit_kb) as (url, _),
     ):
         for end in (len(LONG) - 2, len(LONG)):
             assert b"from upstream" in received(url, body(LONG[:end]))[1]

@@ -13,6 +13,7 @@ from clew.proxy.requests import (
     compaction_request,
     conversation_key,
     decoded,
+    lacks_model,
     wire_of,
 )
 from clew.proxy.sealed import holds_sealed
@@ -58,6 +59,11 @@ class Compactions:
         asked = compaction_request(exchange, raw)
         if asked is not None:
             return self._answered(exchange, raw, asked)
+        if lacks_model(exchange, raw):
+            from clew.proxy.answers import failure
+
+            refusal = failure(wire, 400, "Missing required parameter: 'model'.")
+            return Reaction(refusal.status, refusal.body, refusal.kind, "refused; no model")
         if wire == "responses" and holds_sealed(raw):
             from clew.proxy.answers import opened_body
 

@@ -111,7 +111,7 @@ def decoded(exchange: Exchange) -> bytes:
 def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | None:
     """Return the compaction that a request asks for; None for an ordinary request."""
     wire = wire_of(exchange.path)
-    is_endpoint = exchange.path.rstrip("/").endswith(COMPACT_PATH)
+    is_endpoint = _is_endpoint(exchange)
     if exchange.method != "POST" or not wire or not (is_endpoint or any(hint in raw for hint in _HINTS)):
         return None
     body = json.loads(raw)
@@ -130,6 +130,18 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
     if found.kind is not Kind.SUMMARY:
         found = replace(found, focus=None)  # the instructions are the agent's system prompt
     return replace(found, session=session_id(exchange, body), earlier=_earlier(found.entries))
+
+
+def lacks_model(exchange: Exchange, raw: bytes) -> bool:
+    """Whether a request to ``/responses/compact`` names no model, which Open Responses wants refused."""
+    if not _is_endpoint(exchange):
+        return False
+    body = json.loads(raw)
+    return isinstance(body, dict) and not body.get("model")
+
+
+def _is_endpoint(exchange: Exchange) -> bool:
+    return exchange.path.rstrip("/").endswith(COMPACT_PATH)
 
 
 def conversation_key(exchange: Exchange, raw: bytes) -> str:

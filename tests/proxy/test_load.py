@@ -1,0 +1,56 @@
+"""Memory of a proxy that serves many conversations for a long time."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import resource
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from clew.testing import ScriptedServer
+from tests.proxy.test_faults import started
+from tests.proxy.test_pass_through import home  # noqa: F401  # a fixture
+
+CONVERSATIONS, ROUNDS, FIRST = 64, 50, 120
+"""Conversations, requests of each, and messages in its first one: 270 kB, so that it is logged."""
+
+
+def resident_mib(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() / (1 << 20)
+
+
+def messages(n: int) -> list[str]:
+    """Return the messages of a conversation, each as JSON."""
+    words = "some words of a file " * 110
+    roles = ("user", "assistant")
+    return [
+        json.dumps({"role": roles[i % 2], "content": f"{n}, message {i}: {words}"})
+        for i in range(FIRST + 2 * ROUNDS)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of a process in /proc")
+@pytest.mark.parametrize("options", [(), ("--compact", "--window", "60000")])
+def test_memory_is_flat(options):
+    texts = [messages(n) for n in range(CONVERSATIONS)]
+    sizes = []
+    with (
+        ScriptedServer.always("from upstream", strict=False) as server,
+        started(server.url, *options) as (url, pid),
+    ):
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=300)
+        for place in range(ROUNDS):
+            for n in range(CONVERSATIONS):
+                whole = ",".join(texts[n][: FIRST + 2 * place + 1])
+                raw = f'{{"model": "claude-sonnet-5", "max_tokens": 9, "messages": [{whole}]}}'
+                connection.request("POST", "/v1/messages", raw, {"x-claude-code-session-id": f"s{n}"})
+                assert b"from upstream" in connection.getresponse().read()
+            server.requests.clear()
+            sizes.append(resident_mib(pid))
+        connection.close()
+    print(", ".join(f"{size:.0f}" for size in sizes), "MiB")
+    assert max(sizes[ROUNDS // 2 :]) <= max(sizes[: ROUNDS // 2]) * 1.15 + 10
