@@ -40,7 +40,7 @@ TARGETS: dict[str, tuple[int, str]] = {
     "log/store/sqlite.py": (
         11,
         "log_store/test_conformance.py log_store/test_blobs.py "
-        "log_store/test_sqlite.py session/test_saved.py",
+        "log_store/test_sqlite.py log_store/test_disks.py session/test_saved.py",
     ),
     "session/changes.py": (6, "session/test_by_hand.py session/test_imported_rules.py"),
     "session/history.py": (5, "session/test_by_hand.py session/test_session.py session/test_saved.py"),
@@ -53,12 +53,12 @@ TARGETS: dict[str, tuple[int, str]] = {
     "compaction/verify/structure.py": (
         4,
         "compaction_verify/test_structure.py compaction_verify/test_repair.py "
-        "compaction_verify/test_report.py",
+        "compaction_verify/test_report.py compaction_verify/test_hostile.py",
     ),
     "compaction/verify/survival.py": (
         4,
         "compaction_verify/test_survival.py compaction_verify/test_repair.py "
-        "compaction_verify/test_report.py",
+        "compaction_verify/test_report.py compaction_verify/test_hostile.py",
     ),
     "providers/anthropic/rules_turns.py": (
         4,

@@ -271,3 +271,13 @@ def test_a_legacy_function_call_pairs_with_its_answer():
 def test_gemini_parts_of_another_shape_are_carried(parts):
     item = {"role": "user", "parts": parts}
     assert GEMINI.render_items(GEMINI.parse_item(item)) == [item]
+
+
+@pytest.mark.parametrize("value", [{}, {"role": "system"}, {"parts": []}, [1], "Be brief."])
+def test_a_system_field_of_gemini_renders_as_itself(value):
+    assert GEMINI.render_system([GEMINI.parse_system(value)]) is value
+
+
+def test_a_system_field_of_gemini_is_read_if_it_is_a_content():
+    assert GEMINI.parse_system({"parts": [{"text": "Be brief."}]}).text == "Be brief."
+    assert isinstance(GEMINI.parse_system([1]).parts[0], Unknown)

@@ -336,6 +336,12 @@ def test_a_place_is_given_as_sent_and_as_the_api_counts_it():
     assert (lost.finding.where, lost.finding.api_where) == ("messages.3.content.1", "messages.2.content.1")
 
 
+def test_the_place_of_trailing_space_is_the_last_block():
+    history = body(user(), assistant(text("So"), text("Well "), text("then ")))
+    [space] = [violation for violation in check_body(RULES, history).violations if violation.rule.id == "A8"]
+    assert space.finding.where == "messages.1.content.2"
+
+
 def test_a_turn_that_waits_for_a_server_tool_is_no_prefill():
     assert judged(RULES, body(user(), assistant(search()), model="claude-opus-4-8")).refusing == set()
 

@@ -177,6 +177,36 @@ def test_gemini_keeps_the_signature_of_a_changed_call():
     assert rendered["parts"][1] is item["parts"][1]
 
 
+def test_gemini_writes_a_changed_thought_as_a_thought():
+    item = {"role": "model", "parts": [{"text": "hm", "thought": True, "thoughtSignature": "s"}]}
+    rendered = touched(GEMINI, item, 0, lambda part: replace(part, text="well"))
+    assert rendered["parts"] == [{"text": "well", "thought": True, "thoughtSignature": "s"}]
+    made = Message(Role.ASSISTANT, (Thinking("hm", "s"),))
+    assert GEMINI.render_items(made) == [item]
+
+
+def test_gemini_writes_changed_media():
+    item = {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": "aGk="}}]}
+    rendered = touched(GEMINI, item, 0, lambda part: replace(part, data="eW8="))
+    assert rendered["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "eW8="}}]
+
+
+@pytest.mark.parametrize("kind", ["refusal", "text"])
+def test_openai_keeps_the_kind_of_a_changed_block(kind):
+    other = {"type": "text", "text": "hi"}
+    item = {"role": "assistant", "content": [{"type": kind, kind: "no"}, other]}
+    rendered = touched(OPENAI, item, 0, lambda part: replace(part, text="never"))
+    assert rendered["content"] == [{"type": kind, kind: "never"}, other]
+
+
+@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("item", [7, None, [{}]])
+def test_an_entry_that_is_not_an_object_is_carried_without_words(name, item):
+    message = WIRES[name].parse_item(item)
+    assert message.text == ""
+    assert WIRES[name].render_items(message) == [item]
+
+
 def test_gemini_cuts_a_response_and_keeps_its_media():
     media = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
     response = {"name": "f", "response": {"rows": [1, 2]}, "parts": [media]}

@@ -311,9 +311,7 @@ def _render_content(parts: Sequence[Part], original: Json, role: Role) -> Json:
 def _render_block(part: Part, text_type: str) -> Iterator[Json]:
     base = native_object(part.native, NAME)
     if isinstance(part, Text):
-        if base is not None and _parse_block(base, part.trust) == part:
-            yield base
-        elif base is not None and base.get("type") not in _TEXT_FIELDS:
+        if base is not None and base.get("type") not in _TEXT_FIELDS:
             yield from render_chunk(part, base)
         else:
             kind = text_at(base, "type") if base else None
