@@ -58,6 +58,39 @@ def test_every_chat_in_which_something_was_said_is_a_session():
     ]
 
 
+ARCHITECT = """
+# aider chat started at 2026-08-01 10:00:00
+
+#### move the config into one file¶
+
+<thinking>Two files read it.</thinking>
+
+Move every setting into `settings.py`.
+
+- Never import `os` anywhere else.
+- Delete `config.py`.
+
+> Tokens: 7.2k sent, 130 received.¶
+
+#### Move every setting into `settings.py`.¶
+####¶
+#### - Never import `os` anywhere else.¶
+#### - Delete `config.py`.¶
+
+Done.
+
+#### Done.¶
+""".replace("¶", "  ")
+
+
+def test_a_plan_that_aider_passes_to_its_editor_is_not_the_words_of_the_user():
+    records = list(read(open_source(ARCHITECT.encode(), ".aider.chat.history.md")))
+    told = tell(records)
+    assert told[1] == "L4 user: move the config into one file"
+    assert told[4].startswith("L15 user/injected: <assistant>Move every setting into `settings.py`.")
+    assert told[-1] == "L22 user: Done."
+
+
 @pytest.mark.parametrize("head", ["# aider chat started at 2026-08-01 1{}:00:00\n", "Chat {}\n"])
 def test_histories_of_one_name_are_sessions_of_their_own(head):
     pages = [f"{head.format(n)}\n#### hello  \n" for n in (1, 2)]

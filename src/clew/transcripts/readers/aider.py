@@ -1,7 +1,8 @@
 """aider: its chat history in Markdown, many sessions in one file.
 
 ``####`` starts the user's lines and ``>`` the output of aider and of commands it runs. Both end in two
-spaces, aider's line break; a heading or quotation by the model does not.
+spaces, aider's line break; a heading or quotation by the model does not. In architect mode aider passes the
+reply of one model to another as if the user had typed it: such lines are not the user's words.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _PERSON, _TOOL, _BREAK = "#### ", "> ", "  "
 _LIKELY = 0.6
 _FORGET = ("/clear", "/reset")
 """Commands after which the model no longer sees what was said before."""
+_SHORTEST_ECHO = 40
+"""Characters from which on a repeated reply is passed on by aider; a person may repeat fewer. Chosen by hand."""
 
 
 def sniff(source: Source) -> float:
@@ -70,6 +73,8 @@ class _AiderChat:
     speaker: _Speaker | None = None
     since: int = 0
     words: list[str] = field(default_factory=list)
+    reply: str = ""
+    """The model's last reply, with single spaces."""
 
     def line(self, number: int, line: str) -> Iterator[Record]:
         """Add one line."""
@@ -88,9 +93,27 @@ class _AiderChat:
         if not self.started:
             self.started = True
             yield Start(self._id(text), NAME, time=self.time)
-        yield Entry(_message(self.speaker, text), f"L{self.since}", self.since)
+        yield Entry(self._message(text), f"L{self.since}", self.since)
         if self.speaker is _Speaker.PERSON and text.strip() in _FORGET:
             yield Boundary(f"L{self.since}:forgotten", self.since, trigger="clear")
+
+    def _message(self, text: str) -> Message:
+        match self.speaker:
+            case _Speaker.MODEL:
+                self.reply = " ".join(text.split())
+                return text_message(Role.ASSISTANT, text)
+            case _Speaker.PERSON if not self._is_echo(text):
+                return text_message(Role.USER, text)
+            case _Speaker.PERSON:
+                return injected_message(text, Trust.ASSISTANT)
+            case _:
+                # aider's own text cannot be distinguished from the output of a command.
+                return injected_message(text, Trust.UNTRUSTED)
+
+    def _is_echo(self, text: str) -> bool:
+        """Return True if a user's text is the model's last reply, or its end after the reasoning."""
+        plain = " ".join(text.split())
+        return len(plain) >= _SHORTEST_ECHO and self.reply.endswith(plain)
 
     def _id(self, first: str) -> str:
         """Return the chat's id; if its time is unknown, from a hash of its first text."""
@@ -111,14 +134,3 @@ class _AiderChat:
         if line.strip() or self.speaker is _Speaker.MODEL:
             return _Speaker.MODEL, line
         return self.speaker, line
-
-
-def _message(speaker: _Speaker, text: str) -> Message:
-    match speaker:
-        case _Speaker.PERSON:
-            return text_message(Role.USER, text)
-        case _Speaker.MODEL:
-            return text_message(Role.ASSISTANT, text)
-        case _Speaker.TOOL:
-            # aider's own text cannot be distinguished from the output of a command.
-            return injected_message(text, Trust.UNTRUSTED)
