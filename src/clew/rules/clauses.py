@@ -32,6 +32,14 @@ _HELD_BACK = lazy_pattern(
     re.IGNORECASE,
 )
 """What restricts a permission: "but not", "except"."""
+_INTRODUCES = lazy_pattern(
+    r"\W*(?:whatever|no matter|come what may|regardless|in any case|at all costs)\b.{0,30}", re.IGNORECASE
+)
+_WITHOUT_VERB = lazy_pattern(
+    r"\W*(?:and |or |but )?(?:never|not) "
+    r"(?:as|in|on|with|for|to|at|by|from|into|under|via|through|inside|outside)\b",
+    re.IGNORECASE,
+)
 _LONGEST = 600
 """Characters above which a sentence is not split (chosen by hand): it is a list without punctuation."""
 _HEAVY = 3.0
@@ -78,7 +86,7 @@ def split_rules(
     for cut in cuts:
         first = _piece(sentence, 0, cut, around)
         rest = _piece(sentence, cut, len(sentence.text), around)
-        if first is not None and rest is not None and not _is_case(first[1]):
+        if first is not None and rest is not None and not (_is_case(first[1]) or _is_incomplete(first, rest)):
             yield first
             yield from split_rules(*rest, around)
             return
@@ -88,6 +96,11 @@ def split_rules(
 def _is_case(seen: Evidence) -> bool:
     """Return True if a clause is only the condition of the next: "if anything is unclear, stop and ask"."""
     return any(hit.cue == "if" and hit.start == 0 for hit in seen.hits)
+
+
+def _is_incomplete(first: tuple[Sentence, Evidence], rest: tuple[Sentence, Evidence]) -> bool:
+    """Return True if a clause only introduces the rest ("whatever happens"), or the rest has no verb."""
+    return bool(_INTRODUCES.fullmatch(first[0].text) or _WITHOUT_VERB.match(rest[0].text))
 
 
 def _cuts(text: str, seen: Evidence) -> Iterator[int]:

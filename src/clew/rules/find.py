@@ -53,6 +53,8 @@ _TAKEN_BACK = lazy_pattern(
     re.IGNORECASE,
 )
 """Words that withdraw the sentence before them and say something else."""
+_ENCODED = lazy_pattern(r'\s*"[^"]*\\"')
+"""The start of a text that a program wrote as a JSON string: a person does not type escaped quotes."""
 _PLAINLY = lazy_pattern(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
@@ -126,6 +128,8 @@ def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evide
 
 def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
     """Yield the speaker's own sentences, each with its surroundings."""
+    if trust is Trust.USER and _ENCODED.match(text):
+        return
     sample = text[:_SAMPLE]
     default = guess(sample, words_again(sample))
     paste = pasted_document(text) if trust is Trust.USER else NOTHING_PASTED

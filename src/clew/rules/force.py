@@ -50,6 +50,8 @@ _BEGINS_AS_RULE = lazy_pattern(r"\W*(?:never|always|do not|don['’]t|you must|m
 _JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
 _RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+ ")
 _MOST_RUN_ON = 2
+_ELLIPSIS = lazy_pattern(r"\w+n['’´]?t and\b", re.IGNORECASE)
+"""A negation whose verb came before: "list those that don't and sort them"."""
 _CLOSING_QUOTES = ('"', "”", '."', ".”")
 _EARLY = 30
 """Characters within which a long sentence must say that it lasts."""
@@ -77,10 +79,26 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
         return Judged(Force.REQUEST, "it is in the middle of a long text")
     if seen.language == ENGLISH:
         return _in_english(sentence, seen.words, fired)
-    known = _cues("bans") | _cues("lasting") | _cues("ways") | _cues("directs") | {"ban_want", "ban_noun"}
-    if fired & {"question", "tiny"} or fired.isdisjoint(known):
+    return _in_other_languages(fired)
+
+
+def _in_other_languages(fired: set[str]) -> Judged:
+    """Return how far a sentence reaches by its cues alone: there are no patterns for its language.
+
+    What a thing must do is about the product; "I want" and "make sure" mostly ask for one change.
+    """
+    if fired & {"question", "tiny"} or fired.isdisjoint(_binding_cues()):
+        return Judged(Force.REQUEST, "nothing says that it lasts")
+    if fired & {"duty", "duty_weak"} and fired.isdisjoint(_cues("lasting")):
+        return Judged(Force.DECISION, "it says how the result should be")
+    if fired & {"must", "must_weak", "sure", "sure_you"} and fired.isdisjoint(_cues("forbids_or_lasts")):
         return Judged(Force.REQUEST, "nothing says that it lasts")
     return Judged(Force.STANDING, "it restrains the work")
+
+
+@cache
+def _binding_cues() -> frozenset[str]:
+    return _cues("forbids_or_lasts") | _cues("ways") | _cues("directs")
 
 
 def announces(text: str, seen: Evidence) -> bool:
@@ -120,9 +138,11 @@ def _reason_by_position(sentence: Sentence, seen: Evidence, fired: set[str]) -> 
         return ""
     if fired & {"rule_lead", "ban_lead", "rule_heading"}:
         over = sentence.lead or sentence.heading
-        if seen.language != ENGLISH or (_announces_rules(over) and not _says("tolerates", text)):
+        announced = _announces_rules(over) and not _says("tolerates", text)
+        if announced if seen.language == ENGLISH else fired & _binding_cues() and "duty" not in fired:
             return "it is listed as a rule"
-    if "briefing" in fired and _says("opens_ban", text) and _restrains(text, lasting=False):
+    is_whole = len(text.split()) > _FEWEST_WORDS
+    if "briefing" in fired and is_whole and _says("opens_ban", text) and _restrains(text, lasting=False):
         return "it is part of the instructions for the agent"
     return ""
 
@@ -145,6 +165,8 @@ def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> 
         return Judged(Force.REQUEST, why)
     if _says("consent", text) and not _says("no_consent", text):
         return Judged(Force.STANDING, "it wants to be asked first")
+    if _says("go_ahead", text):
+        return Judged(Force.DECISION, "it permits something")
     if "long" in fired and not (lasts and lasts.start() < _EARLY):
         return Judged(Force.REQUEST, "it says much else")
     listed = sentence.item and not lasts
@@ -186,6 +208,10 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
         return why
     if _says("plans", text):
         return ""
+    if _says("reserved", text):
+        return "the user does it"
+    if not listed and _says("invariant", text):
+        return "it states a convention"
     if _says("each", text) and not _is_of_product(text):
         return "it is to be done again and again"
     if _says("means", text) and not _says("opens_task", text):
@@ -208,6 +234,8 @@ def _restrains(text: str, *, lasting: bool) -> str:
         verb, *rest = [group.lower() for group in match.groups() if group]
         if not rest or (verb not in _OF_USER and _is_forbidden(verb, rest, text, lasting=lasting)):
             return "it forbids an act of the agent"
+    if _says("scope_ban", text):
+        return "it limits the scope of the work"
     if _says("looks_only", text) and len(text.split()) > _FRAGMENT:
         return "it forbids changes for now"
     if _says("passive", text) and not _says("points_back", text):
@@ -223,6 +251,8 @@ def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
         ruled_out = not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1]))
         is_description = _says("not_needed", text) or _is_of_product(text)
         return "it rules something out" if ruled_out and not is_description else ""
+    if _ELLIPSIS.match(match[0]):
+        return ""
     if opener == "without" or _is_told(before) or (opener == "avoid" and before.endswith("to ")):
         return ""
     if opener in _MODALS and before.split() and _ADDRESSED.isdisjoint(before.split()[-3:]):
@@ -332,7 +362,7 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
 def _is_plain(text: str, fired: set[str]) -> bool:
     """Return True if a short sentence is nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
     length = len(text.split())
-    if length > _PLAIN_WORDS or fired & _cues("doubtful"):
+    if length > _PLAIN_WORDS or "briefing" in fired or fired & _cues("doubtful"):
         return False
     if _says("points_back", text) or _says("focuses", text) or _says("checks_state", text):
         return False
