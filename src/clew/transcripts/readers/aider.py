@@ -25,7 +25,7 @@ _LIKELY = 0.6
 _FORGET = ("/clear", "/reset")
 """Commands after which the model no longer sees what was said before."""
 _SHORTEST_ECHO = 40
-"""Characters from which on a repeated reply is passed on by aider; a person may repeat fewer. Chosen by hand."""
+"""Characters from which on aider, not a person, repeats a reply. Chosen by hand."""
 
 
 def sniff(source: Source) -> float:
