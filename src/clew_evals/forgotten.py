@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.ledger import Ledger
 from clew.message import Item, Origin, Trust
+from clew.tokens import counter_for
 from clew.transcripts import Entry, Transcript
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
 from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
@@ -62,9 +63,9 @@ class NeededItem:
     """It is in what the tool left, as far as that can be read."""
     by_clew: bool | None = None
     """clew keeps it in as many tokens; None if clew gives up at this size."""
-    source: int | None = None
-    """The message that said it last before the compaction, as ``clew show`` numbers them."""
-    used: int | None = None
+    source: str | None = None
+    """The message that said it last before the compaction, by its name: m12, or c1 for a summary."""
+    used: str | None = None
     """The message that needed it afterwards; None if it is only likely to be needed."""
     use: str = ""
     """The words around that use."""
@@ -78,6 +79,10 @@ class CompactionLosses:
     time: str | None
     trigger: str | None
     tokens_before: int
+    tokens_after: int
+    """What the model saw then: the system prompt and the tools too, if the provider reported the call."""
+    tokens_before_estimated: bool
+    tokens_after_estimated: bool
     tokens_left: int
     """Of the summary and the kept messages: what clew may use too."""
     sealed: bool = False
@@ -95,29 +100,32 @@ def forgotten(
     session: Transcript, *, last: int | None = None, names: Container[str] | None = None
 ) -> list[CompactionLosses]:
     """Return the last or the named compactions of a session's tool, all by default, oldest first."""
-    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
+    message_names = session.names()
     compactions = [
         compaction for compaction in tool_compactions(session) if names is None or compaction.name in names
     ]
     return [
-        _forgotten(session, compaction, numbers)
+        _forgotten(session, compaction, message_names)
         for compaction in (compactions[-last:] if last else compactions)
     ]
 
 
-def _forgotten(session: Transcript, compaction: ToolCompaction, numbers: dict[str, int]) -> CompactionLosses:
-    items = _items(compaction.before, numbers)
+def _forgotten(session: Transcript, compaction: ToolCompaction, names: dict[str, str]) -> CompactionLosses:
+    items = _items(compaction.before, names)
     system = next((n for n, item in enumerate(items) if item.message.role not in SYSTEM_ROLES), len(items))
-    later = _items(compaction.after, numbers)
+    later = _items(compaction.after, names)
     cut = Cut(session.id, "", session.format, items[:system], items[system:], at=1.0, later=later)
-    left = (*_items(compaction.summary, numbers), *_items(compaction.kept, numbers))
+    left = (*_items(compaction.summary, names), *_items(compaction.kept, names))
     tokens = COUNTER.count_all(item.message for item in left)
-    before = compaction.boundary.tokens_before or cut.tokens
+    sizes = compaction.sizes(counter_for(session.model or ""))
     report = CompactionLosses(
         compaction.name,
         compaction.boundary.time,
         compaction.boundary.trigger,
-        before,
+        sizes.before,
+        sizes.after,
+        not sizes.before_reported,
+        not sizes.after_reported,
         tokens,
         compaction.is_sealed,
     )
@@ -129,8 +137,8 @@ def _forgotten(session: Transcript, compaction: ToolCompaction, numbers: dict[st
     return replace(report, things=tuple(_things(cut, view_text(left), ours)))
 
 
-def _items(entries: Sequence[Entry], numbers: dict[str, int]) -> tuple[Item, ...]:
-    return tuple(Item(f"m{numbers[entry.id]}", entry.message) for entry in entries)
+def _items(entries: Sequence[Entry], names: dict[str, str]) -> tuple[Item, ...]:
+    return tuple(Item(names[entry.id], entry.message) for entry in entries if entry.id in names)
 
 
 def _by_clew(cut: Cut) -> str | None:
@@ -147,7 +155,7 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
 
     def said(kind: NeedKind, text: str, share: float, source: str = "") -> NeededItem:
         by_clew = None if clew is None else clew(text) >= share
-        return NeededItem(kind, text, tool(text) >= share, by_clew, int(source[1:]) if source else None)
+        return NeededItem(kind, text, tool(text) >= share, by_clew, source or None)
 
     ledger = Ledger()
     ledger.extend(cut.items)
@@ -180,8 +188,8 @@ def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
             NeedKind.REREAD if probe.refetched else NeedKind.VALUE,
             probe.value,
             *_holds(probe.kind, probe.key, theirs, ours),
-            source=int(cut.items[probe.last_turn].id[1:]),
-            used=int(items[probe.use_turn - len(cut.items)].id[1:]),
+            source=cut.items[probe.last_turn].id,
+            used=items[probe.use_turn - len(cut.items)].id,
             use=_use(probe),
         )
 

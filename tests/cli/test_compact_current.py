@@ -8,8 +8,8 @@ import re
 import pytest
 
 from clew.cli.run_compaction import read_list
-from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, text_message
-from clew.session import compact
+from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, text_message
+from clew.session import CompactResult, compact
 from clew.session.compact_list import read_current
 from clew.tokens import counter_for
 from clew.transcripts import load
@@ -33,6 +33,15 @@ def test_rules_are_stated_at_every_size(home: Home, target: int):
     assert RULE in json.dumps(result["messages"])
 
 
+def read(earlier: list[Message], current: list[Message]) -> CompactResult:
+    """Read what a tool left, its summary first, with the names that every command uses."""
+    count = len(earlier) + len(current)
+    names = [f"m{n}" for n in range(1, count)]
+    names.insert(len(earlier), "c1")
+    items = [Item(name, message) for name, message in zip(names, (*earlier, *current), strict=True)]
+    return read_current(items[: len(earlier)], items[len(earlier) :], "unknown")
+
+
 def test_rules_are_stated_where_pruning_alone_would_do():
     earlier = [text_message(Role.USER, f"Fix the parser. {RULE}"), text_message(Role.ASSISTANT, "I will.")]
     summary = text_message(Role.USER, "The parser is being fixed.", Origin.SUMMARY)
@@ -41,8 +50,8 @@ def test_rules_are_stated_where_pruning_alone_would_do():
     for n in range(12):
         current += [text_message(Role.USER, f"Step {n}: {output if n == 2 else 'go on'}")]
         current += [text_message(Role.ASSISTANT, f"Step {n} is done; file_{n}.py has changed.")]
-    base = read_current(earlier, current, "unknown")
-    assert [item.id for item in base.items] == [f"m{n}" for n in range(3, 3 + len(current))]
+    base = read(earlier, current)
+    assert [item.id for item in base.items] == ["c1", *(f"m{n}" for n in range(3, 2 + len(current)))]
     for target in (base.tokens_after - 200, 2_000, 1_000):
         done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
         assert done.digest is not None
@@ -74,7 +83,7 @@ def compacted_by_tool(summary: str) -> tuple[list[Message], list[Message]]:
 @pytest.mark.parametrize("target", [2_000, 4_000, 8_000])
 def test_decisions_failures_and_the_summary_of_the_tool_are_kept(target: int):
     earlier, current = compacted_by_tool(SUMMARY)
-    base = read_current(earlier, current, "unknown")
+    base = read(earlier, current)
     done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
     assert done.tokens_after <= target
     assert done.digest is not None
@@ -82,7 +91,7 @@ def test_decisions_failures_and_the_summary_of_the_tool_are_kept(target: int):
     assert "use Decimal instead of float" in told
     assert "certificate expired" in told
     size = counter_for("unknown").count(current[0])
-    shown = next(item.message for item in done.items if item.id == f"m{len(earlier) + 1}")
+    shown = next(item.message for item in done.items if item.id == "c1")
     if size <= target / 3:
         assert shown == current[0]
     else:
@@ -97,18 +106,18 @@ def test_a_summary_gives_way_to_rules_and_recent_messages():
     output = " ".join(f"value_{n}" for n in range(400))
     last = [text_message(Role.USER, f"Never touch the folder archive/{n}/.") for n in range(12)]
     listed = [*current[:20], *last, text_message(Role.USER, output)]
-    base = read_current(earlier, listed, "unknown")
+    base = read(earlier, listed)
     done = compact([*earlier, *listed], previous=base, target_tokens=900, model="unknown")
     assert done.tokens_after <= 900
 
 
 def test_a_reference_of_the_digest_leads_to_its_message(home: Home):
-    result = home.run("expand", SESSION, "m1", "--current")
+    result = home.run("expand", SESSION, "m1")
     assert RULE in result
     (session,) = load(next(home.path.glob(".claude/**/*.jsonl")))
-    read = read_list(session, current=True)
-    assert read.originals["m1"] == session.full()[0]
-    assert [item.message for item in read.items] == session.current()
+    listed = read_list(session, current=True)
+    assert listed.originals["m1"] == session.full()[0]
+    assert [item.message for item in listed.items] == session.current()
 
 
 def test_rules_prints_the_number_that_expand_takes(home: Home):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import time
+from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 
 import pytest
 
 from clew.transcripts import load
 from clew_evals.forgotten import _GREEN, NeedKind, forgotten
-from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
+from tests.cli.homes import BEGIN, CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
 __all__ = ["home"]
@@ -22,6 +22,7 @@ def plain_clew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clew keep the same words whatever its compactor chooses: the golden files are about the report."""
     kept = f"{RULE} Round half up in the tax table. rate_17_42 tax_table.py 1 failed"
     monkeypatch.setattr("clew_evals.forgotten._by_clew", lambda _cut: kept)
+    monkeypatch.setattr("clew_evals.cli.lost._age", lambda _row: "3d")
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 
 
@@ -41,11 +42,11 @@ def test_each_thing_is_judged_on_both_sides(home: Home):
     (one,) = json.loads(home.run("lost", "3f2a9c10", "--json"))["compactions"]
     things = {thing["text"]: thing for thing in one["things"]}
     rule = things[RULE]
-    assert (rule["kind"], rule["by_tool"], rule["source"], rule["used"]) == ("rule", False, 1, None)
+    assert (rule["kind"], rule["by_tool"], rule["source"], rule["used"]) == ("rule", False, "m1", None)
     assert rule["by_clew"]
     assert things["shop/tax_table.py"]["by_tool"]
     row = things["rate_17_42"]
-    assert (row["kind"], row["by_tool"], row["used"]) == ("value used later", False, 91)
+    assert (row["kind"], row["by_tool"], row["used"]) == ("value used later", False, "m90")
     assert "curl localhost:8123" in row["use"]
 
 
@@ -77,21 +78,21 @@ def test_all_sessions_as_a_table(home: Home, columns: int):
 
 
 @pytest.mark.usefixtures("plain_clew")
-def test_last_week_is_a_table_of_the_sessions_used_since(home: Home):
-    assert "3f2a9c10" in home.run("lost", "--days", "1")
-    assert "39ef5efd" not in home.run("lost", "--days", "1")  # 26 hours old
-    assert "39ef5efd" in home.run("lost", "--days", "7")
+def test_days_count_from_the_compaction_not_from_the_last_use(home: Home):
+    days = ceil((datetime.now(UTC) - BEGIN) / timedelta(days=1))
+    recent = home.run("lost", "--days", str(days))
+    assert "3f2a9c10" in recent
+    assert "39ef5efd" not in recent  # compacted a day earlier
+    assert "39ef5efd" in home.run("lost", "--days", str(days + 2))
     listed = json.loads(home.run("sessions", "--days", "1", "--json"))
     assert "39ef5efd" not in [row["id"] for row in listed]
     assert "3f2a9c10" in [row["id"] for row in listed]
 
 
-def test_nothing_in_these_days_names_the_newest_and_the_command_that_includes_it(home: Home):
-    for path in home.path.rglob("*.jsonl"):
-        os.utime(path, (time.time() - 9.5 * 86_400,) * 2)
-    said = " ".join(home.run("lost", "--days", "7", status=2).split())
-    assert "is 9 days old: clew lost --days 10" in said
-    assert "3f2a9c10" in home.run("lost", "--days", "10")
+@pytest.mark.usefixtures("plain_clew")
+def test_without_a_compaction_in_these_days_the_newest_are_shown(home: Home):
+    assert "3f2a9c10" in home.run("lost", "--days", "1")
+    assert json.loads(home.run("lost", "--days", "1", "--json")) == []
 
 
 def test_a_last_test_run_without_failures_is_no_loss():
@@ -106,4 +107,25 @@ def test_real_compactions_are_judged_item_by_item():
     found = forgotten(session, last=1)
     assert [one.name for one in found] == ["c2"]
     assert {thing.kind for thing in found[0].things} >= {NeedKind.FILE, NeedKind.VALUE}
-    assert all(thing.used is None or thing.used > thing.source for thing in found[0].things if thing.source)
+    assert all(
+        thing.used is None or _number(thing.used) > _number(thing.source)
+        for thing in found[0].things
+        if thing.source
+    )
+
+
+def _number(name: str) -> int:
+    return int(name[1:]) if name.startswith("m") else 0
+
+
+def test_a_message_has_one_name_in_every_command(home: Home):
+    (one,) = json.loads(home.run("lost", "3f2a9c10", "--json"))["compactions"]
+    (value,) = [thing for thing in one["things"] if thing["text"] == "rate_17_42"]
+    assert "curl localhost:8123" in home.run("expand", "3f2a9c10", value["used"])
+    shown = home.run("show", "3f2a9c10").splitlines()
+    at = next(n for n, line in enumerate(shown) if "curl localhost:8123" in line)
+    assert f" {value['used']} " in f" {shown[at - 1]} "
+    home.run("import", "3f2a9c10")
+    found = json.loads(home.run("recall", "curl localhost 8123", "--all", "--json"))
+    assert value["used"] in json.dumps(found)
+    assert "This session is being continued" in home.run("expand", "3f2a9c10", "c1")

@@ -48,14 +48,14 @@ def test_a_session_without_compactions_says_so(home: Home):
 
 def test_map_marks_where_the_tool_compacted(home: Home):
     shown = home.run("map", "3f2a9c10")
-    assert "c1  121,000 → 1,200 tokens, auto, after #86" in shown
+    assert "c1  121,000 → 18,600 tokens, auto, after m86" in shown
     strip = [line for line in shown.splitlines() if line.startswith("  r") or "X" in line[2:]]
     assert sum(line.count("X") for line in strip if "compaction" not in line) == 1
     assert json.loads(home.run("map", "3f2a9c10", "--json"))["tool_compactions"] == 1
 
 
 def test_show_names_the_compaction(home: Home):
-    assert "c1: compacted by its tool, auto, 121,000 → 1,200 tokens" in home.run("show", "3f2a9c10")
+    assert "c1: compacted by its tool, auto, 121,000 → 18,600 tokens" in home.run("show", "3f2a9c10")
 
 
 def test_a_compaction_that_was_taken_back_is_not_counted():
@@ -77,7 +77,7 @@ def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(h
         drawn = timeline(handle)
     events = [event for event in drawn["events"] if event["kind"] == "tool_compaction"]
     assert [(event["before"], event["after"], event["trigger"]) for event in events] == [
-        (121_000, 1_200, "auto")
+        (121_000, 18_600, "auto")
     ]
 
 
@@ -86,7 +86,7 @@ def test_compact_takes_what_the_model_sees_now_and_says_so(home: Home):
     (takes,) = [line for line in shown.splitlines() if line.startswith("takes")]
     assert "what its model sees after 1 compaction of its tool" in takes
     assert "--whole takes all" in takes
-    assert "clew expand 3f2a9c10 m12 --current" in shown
+    assert "clew expand 3f2a9c10 m12 " in shown
     done = json.loads(home.run("compact", "3f2a9c10", "--target-tokens", "700", "--json"))
     assert done["part"] == "current"
     assert done["tokens"]["before"] < 3_000
@@ -105,9 +105,10 @@ def test_compact_says_nothing_about_parts_if_there_is_only_one(home: Home):
     assert "takes" not in home.run("compact", "70b173ed").split()
 
 
-def test_expand_numbers_the_current_part_as_compact_does(home: Home):
-    assert "This session is being continued" in home.run("expand", "3f2a9c10", "m87", "--current")
-    assert "Fix the price parser" in home.run("expand", "3f2a9c10", "m1", "--current")
+def test_expand_numbers_messages_as_compact_does(home: Home):
+    assert 'covers="c1,m87-' in home.run("compact", "3f2a9c10", "--target-tokens", "700", columns=200)
+    assert "This session is being continued" in home.run("expand", "3f2a9c10", "c1")
+    assert "Go on, and check it" in home.run("expand", "3f2a9c10", "m87")
     assert "Fix the price parser" in home.run("expand", "3f2a9c10", "m1")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.transcripts import load
 from clew.transcripts.discover import Computer, FoundSession, find_sessions
 from tests.transcripts.claude_lines import Lines
 
@@ -110,6 +111,46 @@ def test_what_a_tool_keeps_in_a_project_is_found_from_the_folders_inside_it(comp
     history = computer.directory.parent / ".aider.chat.history.md"
     history.write_text("# aider chat started at 2026-08-01 10:00:00\n\n#### fix the parser\n\nDone.\n")
     assert [(found.format, found.path) for found in find_sessions(computer)] == [("aider", history)]
+
+
+def test_projects_below_the_home_folder_are_searched(computer):
+    project = computer.home / "code" / "company" / "shop"
+    project.mkdir(parents=True)
+    (project / ".aider.chat.history.md").write_text(
+        "# aider chat started at 2026-08-01 10:00:00\n\n#### fix the parser\n\nDone.\n"
+    )
+    deep = project / "a" / "b"
+    deep.mkdir(parents=True)
+    (deep / ".aider.chat.history.md").write_text(
+        "# aider chat started at 2026-08-01 10:00:00\n\n#### too deep\n"
+    )
+    (found,) = find_sessions(computer)
+    assert (found.format, found.title, found.project) == ("aider", "fix the parser", str(project))
+
+
+def test_each_session_of_a_storage_folder_is_found_once_and_read_alone(computer):
+    storage = computer.home / ".local/share/opencode/storage"
+    for name, parent in (("ses_1", None), ("ses_2", None), ("ses_3", "ses_1")):
+        about = {"id": name, "parentID": parent, "title": f"Fix {name}", "directory": "/p"}
+        write(storage / "session" / "p" / f"{name}.json", {**about, "time": {"updated": 2_000_000_000_000}})
+        write(storage / "message" / name / f"msg_{name}.json", {"id": f"msg_{name}", "role": "user"})
+        part = {"type": "text", "text": f"please fix {name}"}
+        write(storage / "part" / f"msg_{name}" / f"prt_{name}.json", part)
+    found = {session.session_id: session for session in find_sessions(computer)}
+    assert {name: session.title for name, session in found.items()} == {
+        "ses_1": "Fix ses_1",
+        "ses_2": "Fix ses_2",
+    }
+    assert found["ses_1"].modified == datetime.fromtimestamp(2_000_000_000, UTC)
+    (session,) = load(found["ses_2"].open())
+    assert [message.text for message in session.full()] == ["please fix ses_2"]
+    database = computer.home / ".local/share/opencode/opencode.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE session (id, parent_id, title, directory, time_updated)")
+        connection.execute("INSERT INTO session VALUES ('ses_1', NULL, 'Fix ses_1', '/p', 2000000000000)")
+    connection.close()
+    again = [(session.session_id, session.path) for session in find_sessions(computer)]
+    assert sorted(again) == [("ses_1", database), ("ses_2", storage)]
 
 
 def test_each_session_of_a_database_is_found_with_its_title(computer):

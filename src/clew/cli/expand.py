@@ -20,10 +20,12 @@ from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.codec import claim_to_json
 from clew.compaction.plan.digest import spans
 from clew.errors import NotFound
+from clew.log import TOOL_COMPACTION
 from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResult, Trust, words
 from clew.message.codec import message_to_plain_json
 from clew.session import CompactResult, Expansion, Quote
 from clew.session.provenance import how_ended
+from clew.transcripts import Transcript
 
 AROUND_LINES = 2
 FIRST_LINES = 12
@@ -108,7 +110,10 @@ def _fold(lines: int) -> Styled:
     return Styled(f"  … {lines:,} more lines (--full shows them)", style="dim")
 
 
-ADVICE = "use m12 for a message, p2 for a rule; for digests, `clew import` the file, then `clew compact` it"
+ADVICE = (
+    "use m12 for a message, c1 for a summary of its tool, p2 for a rule; "
+    "for digests, `clew import` the file, then `clew compact` it"
+)
 _BESIDE = {
     "digest": " · from {ids}",
     "claim": " · from {ids}",
@@ -135,7 +140,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     with open_log_or_input(args) as where:
         if isinstance(where, Input):
             session = where.single_session(term)
-            result = _in_list(read_list(session, current=args.current), args.ref, args.around)
+            result = _in_list(session, args.ref, args.around)
         else:
             result = _in_log(where, args.ref, args.around)
     if args.json:
@@ -151,6 +156,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _in_log(log: Log, ref: str, around: int) -> ResolvedReference:
+    for stored in log.store.read(log.ctx, kinds=[TOOL_COMPACTION.name]):
+        if stored.event.body.get("name") == ref:  # the summary of an imported session's tool
+            summary = tuple(Item(ref, message) for message in TOOL_COMPACTION.messages(stored.event.body))
+            return ResolvedReference(Expansion(ref, "message", "", (ref,)), summary)
     with log.open() as session:
         expansion = session.expand(ref)
         items = tuple(session.originals(_with_neighbours(expansion.ids, around)))
@@ -159,10 +168,14 @@ def _in_log(log: Log, ref: str, around: int) -> ResolvedReference:
     return ResolvedReference(expansion, items, _claims(digests[0] if digests else None, ref))
 
 
-def _in_list(read: CompactResult, ref: str, around: int) -> ResolvedReference:
+def _in_list(session: Transcript, ref: str, around: int) -> ResolvedReference:
+    read = read_list(session, current=bool(session.boundaries))
     expansion = _expansion(read, ref)
+    # As they were written: the tool may have hidden the output of a message that its model sees.
+    written = {f"m{number}": message for number, message in enumerate(session.full(), start=1)}
+    known = {**read.originals, **written}
     ids = _with_neighbours(expansion.ids, around)
-    items = tuple(Item(name, read.originals[name]) for name in ids if name in read.originals)
+    items = tuple(Item(name, known[name]) for name in ids if name in known)
     return ResolvedReference(expansion, items, _claims(read.digest, ref))
 
 
@@ -199,9 +212,9 @@ def _claims(digest: Digest | None, ref: str) -> tuple[Claim, ...]:
 
 def _with_neighbours(ids: Sequence[str], around: int) -> list[str]:
     """Return the ids and those of the messages next to them, in the order of the session."""
-    numbers = {int(name[1:]) for name in ids if name[1:].isdecimal()}
+    numbers = {int(name[1:]) for name in ids if name[0] == "m" and name[1:].isdecimal()}
     near = {number + step for number in numbers for step in range(-around, around + 1)}
-    return [f"m{number}" for number in sorted(near) if number > 0] if around > 0 else list(ids)
+    return [f"m{number}" for number in sorted(near) if number > 0] if numbers and around > 0 else list(ids)
 
 
 # Output for people -----------------------------------------------------------------------------------

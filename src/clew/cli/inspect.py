@@ -195,16 +195,11 @@ class ToolSessions:
             return {"unjudged": "its file no longer records it"}
         # By name, like the command `clew lost`: no room imports the measurements.
         (result,) = import_module("clew_evals.forgotten").forgotten(transcript, names=(compaction,))
-        numbers = _log_numbers(transcript)
-        things: list[Json] = [
-            {**asdict(thing), "source": numbers.get(thing.source), "used": numbers.get(thing.used)}
-            for thing in result.things
-        ]
         return {
             "unjudged": result.unjudged,
             "sealed": result.sealed,
             "tokens_left": result.tokens_left,
-            "things": things,
+            "things": [asdict(thing) for thing in result.things],
         }
 
     def _read(self, name: str) -> Transcript | None:
@@ -247,16 +242,6 @@ def _copy_example(store: Store) -> bool:
     session.compact(target_tokens=EXAMPLE_TARGET)
     session.add(*messages[len(messages) // 2 :])
     return True
-
-
-def _log_numbers(transcript: Transcript) -> dict[int | None, int]:
-    """Return the number in the log of each entry of a file, by its number there."""
-    known = {entry.id: number for number, entry in enumerate(transcript.full_entries(), start=1)}
-    return {
-        number: known[entry.id]
-        for number, entry in enumerate(transcript.entries, start=1)
-        if entry.id in known
-    }
 
 
 @contextmanager

@@ -56,6 +56,7 @@ from clew.secrets.mask import mask_of, own_key
 from clew.session import Session
 from clew.session.replay import skipped_events
 from clew.settings import KEYS, Threshold, load_settings, store_path
+from clew.tokens import counter_for
 from clew.transcripts import Entry, Source, Transcript
 from clew.transcripts.transcript import tool_compactions
 
@@ -141,6 +142,7 @@ def _tool_compactions(
 ) -> list[tuple[int, Event]]:
     """Return each compaction of the tool's own as an event, and how many messages come before it."""
     numbers = {entry.id: number for number, entry in enumerate(entries, start=1)}
+    counter = counter_for(transcript.model or "")
     result: list[tuple[int, Event]] = []
     done = 0
     for compaction in tool_compactions(transcript):
@@ -152,12 +154,14 @@ def _tool_compactions(
         summary = [
             entry.message if keep_secrets else mask_message(entry.message) for entry in compaction.summary
         ]
+        sizes = compaction.sizes(counter)
         body: JsonObject = {
             "name": compaction.name,
             "time": compaction.boundary.time,
             "trigger": compaction.boundary.trigger,
-            "before": compaction.boundary.tokens_before,
-            "after": compaction.boundary.tokens_after,
+            "before": sizes.before,
+            "after": sizes.after,
+            "estimated": not (sizes.before_reported and sizes.after_reported),
             "sealed": compaction.is_sealed,
             "names": [compaction.name] * len(summary),
             "messages": [message_to_json(message) for message in summary],

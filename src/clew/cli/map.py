@@ -13,7 +13,6 @@ from clew.cli.anatomy import KINDS, Anatomy, HeavyPart, anatomy
 from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, conversation, open_arguments
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
-from clew.cli.trace import sizes_of
 from clew.message import JsonObject
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
@@ -125,17 +124,13 @@ def _sizes(session: Transcript, result: Anatomy, sight: _WindowUse, counter: Tok
                 f"compacted {times} by its tool; {result.tokens:,} tokens in the whole thread, drawn below"
             )
         )
-    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
+    names = session.names()
     for compaction in compactions:
-        before = (
-            counter.count_all(entry.message for entry in several)
-            for several in (compaction.before, compaction.summary)
-        )
+        sizes = str(compaction.sizes(counter))
         when = (compaction.boundary.time or "")[:16].replace("T", " ")
-        after = f"after #{numbers[compaction.before[-1].id]}" if compaction.before else ""
-        text = ", ".join(
-            filter(None, (sizes_of(compaction.boundary, *before), compaction.boundary.trigger, after, when))
-        )
+        last = [name for entry in compaction.before if (name := names.get(entry.id))][-1:]
+        after = f"after {last[0]}" if last else ""
+        text = ", ".join(filter(None, (sizes, compaction.boundary.trigger, after, when)))
         lines.append(Styled(f"  {compaction.name}  {text}", "dim"))
     return lines
 
@@ -167,9 +162,10 @@ def _legend(session: Transcript, width: int) -> list[Styled]:
 
 def _compacted_at(session: Transcript, result: Anatomy) -> list[float]:
     """Return where in the thread its tool compacted, as shares of the tokens."""
-    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
+    numbers = {entry.id: number for number, entry in enumerate(session.full_entries(), start=1)}
     lasts = [
-        numbers[compaction.before[-1].id] for compaction in tool_compactions(session) if compaction.before
+        max((numbers[entry.id] for entry in compaction.before if entry.id in numbers), default=0)
+        for compaction in tool_compactions(session)
     ]
     return [
         sum(piece.tokens for piece in result.pieces if piece.message <= last) / max(1, result.tokens)
@@ -196,7 +192,7 @@ def _thread(result: Anatomy, width: int, compacted: Sequence[float]) -> list[Sty
 def _message_name(session: Transcript, number: int) -> str:
     """Return the name of a message, as in ``clew show``."""
     own = session.format == OWN_FORMAT and 0 < number <= len(session.entries)
-    return session.entries[number - 1].id if own else f"#{number}"
+    return session.entries[number - 1].id if own else f"m{number}"
 
 
 def _growth(session: Transcript, result: Anatomy, width: int) -> list[Styled]:

@@ -359,7 +359,7 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
     if not wrote:
         rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json gives the list"))
     if done.is_current:
-        rows.append(_command("look", f"clew expand {name} m12 --current", "print a source message", width))
+        rows.append(_command("look", f"clew expand {name} m12", "print a source message", width))
     return [
         *rows,
         _command("keep it", f"clew import {name}", "then it can be compacted in the log, and undone", width),

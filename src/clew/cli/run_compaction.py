@@ -27,7 +27,7 @@ from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingTo
 from clew.ledger.ledger import Ledger
 from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
-from clew.message import Item, Message, fixed_prefix
+from clew.message import Item, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, DecidedCompaction, Session, compact
 from clew.session.compact_list import NEVER_FULL, read_current
@@ -236,13 +236,15 @@ def read_list(transcript: Transcript, *, current: bool) -> CompactResult:
 
     With ``current`` the view is what its tool's model sees now; rules and goal are of the whole session.
     """
-    earlier, messages = _parts(transcript, current)
-    return read_current(earlier, messages, transcript.model or "unknown")
+    earlier, items = _parts(transcript, current)
+    return read_current(earlier, items, transcript.model or "unknown")
 
 
-def _parts(transcript: Transcript, current: bool) -> tuple[list[Message], list[Message]]:
+def _parts(transcript: Transcript, current: bool) -> tuple[list[Item], list[Item]]:
     """Return the messages that are only read, and those to compact."""
-    return (transcript.earlier(), transcript.current()) if current else ([], transcript.full())
+    if current:
+        return transcript.earlier_items(), transcript.current_items()
+    return [], [Item(f"m{number}", message) for number, message in enumerate(transcript.full(), start=1)]
 
 
 def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
@@ -252,17 +254,17 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
     compacted = len(transcript.boundaries)
     # A range is given in the numbers of the whole conversation, as `clew show` and `clew expand` print them.
     is_current = compacted > 0 and not order.whole and order.messages is None
-    earlier, messages = _parts(transcript, is_current)
+    earlier, items = _parts(transcript, is_current)
     wire = wire_named(order.wire or _own_wire(transcript.format))
     part = _listed_part(transcript, counter, is_current) if compacted else ""
     if order.messages is not None:
         session = Session.open(
             name, MemoryStore(), model=model, policy=order.policy, summariser=order.summariser
         )
-        session.add(*messages)
+        session.add(*(item.message for item in items))
         return _compact_session(session, name, order, wire, part, undoable=False)
-    base = read_current(earlier, messages, model)
-    listed = [*earlier, *messages]
+    base = read_current(earlier, items, model)
+    listed = [item.message for item in (*earlier, *items)]
 
     @cache  # the last trial is often the final result
     def condensed(target: int, summariser: WatchedModel | None) -> CompactResult:

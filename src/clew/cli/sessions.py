@@ -51,6 +51,8 @@ class SessionRow:
     """Tokens in the model's current view."""
     messages: int | None = None
     compactions: int = 0
+    compacted: Sequence[str] = ()
+    """When its tool compacted it, oldest first; empty texts for unknown times."""
     model: str | None = None
 
     @property

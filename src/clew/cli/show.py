@@ -33,7 +33,9 @@ from clew.message import (
     Unknown,
 )
 from clew.message.codec import message_to_plain_json
-from clew.transcripts import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
+from clew.tokens import counter_for
+from clew.transcripts import Boundary, Cleared, Dropped, Entry, Problem, Record, Start, Transcript
+from clew.transcripts.transcript import collect, tool_compactions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,8 +109,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         return 0
     with term.paged(not args.no_pager) as console:
         page = _Page(console, None if args.full or args.ref else FOLD_LINES)
-        for record in wanted:
-            page.print(record)
+        # Whole sessions, because a later record may take a message back, which changes the numbers.
+        for session in collect(wanted, Start(source.name, source.format or "unknown")):
+            page.print_session(session)
     return 0
 
 
@@ -142,27 +145,34 @@ def _of_session(records: Iterator[Record], session: str | None) -> Iterator[Reco
 
 
 class _Page:
-    """Prints records one after another, numbering the messages."""
+    """Prints the records of sessions one after another, each message with its name."""
 
     def __init__(self, console: Console, fold: int | None) -> None:
         self._console = console
         self._fold = fold
-        self._number = 0
+        self._names: dict[str, str] = {}
+        self._sizes: dict[str, str] = {}
         self._compactions = 0
-        self._own = False
         self._tools: dict[str, str] = {}
+
+    def print_session(self, session: Transcript) -> None:
+        own = session.format == OWN_FORMAT  # there, the id is the name
+        self._names = {entry.id: entry.id for entry in session.entries} if own else session.names()
+        counter = counter_for(session.model or "")
+        self._sizes = {one.boundary.id: str(one.sizes(counter)) for one in tool_compactions(session)}
+        self._compactions = 0
+        self._rule(_start_line(session.start), "bold")
+        for record in session.records:
+            self.print(record)
 
     def print(self, record: Record) -> None:
         match record:
-            case Start():
-                self._number, self._compactions, self._own = 0, 0, record.format == OWN_FORMAT
-                self._rule(_start_line(record), "bold")
             case Entry():
-                self._number += 1
                 self._entry(record)
             case Boundary():
-                self._compactions += 1
-                self._rule(_boundary_line(record, self._compactions), "bold red")
+                sizes = self._sizes.get(record.id, "taken back later")
+                self._compactions += record.id in self._sizes
+                self._rule(_boundary_line(record, self._compactions, sizes), "bold red")
             case Dropped():
                 gone = count(len(record.ids), "message")
                 self._rule(f"taken back above ({record.reason}): {gone}", "dim")
@@ -187,8 +197,7 @@ class _Page:
     def _entry(self, entry: Entry) -> None:
         who = speaker(entry.message)
         sign, style = SIGNS[who]
-        # Commands name a message of clew's log by its id, not by its position in the view.
-        head = Styled(f"{entry.id if self._own else self._number:>4} ", style="dim")
+        head = Styled(f"{printable(self._names.get(entry.id, '–')):>4} ", style="dim")
         head.append(f"{sign} {who}", style=style)
         beside = [
             f"sub-agent {entry.sidechain}" if entry.sidechain else "",
@@ -240,10 +249,9 @@ def _start_line(start: Start) -> str:
     return " · ".join(one_line(word, 60) for word in words if word)
 
 
-def _boundary_line(boundary: Boundary, number: int) -> str:
-    sizes = " → ".join(f"{n:,}" for n in (boundary.tokens_before, boundary.tokens_after) if n is not None)
+def _boundary_line(boundary: Boundary, number: int, sizes: str) -> str:
     kept = f"{count(len(boundary.keeps), 'message')} above kept" if boundary.keeps else ""
-    how = (boundary.trigger, f"{sizes} tokens" if sizes else None, kept)
+    how = (boundary.trigger, sizes, kept)
     return f"c{number}: compacted by its tool{''.join(f', {word}' for word in how if word)}"
 
 

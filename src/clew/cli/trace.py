@@ -24,7 +24,7 @@ from clew.rules.codec import to_json
 from clew.session import Compaction
 from clew.session.history import PastCompaction
 from clew.tokens import TokenCounter, counter_for
-from clew.transcripts import Boundary, Transcript
+from clew.transcripts import Transcript
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
 
 TOOL_LABEL = 4
@@ -41,8 +41,8 @@ def trace_tool(session: Transcript, args: argparse.Namespace, term: Terminal) ->
         _print_summary(_select(compactions, args.ref, args.file), args.json, term)
         return 0
     counter = counter_for(session.model or "")
-    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
-    figures = [_Figures(compaction, counter, numbers) for compaction in compactions]
+    names = session.names()
+    figures = [_Figures(compaction, counter, names) for compaction in compactions]
     if args.json:
         rows = [compaction.to_json() for compaction in figures]
         term.write(json.dumps({"session": session.id, "tool_compactions": rows}, ensure_ascii=False))
@@ -99,17 +99,17 @@ def _unreadable(compaction: ToolCompaction) -> str:
 class _Figures:
     """The figures of one compaction."""
 
-    def __init__(self, compaction: ToolCompaction, counter: TokenCounter, numbers: dict[str, int]) -> None:
+    def __init__(self, compaction: ToolCompaction, counter: TokenCounter, names: dict[str, str]) -> None:
         kept = {entry.id for entry in compaction.kept}
         dropped = [entry for entry in compaction.before if entry.id not in kept]
         summary = [entry.message for entry in compaction.summary]
         self.compaction = compaction
-        self.tokens_before = counter.count_all(entry.message for entry in compaction.before)
-        self.tokens_after = counter.count_all([*summary, *(entry.message for entry in compaction.kept)])
+        self.sizes = compaction.sizes(counter)
         self.summary_tokens = counter.count_all(summary) if summary and not compaction.is_sealed else None
         self.dropped = len(dropped)
         self.calls = sum(1 for entry in dropped for _ in entry.message.calls)
-        self.span = (numbers[dropped[0].id], numbers[dropped[-1].id]) if dropped else None
+        gone = [name for entry in dropped if (name := names.get(entry.id, "")).startswith("m")]
+        self.span = (gone[0], gone[-1]) if gone else None
 
     def to_json(self) -> JsonObject:
         boundary = self.compaction.boundary
@@ -117,10 +117,10 @@ class _Figures:
             "name": self.compaction.name,
             "time": boundary.time,
             "trigger": boundary.trigger,
-            "tokens_before": boundary.tokens_before or self.tokens_before,
-            "tokens_before_estimated": not boundary.tokens_before,
-            "tokens_after": boundary.tokens_after or self.tokens_after,
-            "tokens_after_estimated": not boundary.tokens_after,
+            "tokens_before": self.sizes.before,
+            "tokens_before_estimated": not self.sizes.before_reported,
+            "tokens_after": self.sizes.after,
+            "tokens_after_estimated": not self.sizes.after_reported,
             "dropped_messages": self.dropped,
             "dropped_calls": self.calls,
             "dropped_span": list(self.span) if self.span else None,
@@ -131,18 +131,9 @@ class _Figures:
         }
 
 
-def sizes_of(boundary: Boundary, before: int, after: int) -> str:
-    """Return the sizes before and after; ``~`` marks estimates of what the tool did not record."""
-    first = f"{boundary.tokens_before:,}" if boundary.tokens_before else f"~{before:,}"
-    last = f"{boundary.tokens_after:,}" if boundary.tokens_after else f"~{after:,}"
-    return f"{first} → {last} tokens"
-
-
 def _tool_lines(figures: _Figures, width: int) -> Iterator[Styled]:
-    boundary = figures.compaction.boundary
-    sizes = sizes_of(boundary, figures.tokens_before, figures.tokens_after)
     yield Styled.assemble(
-        (f"{figures.compaction.name:<{TOOL_LABEL}}", "bold"), one_line(sizes, width - TOOL_LABEL)
+        (f"{figures.compaction.name:<{TOOL_LABEL}}", "bold"), one_line(str(figures.sizes), width - TOOL_LABEL)
     )
     for label, words in _tool_details(figures):
         text = one_line(words, max(20, width - TOOL_LABEL - DETAIL))
@@ -154,7 +145,7 @@ def _tool_details(figures: _Figures) -> Iterator[tuple[str, str]]:
     when = (boundary.time or "")[:16].replace("T", " ")
     if when or boundary.trigger:
         yield "when", ", ".join(filter(None, (when, boundary.trigger)))
-    span = f" #{figures.span[0]}-#{figures.span[1]}" if figures.span else ""
+    span = f" {figures.span[0]}-{figures.span[1]}" if figures.span else ""
     yield "dropped", f"{count(figures.dropped, 'message')}{span}, {count(figures.calls, 'tool call')}"
     if kept:
         yield "kept", f"{count(kept, 'message')} word for word"

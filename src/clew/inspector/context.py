@@ -10,9 +10,9 @@ from clew.budget import FRESH, Fill, Region, region_of
 from clew.budget.verdict import Levels, levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
-from clew.inspector.message_json import first_words, speaker
+from clew.inspector.message_json import first_words, said_at, speaker
 from clew.inspector.session_pool import OpenSession, Shown
-from clew.log import COMPACTION, TOKEN_BUDGET, Ref
+from clew.log import ABOUT, CALL, COMPACTION, MESSAGE, TOKEN_BUDGET, TOOL_COMPACTION, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text, objects
@@ -79,9 +79,18 @@ def marks(levels: Levels) -> JsonObject:
     return {"warn": levels.warn_at, "compact": levels.compact_at, "target": levels.target, "why": levels.why}
 
 
+IMPORTED = frozenset({ABOUT.name, CALL.name, MESSAGE.name, TOOL_COMPACTION.name})
+"""Kinds of events that an import appends: their own time is that of the import."""
+
+
 def _time(handle: OpenSession, seq: int) -> str | None:
+    """Return when an event happened; of an imported session, the time of its last message in the source."""
     stored = next(handle.store.read(handle.ctx, seq - 1, seq), None) if seq else None
-    return stored.event.time if stored else None
+    if stored is None or stored.event.kind not in IMPORTED:
+        return stored.event.time if stored else None
+    number = handle.message_index.number(seq)
+    at = handle.message_index.seq(number) if number else seq
+    return next((said_at(message) for message in handle.store.read(handle.ctx, at - 1, at)), None)
 
 
 def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import assert_never
 
+from clew.log.protocol import StoredEvent
 from clew.message import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -176,3 +177,10 @@ def _plain(text: str, *, cut_end: bool) -> list[Json]:
 def cite_to_json(cite: Cite | None) -> Json:
     """Return the message of a cite; None if there is no cite."""
     return cite.message if cite else None
+
+
+def said_at(stored: StoredEvent) -> str:
+    """Return the time of a message; for an imported one, the time in its source."""
+    source = stored.event.body.get("source")
+    recorded = source.get("time") if isinstance(source, dict) else None
+    return recorded if isinstance(recorded, str) else stored.event.time

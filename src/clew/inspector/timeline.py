@@ -9,9 +9,10 @@ from clew.budget import FRESH, Fill, Region
 from clew.budget.verdict import levels_for
 from clew.inspector.context import DIGEST, UNLISTED, marks, region, sent_besides
 from clew.inspector.history import compactions_of
+from clew.inspector.message_json import said_at
 from clew.inspector.session_pool import OpenSession, reported_tokens
 from clew.inspector.tool_compactions import tool_sizes
-from clew.inspector.transcript import message_of, said_at
+from clew.inspector.transcript import message_of
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Origin

@@ -30,15 +30,9 @@ _LINE = re.compile(r"\S[^\n]*")
 
 
 def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
-    """Return the tokens before and after a compaction: as recorded, else counted.
-
-    What a tool records as the size afterwards is often that of its summary alone; if the next call reported
-    its tokens, they decide.
-    """
+    """Return the tokens before and after a compaction: as recorded, else counted."""
     before, after = (int_or_zero(stored.event.body.get(field)) for field in ("before", "after"))
-    if not after or handle.unlogged_tokens(stored.seq):
-        after = view_tokens(handle, stored.seq)
-    return before or view_tokens(handle, stored.seq - 1), after
+    return before or view_tokens(handle, stored.seq - 1), after or view_tokens(handle, stored.seq)
 
 
 def by_tool(handle: OpenSession) -> list[Json]:
@@ -58,7 +52,7 @@ def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
         "trigger": as_text(body.get("trigger")),
         "before": before,
         "after": after,
-        "recorded": int_or_zero(body.get("before")) > 0 or handle.unlogged_tokens(stored.seq) > 0,
+        "recorded": int_or_zero(body.get("before")) > 0 and body.get("estimated") is not True,
         "kept": len(keeps) if isinstance(keeps, list) else 0,
         "sealed": body.get("sealed") is True,
     }

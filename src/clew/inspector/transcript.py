@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clew.inspector.history import compactions_of
-from clew.inspector.message_json import LEADING_TAGS, excerpt, message_view, speaker
+from clew.inspector.message_json import LEADING_TAGS, excerpt, message_view, said_at, speaker
 from clew.inspector.session_pool import OpenSession
 from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, TOOL_COMPACTION, UNDO, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
@@ -78,13 +78,6 @@ def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> Js
         "tokens": handle.tokens(seen),
         **message_view(message, whole=whole),
     }
-
-
-def said_at(stored: StoredEvent) -> str:
-    """Return the time of a message; for an imported one, the time in its source."""
-    source: Any = stored.event.body.get("source")
-    recorded = source.get("time") if isinstance(source, dict) else None
-    return recorded if isinstance(recorded, str) else stored.event.time
 
 
 # Events between messages -----------------------------------------------------------------------------

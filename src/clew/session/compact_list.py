@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clew.budget import DEFAULT, Cache, Compact, CostMove, Milestone, Policy, Region, Stop, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message, Origin, Role, fixed_prefix
+from clew.message import Item, Origin, Role, fixed_prefix
 from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import ConversationState, advance, start
@@ -225,15 +225,16 @@ def _compacting(
     return _compacted_result(now, conversation, outcome, counter) if outcome.plan.operations else now
 
 
-def read_current(earlier: Sequence[Message], current: Sequence[Message], model: str) -> CompactResult:
+def read_current(earlier: Sequence[Item], current: Sequence[Item], model: str) -> CompactResult:
     """Read a list whose beginning its tool replaced by a summary, without compacting it.
 
-    The view holds ``current``; the ledger and the originals also hold ``earlier``, which has the first
-    numbers. To compact it, pass both lists as one, with this result as ``previous``.
+    The view holds ``current``; the ledger and the originals also hold ``earlier``. The messages keep their
+    names. To compact it, pass the messages of both as one list, with this result as ``previous``.
     """
     known = model_named(model)
-    parsed = ParsedInput.of([*earlier, *current])
-    conversation = start(parsed, counter_for(known), len(earlier))
+    items = [*earlier, *current]
+    parsed = ParsedInput.of([item.message for item in items])
+    conversation = start(parsed, counter_for(known), len(earlier), [item.id for item in items])
     options = Options(NEVER_FULL, None, model, None, DEFAULT, 0, None, True)
     return _unchanged_result(parsed, conversation, Gauge(known, DEFAULT, NEVER_FULL), options)
 

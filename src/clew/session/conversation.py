@@ -74,8 +74,10 @@ class Record:
     lock: RLock = field(default_factory=RLock, repr=False)
 
     @gc_paused
-    def extend(self, entries: Sequence[Any], system: Sequence[Message] = ()) -> list[tuple[Item, ...]]:
-        """Parse new entries; return their messages."""
+    def extend(
+        self, entries: Sequence[Any], system: Sequence[Message] = (), names: Sequence[str] = ()
+    ) -> list[tuple[Item, ...]]:
+        """Parse new entries; return their messages. ``names`` are their ids, if they are not counted."""
         count = len(self.entries)
         alone = count + len(entries) == 1
         read = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
@@ -83,7 +85,7 @@ class Record:
         if self.originals:
             named = [Item(f"m{self.last + n}", mark_if_digest(item)) for n, item in enumerate(flat, start=1)]
         else:
-            named, self.digest = assign_ids(flat)
+            named, self.digest = assign_ids(flat, names)
         self.last = max([self.last, *(int(item.id[1:]) for item in named if item.id[0] == "m")])
         if self.digest:
             self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
@@ -374,10 +376,12 @@ class ConversationState(NamedTuple):
     messages: int
 
 
-def start(parsed: ParsedInput, counter: TokenCounter, first: int = 0) -> ConversationState:
+def start(
+    parsed: ParsedInput, counter: TokenCounter, first: int = 0, names: Sequence[str] = ()
+) -> ConversationState:
     """Parse a list from its beginning; the view begins at the index ``first``."""
     record = Record(parsed.codec, parsed.certain, system_field=parsed.system_field)
-    record.extend(parsed.entries, parsed.system())
+    record.extend(parsed.entries, parsed.system(), names)
     view = ListView.whole(record, counter, first)
     return ConversationState(record, len(record.entries), view, len(view.slots), len(view.items))
 

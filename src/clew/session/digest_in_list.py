@@ -18,9 +18,18 @@ _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR,
 """Claims that a ledger without the covered messages cannot rebuild, so the next digest carries them over."""
 
 
-def assign_ids(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
-    """Give messages their ids by position; a digest keeps its own id, and the ids it covers stay reserved."""
+def assign_ids(
+    messages: Sequence[Message], names: Sequence[str] = (), last: int = 0
+) -> tuple[list[Item], Digest | None]:
+    """Give messages their ids: these names, else by position.
+
+    A digest keeps its own id, and the ids it covers stay reserved.
+    """
     digest = next(filter(None, map(digest_of_message, messages)), None)
+    if names:
+        at = next((n for n, message in enumerate(messages) if digest_of_message(message)), -1)
+        ids = [digest.id if digest and n == at else name for n, name in enumerate(names)]
+        return [Item(*pair) for pair in zip(ids, map(mark_if_digest, messages), strict=True)], digest
     covered = frozenset(digest.covers) if digest else frozenset()
     items: list[Item] = []
     unplaced = digest

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
-from clew.transcripts.fields import string, time_of
+from clew.transcripts.fields import mapping, string, time_of
 from clew.transcripts.formats import FORMATS
 from clew.transcripts.messages import typed_text
 from clew.transcripts.records import Entry, Start
@@ -38,6 +38,8 @@ class SessionPlace(NamedTuple):
     pattern: str
     is_database: bool = False
     """One file holds many sessions."""
+    is_storage: bool = False
+    """The folder as a whole is read; each of these files describes one of its sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def _of_databases(computer: Computer) -> Iterator[SessionPlace]:
         path = Path(named)
         yield SessionPlace("opencode", path.parent, path.name, True)
     yield SessionPlace("opencode", computer.data / "opencode", "opencode.db", True)
+    yield SessionPlace("opencode", computer.data / "opencode" / "storage", "session/*/*.json", False, True)
     yield SessionPlace("goose", computer.data / "goose", "sessions/sessions.db", True)
     if computer.platform == "win32":
         roaming = computer.folder("APPDATA", "AppData", "Roaming")
@@ -116,11 +119,40 @@ def _editor_storages(computer: Computer) -> Iterator[Path]:
 
 
 def _of_projects(computer: Computer) -> Iterator[SessionPlace]:
-    """Yield what tools keep inside a project: in the current folder and its parents."""
-    for folder in (computer.directory, *computer.directory.parents):
+    """Yield what tools keep inside a project: the current folder, its parents, and folders of the home."""
+    near = (computer.directory, *computer.directory.parents)
+    for folder in dict.fromkeys((*near, *_projects_in(computer.home))):
         yield SessionPlace("aider", folder, ".aider.chat.history.md")
         yield SessionPlace("specstory", folder, ".specstory/history/*.md")
         yield SessionPlace("crush", folder, ".crush/crush.db", True)
+
+
+_PROJECT_TOOLS = ("aider", "specstory", "crush")
+_PROJECT_MARKS = frozenset({".aider.chat.history.md", ".specstory", ".crush"})
+_NO_PROJECTS = frozenset({"node_modules", "Library", "AppData", "venv", "site-packages"})
+_DEEPEST = 3
+"""Levels below the home folder where projects are searched for: ~/code/company/project."""
+_MOST_FOLDERS = 1_000
+"""Folders looked into at most, so that every command stays fast; those nearest to the home come first."""
+
+
+def _projects_in(home: Path) -> Iterator[Path]:
+    """Yield folders below the home folder that hold files of tools."""
+    level, looked = [home], 0
+    for _ in range(_DEEPEST + 1):
+        inside: list[Path] = []
+        for folder in level[: _MOST_FOLDERS - looked]:
+            looked += 1
+            try:
+                with os.scandir(folder) as entries:
+                    found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+            except OSError:
+                continue  # deleted, or not accessible
+            if not _PROJECT_MARKS.isdisjoint(found):
+                yield folder
+            names = (name for name, is_folder in found.items() if is_folder and name[0] != ".")
+            inside += (folder / name for name in sorted(names) if name not in _NO_PROJECTS)
+        level = inside
 
 
 HEAD_BYTES = 64 << 10
@@ -218,10 +250,12 @@ def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> I
     With ``titles=False`` no file is opened except databases.
     """
     here = computer or Computer()
-    result: dict[tuple[Path, str | None], FoundSession] = {}
+    result: dict[tuple[Path | str, str | None], FoundSession] = {}
     for place in places(here):
         for session in _in_place(place):
-            result.setdefault((session.path, session.session_id), session)
+            # opencode leaves its folder behind when it moves to a database.
+            kept_in = session.format if session.in_database else session.path
+            result.setdefault((kept_in, session.session_id), session)
     for session in sorted(result.values(), key=lambda session: session.modified, reverse=True):
         yield _with_head(session) if titles and session.session_id is None else session
 
@@ -238,9 +272,12 @@ def _in_place(place: SessionPlace) -> Iterator[FoundSession]:
             continue  # deleted, or not accessible
         where = path.parent if place.format in _FOLDERS else path
         modified = datetime.fromtimestamp(seen.st_mtime, UTC)
-        session = FoundSession(place.format, where, seen.st_size, modified)
+        project = str(place.folder) if place.format in _PROJECT_TOOLS else None
+        session = FoundSession(place.format, where, seen.st_size, modified, project=project)
         if place.is_database:
             yield from _in_database(session)
+        elif place.is_storage:
+            yield from _in_storage(replace(session, path=place.folder), path)
         elif seen.st_size:
             yield session
 
@@ -266,6 +303,21 @@ def _in_database(file: FoundSession) -> Iterator[FoundSession]:
             )
 
 
+def _in_storage(folder: FoundSession, path: Path) -> Iterator[FoundSession]:
+    """Yield the session that a file of a folder describes, unless it is a sub-agent's."""
+    from clew.transcripts.json_document import load
+
+    info, _ = load(path)
+    if isinstance(info, dict) and not any(info.get(parent) for parent in (*_PARENTS, "parentID")):
+        yield replace(
+            folder,
+            session_id=string(info, "id") or path.stem,
+            title=_first_string(info, _TITLES),
+            project=_first_string(info, _DIRECTORIES),
+            modified=_moment(mapping(info, "time").get("updated"), folder.modified),
+        )
+
+
 def _with_head(session: FoundSession) -> FoundSession:
     """Read the first kilobytes, and the last, for a title, a project and an id."""
     if session.path.is_dir():
@@ -276,7 +328,8 @@ def _with_head(session: FoundSession) -> FoundSession:
         if isinstance(record, Start):
             own = file_id(session.path)  # the first lines of a resumed session may name its parent
             own = own if _UUID.fullmatch(own) else record.session_id
-            described = replace(described, session_id=own, title=record.title, project=record.directory)
+            folder = record.directory or described.project
+            described = replace(described, session_id=own, title=record.title, project=folder)
         elif isinstance(record, Entry) and record.sidechain is None and typed_text(record.message):
             words = " ".join(typed_text(record.message).split())
             return described if described.title else replace(described, title=words[:TITLE_LENGTH])

@@ -95,7 +95,12 @@ _ALL = (
     Format("qwen-code", "Qwen Code", "qwen", ("~/.qwen/projects/<project>/chats/<session>.jsonl",)),
     Format("gemini-cli", "Gemini CLI", "gemini_cli", ("~/.gemini/tmp/<project>/chats/session-*.json[l]",)),
     Format("pi", "pi", "pi", ("~/.pi/agent/sessions/--<project>--/<time>_<id>.jsonl",)),
-    Format("opencode", "opencode", "opencode", ("~/.local/share/opencode/opencode.db",)),
+    Format(
+        "opencode",
+        "opencode",
+        "opencode",
+        ("~/.local/share/opencode/opencode.db", "~/.local/share/opencode/storage"),
+    ),
     Format("goose", "goose", "goose", ("~/.local/share/goose/sessions/sessions.db",)),
     Format("crush", "Crush", "crush", ("<project>/.crush/crush.db",)),
     Format("openhands", "OpenHands", "openhands", ("~/.openhands/conversations/<id>/",)),

@@ -21,7 +21,7 @@ from clew.transcripts.discover import FoundSession
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 4
+VERSION = 5
 """Version of the cache; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 LARGEST_BYTES = 300 << 20
@@ -40,6 +40,8 @@ class Profile:
     """What its model sees now: as reported for the last call, with what followed it; or estimated."""
     messages: int = 0
     compactions: int = 0
+    compacted: Sequence[str] = ()
+    """When its tool compacted it, oldest first; empty texts for times that it did not record."""
     asked: str | None = None
     """The user's last words."""
 
@@ -47,6 +49,7 @@ class Profile:
 def profile_of(session: Transcript) -> Profile:
     """Return the key facts about a session."""
     gone = session.dropped
+    cuts = [boundary for boundary in session.boundaries if boundary.id not in gone]
     words = [*session.user_words()]
     return Profile(
         title=_short(session.label if session.label != session.id else None),
@@ -54,7 +57,8 @@ def profile_of(session: Transcript) -> Profile:
         model=session.model,
         tokens=_tokens_now(session),
         messages=len(session.full_entries()),
-        compactions=sum(boundary.id not in gone for boundary in session.boundaries),
+        compactions=len(cuts),
+        compacted=[boundary.time or "" for boundary in cuts],
         asked=_short(words[-1] if words else None),
     )
 

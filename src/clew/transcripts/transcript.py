@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from clew.message import Message, Origin, Part, Role, Text, ToolResult, pair, turns
+from clew.message import Item, Message, Origin, Part, Role, Text, ToolResult, pair, turns
+from clew.tokens import TokenCounter
 from clew.transcripts.formats import detect, format_named
 from clew.transcripts.messages import typed_text
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
@@ -16,6 +18,8 @@ from clew.transcripts.source import Source, as_source
 _LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
 """Tags that a harness puts around a task; they are not part of its title."""
 _HEADING = re.compile(r"^#+[ \t]+(\S[^\n]*)", re.MULTILINE)
+MOST_COMPACTIONS = 1_000
+"""Compactions of one session, at most: the step between the names of one summary's messages."""
 HIDDEN = "[this output is no longer shown to the model]"
 
 
@@ -126,17 +130,45 @@ class Transcript:
             has_originals = has_originals or _is_said(entry.message)
         return entries
 
+    def names(self) -> dict[str, str]:
+        """Return the name of each entry, by its id: the one that every command and page uses.
+
+        ``m12`` is message 12 of the whole conversation, ``c1`` the summary of the tool's first compaction.
+        Messages of sub-agents and of abandoned branches have none.
+        """
+        live = self._live()
+        whole = {entry.id: f"m{number}" for number, entry in enumerate(self.full_entries(), start=1)}
+        names = {place: whole[entry.id] for place, entry in live.items() if entry.id in whole} | whole
+        for number, compaction in enumerate(tool_compactions(self), start=1):
+            for nth, entry in enumerate(compaction.summary):  # a summary of several messages is rare
+                names.setdefault(entry.id, f"c{number + nth * MOST_COMPACTIONS}")
+        return names
+
     def current(self) -> list[Message]:
         """Return what the tool's model sees now: the last summary, what it kept, and everything after."""
+        return [item.message for item in self.current_items()]
+
+    def current_items(self) -> list[Item]:
+        """Return what the tool's model sees now, with the names of the messages."""
         hidden = frozenset(
             id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
         )
-        return [_as_shown(entry, hidden) for entry in self._current_entries()]
+        names = self.names()
+        return [
+            Item(
+                names.get(entry.id) or names.get(entry.replaces or "", f"x{number}"), _as_shown(entry, hidden)
+            )
+            for number, entry in enumerate(self._current_entries(), start=1)
+        ]
 
-    def earlier(self) -> list[Message]:
+    def earlier_items(self) -> list[Item]:
         """Return the messages of the whole conversation that the tool's model no longer sees."""
         seen = {entry.replaces or entry.id for entry in self._current_entries()}
-        return [entry.message for entry in self.full_entries() if (entry.replaces or entry.id) not in seen]
+        return [
+            Item(f"m{number}", entry.message)
+            for number, entry in enumerate(self.full_entries(), start=1)
+            if (entry.replaces or entry.id) not in seen
+        ]
 
     def _current_entries(self) -> list[Entry]:
         gone = self.dropped
@@ -169,13 +201,17 @@ class Transcript:
         )
 
     def _live_entries(self, records: Iterable[Record] | None = None) -> Iterator[Entry]:
+        yield from self._live(records).values()
+
+    def _live(self, records: Iterable[Record] | None = None) -> dict[str, Entry]:
+        """Return the entries of the conversation by id; one that was replaced, under its first id."""
         gone = self.dropped
         result: dict[str, Entry] = {}
         for record in self.records if records is None else records:
             if isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
                 place = record.replaces if record.replaces in result else record.id
                 result[place or record.id] = record
-        yield from result.values()
+        return result
 
 
 def load(
@@ -255,6 +291,58 @@ class ToolCompaction:
     def is_sealed(self) -> bool:
         """Return True if only the provider can read the summary."""
         return bool(self.summary) and not any(entry.message.text for entry in self.summary)
+
+    def sizes(self, counter: TokenCounter) -> CompactionSizes:
+        """Return the tokens that the model saw before and after.
+
+        What the provider reported for the call before or after decides, because a tool often records the
+        size of its summary alone; then what the tool recorded; then an estimate.
+        """
+        left = counter.count_all(entry.message for entry in (*self.summary, *self.kept))
+        first = _first_report(self.after, counter)
+        before = self.boundary.tokens_before or _last_report(self.before, counter)
+        after = max(first, left) if first else self.boundary.tokens_after
+        return CompactionSizes(
+            before or counter.count_all(entry.message for entry in self.before),
+            after or left,
+            bool(before),
+            bool(after),
+        )
+
+
+class CompactionSizes(NamedTuple):
+    """The tokens that the model saw before and after a compaction."""
+
+    before: int
+    after: int
+    before_reported: bool
+    """By the tool or the provider; otherwise it is an estimate."""
+    after_reported: bool
+
+    def __str__(self) -> str:
+        """Return both; ``~`` marks estimates."""
+        before = f"{'' if self.before_reported else '~'}{self.before:,}"
+        return f"{before} → {'' if self.after_reported else '~'}{self.after:,} tokens"
+
+
+def _first_report(entries: Sequence[Entry], counter: TokenCounter) -> int:
+    """Return the size of the first reported request without what was said until its reply; 0 if unknown."""
+    said = 0
+    for entry in entries:
+        said += counter.count(entry.message)
+        if entry.usage and entry.usage.input_tokens:
+            return max(0, entry.usage.input_tokens + entry.usage.output_tokens - said)
+    return 0
+
+
+def _last_report(entries: Sequence[Entry], counter: TokenCounter) -> int:
+    """Return the size of the last reported request with its reply and what was said since; 0 if unknown."""
+    said = 0
+    for entry in reversed(entries):
+        if entry.usage and entry.usage.input_tokens:
+            return entry.usage.input_tokens + entry.usage.output_tokens + said
+        said += counter.count(entry.message)
+    return 0
 
 
 def tool_compactions(session: Transcript) -> list[ToolCompaction]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import NamedTuple
@@ -14,12 +16,13 @@ from typing import NamedTuple
 from rich.text import Text as Styled
 
 from clew.cli.inputs import open_arguments
-from clew.cli.sessions import SessionRow, age_of, list_sessions
+from clew.cli.sessions import SessionRow, list_sessions
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line
+from clew.cli.text import age, count, fit_name, one_line
 from clew.errors import ClewError, NotFound
 from clew.transcripts import FORMATS, Transcript, find_sessions, load, open_source
 from clew.transcripts.discover import Computer, places
+from clew.transcripts.transcript import CompactionSizes, tool_compactions
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.files import SessionFile
 from clew_evals.forgotten import CompactionLosses, NeededItem, NeedKind, forgotten
@@ -38,7 +41,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     if not args.file:
         newest = _newest(term)
         args.file = newest.id
-        term.note(f"{newest.id}, used {age_of(newest)} ago, is the newest session that was compacted.")
+        term.note(f"{newest.id}, compacted {_age(newest)} ago, has the newest compaction.")
     session = open_arguments(args).single_session(term)
     reports = forgotten(session, last=None if args.full else args.last)
     if args.json:
@@ -53,31 +56,44 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
 
 def _newest(term: Terminal) -> SessionRow:
     _say_looking(term)
-    for row in list_sessions(200):
-        if row.compactions and row.tool in FORMATS:
-            return row
-    raise _nothing()
+    rows = _compacted()
+    if not rows:
+        raise _nothing()
+    return rows[0]
 
 
-def _say_looking(term: Terminal, days: int | None = None) -> None:
+def _say_looking(term: Terminal) -> None:
     """Say at once how many sessions are read: the first time that takes a while."""
-    since = datetime.now(UTC) - timedelta(days=days or 0)
-    sessions = [found for found in find_sessions(titles=False) if not days or found.modified >= since]
+    sessions = sum(1 for _ in find_sessions(titles=False))
     if sessions:
-        term.note(f"Looking at {count(len(sessions), 'session')} …")
+        term.note(f"Looking at {count(sessions, 'session')} …")
 
 
-def _nothing(days: int | None = None) -> NotFound:
-    """Return the error for no compacted session: which one is the newest, or where clew looked."""
-    older = list_sessions(LOOKED_AT) if days else []
-    newest = next((row for row in older if row.compactions and row.tool in FORMATS), None)
-    if days and newest:
-        used = datetime.now(UTC) - datetime.fromisoformat(newest.modified)
-        return NotFound(
-            f"no session was compacted in the last {count(days, 'day')}; the newest that was, {newest.id}, "
-            f"is {count(used.days, 'day')} old",
-            f"clew lost --days {used.days + 1}",
-        )
+def _compacted() -> list[SessionRow]:
+    """Return the sessions that their tools compacted, the newest compaction first."""
+    rows = (row for row in list_sessions(LOOKED_AT) if row.compactions and row.tool in FORMATS)
+    return sorted(rows, key=_compacted_at, reverse=True)
+
+
+def _compacted_at(row: SessionRow) -> datetime:
+    """Return when a session was last compacted; if that is not recorded, when its file changed."""
+    return max((_moment(time, row) for time in row.compacted), default=_moment("", row))
+
+
+def _moment(time: str | None, row: SessionRow) -> datetime:
+    try:
+        moment = datetime.fromisoformat(time or row.modified)
+    except ValueError:
+        moment = datetime.fromisoformat(row.modified)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _age(row: SessionRow) -> str:
+    return age(datetime.now(UTC) - _compacted_at(row))
+
+
+def _nothing() -> NotFound:
+    """Return the error for no compacted session: where clew looked."""
     if next(find_sessions(titles=False), None):
         return NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
     here = Computer()
@@ -103,8 +119,8 @@ def _lines(
 
 def _footer(name: str, last: CompactionLosses, width: int) -> Iterator[str]:
     about = (
-        "Kept means found in the summary or in the messages that stayed. clew gets as many tokens, and no "
-        f"model. Values count if the session used them later; #12 is a message of `clew show {name}`."
+        "Kept means found in the summary or in the messages that stayed. clew gets as many tokens as those, "
+        f"and no model. Values count if the session used them later; `clew expand {name} m12` prints m12."
     )
     yield from wrap(about, width)
     if not last.sealed:
@@ -115,7 +131,8 @@ def _footer(name: str, last: CompactionLosses, width: int) -> Iterator[str]:
 
 def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
     when = (item.time or "")[:16].replace("T", " ")
-    sizes = f"{item.tokens_before:,} → {item.tokens_left:,} tokens"
+    reported = (not item.tokens_before_estimated, not item.tokens_after_estimated)
+    sizes = str(CompactionSizes(item.tokens_before, item.tokens_after, *reported))
     text = ", ".join(filter(None, (sizes, when, item.trigger)))
     yield Styled.assemble((item.name, "bold"), f"  {one_line(text, width - 4)}")
     if item.unjudged:
@@ -128,17 +145,15 @@ def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> It
     if item.sealed:
         yield "  The summary is encrypted: not counted."
     lost = f"not in the messages {tool} kept" if item.sealed else f"lost by {tool}"
+    neither = f"{lost}, and not kept by clew" if item.sealed else f"neither {tool} nor clew kept it"
     for title, wanted in (
         (f"{lost}, kept by clew", (False, True)),
-        (
-            f"{lost}{', nor by clew' if item.sealed else ' and by clew'}" if not clew_gave_up else lost,
-            (False, None if clew_gave_up else False),
-        ),
+        (lost, (False, None)) if clew_gave_up else (neither, (False, False)),
         (f"kept by {tool}, lost by clew", (True, False)),
     ):
         things = [thing for thing in item.things if (thing.by_tool, thing.by_clew) == wanted]
         if things:
-            yield Styled(f"  {title}", "bold")
+            yield Styled(f"  {one_line(title, width - 2)}", "bold")
             yield from _named(things, full, width)
     if all(thing.by_tool for thing in item.things):
         yield f"  {tool} kept all of it."
@@ -176,7 +191,7 @@ def _named(things: Sequence[NeededItem], full: bool, width: int) -> Iterator[str
         several = [thing for thing in things if thing.kind is kind]
         shown = several if full else several[:NAMED]
         for thing in shown:
-            yield f"    {_label(kind):<10}{one_line(_words(thing), max(16, width - 14))}"
+            yield f"    {_label(kind):<10}{_words(thing, max(16, width - 14))}"
         if len(several) > len(shown):
             yield f"    {'':<10}and {len(several) - len(shown)} more"
 
@@ -190,12 +205,19 @@ def _label(kind: NeedKind) -> str:
     }.get(kind, kind.value)
 
 
-def _words(thing: NeededItem) -> str:
-    place = f" (#{thing.source})" if thing.source else ""
-    text = f"\u201c{thing.text}\u201d" if thing.kind is NeedKind.RULE else thing.text
-    if thing.use and thing.use != thing.text:
-        return f"{text}{place}, used in #{thing.used}: …{thing.use}…"
-    return f"{text}{place}{f', used in #{thing.used}' if thing.used else ''}"
+def _words(thing: NeededItem, width: int) -> str:
+    """Return a thing on one line: its text, where it is from and where it was used.
+
+    A long path keeps its end, which names the file.
+    """
+    place = f" ({thing.source})" if thing.source else ""
+    used = f", used in {thing.used}" if thing.used else ""
+    if thing.kind is NeedKind.RULE:
+        return one_line(f"\u201c{thing.text}\u201d{place}", width)
+    is_path = "/" in thing.text and " " not in thing.text
+    text = fit_name(thing.text, max(12, width - len(place) - len(used))) if is_path else thing.text
+    use = f": …{thing.use}…" if thing.use and thing.use != thing.text else ""
+    return one_line(f"{text}{place}{used}{use}", width)
 
 
 LOOKED_AT = 2_000
@@ -208,6 +230,8 @@ HEADS = {
 }
 WORST = 3
 """Losses listed under the table."""
+FEW = 5
+"""Sessions of the table if none was compacted in the days asked for."""
 FOLDERS = 8
 """Folders named where no session was found."""
 CELL = 10
@@ -226,15 +250,20 @@ class Losses(NamedTuple):
 
 
 def print_table(limit: int, as_json: bool, term: Terminal, days: int | None = None) -> None:
-    """Compare the newest compacted sessions and print what they lost."""
-    _say_looking(term, days)
-    rows = [row for row in list_sessions(LOOKED_AT, days=days) if row.compactions and row.tool in FORMATS]
+    """Compare the newest compacted sessions, or those compacted in these days; print what they lost."""
+    _say_looking(term)
+    rows = _compacted()
     if not rows:
-        raise _nothing(days)
-    rows = rows[:limit]
+        raise _nothing()
+    since = datetime.now(UTC) - timedelta(days=days) if days else None
+    recent = [row for row in rows if since is None or _compacted_at(row) >= since]
+    if not recent and not as_json:
+        term.note(f"Nothing was compacted in the last {count(days or 0, 'day')}. The newest compactions:")
+        recent, since = rows[:FEW], None
+    rows = recent[:limit]
     files = [SessionFile(Path(row.path), row.session) for row in rows]
     with drawn_progress(term) as progress:
-        result = list(mapped(_judged, files, 0, progress, "reading"))
+        result = list(mapped(partial(_judged, since), files, 0, progress, "reading"))
     if as_json:
         output = [
             {"id": row.id, "tool": row.tool, "compactions": [asdict(item) for item in several]}
@@ -245,13 +274,29 @@ def print_table(limit: int, as_json: bool, term: Terminal, days: int | None = No
     _print(rows, result, term)
 
 
-def _judged(file: SessionFile) -> list[CompactionLosses]:
+def _judged(since: datetime | None, file: SessionFile) -> list[CompactionLosses]:
+    """Return the losses of a session, with ``since`` only those of compactions after it."""
     source = open_source(file.path)
     source.session = file.set  # a database holds several: read only this one
     try:
-        return [item for session in load(source) for item in forgotten(session)]
+        return [
+            item
+            for session in load(source)
+            for item in forgotten(session, names=_names_since(session, since) if since else None)
+        ]
     except ClewError:
         return []
+
+
+def _names_since(session: Transcript, since: datetime) -> set[str]:
+    """Return the names of the compactions since a time; without a recorded time they count."""
+    names = set()
+    for compaction in tool_compactions(session):
+        with suppress(TypeError, ValueError):  # not recorded, or not a time with its zone
+            if datetime.fromisoformat(compaction.boundary.time or "") < since:
+                continue
+        names.add(compaction.name)
+    return names
 
 
 def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]], term: Terminal) -> None:
@@ -265,7 +310,7 @@ def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]],
     for row, several in zip(rows, result, strict=True):
         reports = _readable(several)
         cells = _cells(reports, kinds) if reports else f"{'not judged':>{CELL}}"
-        term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{age_of(row):>4} {row.tool:<12}{cells}"))
+        term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{_age(row):>4} {row.tool:<12}{cells}"))
         term.print(Styled(f"  {one_line(row.title or 'no user messages', width - 2)}", "dim"))
     totals = {head.lower(): _losses(judged, (kind,)) for kind, head in HEADS.items()}
     term.print("", Styled(f"{'TOTAL':<9}{'NEEDED':>8}{'TOOL LOST':>11}{'CLEW LOST':>11}", "dim"))
@@ -313,7 +358,7 @@ def _worst(
     if lost:
         yield from ("", Styled("The worst losses of the tools:", "bold"))
     for thing, row in lost[:WORST]:
-        yield f"  {_label(thing.kind):<9}{one_line(_words(thing), width - 11)}"
+        yield f"  {_label(thing.kind):<9}{_words(thing, width - 11)}"
         place = f"{row.id}, {row.project_name}" if row.project_name else row.id
         yield Styled(f"  {'':<9}{one_line(place, width - 11)}", "dim")
     if lost:

@@ -123,9 +123,9 @@ def expand(parser: argparse.ArgumentParser) -> None:
     """Print the source messages of a digest, a line of it, or a rule, with the quoted words marked.
 
     REF is a message (m12), a digest (d1: its lines, then the messages it replaces), a line of a digest
-    (d1.4), a rule (p2), or a compaction without a digest (d2: what it did, then the changed messages). To
-    print a digest as the model sees it, use `clew show SESSION d1`. In a file outside clew's log, messages
-    are numbered by their position.
+    (d1.4), a rule (p2), the summary that a tool wrote (c1), or a compaction without a digest (d2: what it
+    did, then the changed messages). To print a digest as the model sees it, use `clew show SESSION d1`.
+    m12 is the same message in every command and on the page.
 
     examples:
       clew expand codex:019a4c… d1.4
@@ -134,11 +134,10 @@ def expand(parser: argparse.ArgumentParser) -> None:
       clew expand codex:019a4c… d1 --json | jq -r '.claims[].text'
     """
     add_input(parser)
-    parser.add_argument("ref", metavar="REF", help="m12, d1, d1.4 or p2")
+    parser.add_argument("ref", metavar="REF", help="m12, d1, d1.4, p2 or c1")
     parser.add_argument(
         "--around", metavar="N", type=positive, default=0, help="also print N messages before and after"
     )
-    flag(parser, "--current", "number what its tool's model sees now, as `clew compact` does")
     flag(parser, "--full", "print long messages whole")
     flag(parser, "--no-pager", "do not use a pager")
     add_json(parser)
@@ -210,7 +209,7 @@ def lost(parser: argparse.ArgumentParser) -> None:
       clew lost
       clew lost 3f2a9c10
       clew lost 3f2a9c10 --full
-      clew lost --days 7                         a table of last week's sessions
+      clew lost --days 7                         a table of last week's compactions
       clew lost --all                            a table of the newest sessions
     """
     add_file(parser)
@@ -220,7 +219,7 @@ def lost(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--full", "list everything, for every compaction")
     flag(parser, "--all", "the newest compacted sessions, as a table")
     parser.add_argument(
-        "--days", type=positive, metavar="N", help="those used in the last N days, as a table"
+        "--days", type=positive, metavar="N", help="those compacted in the last N days, as a table"
     )
     add_limit(parser, 30, "sessions of the table")
     add_json(parser)

@@ -68,7 +68,8 @@ export const address = (session, ...rest) =>
 // A link to a message in the transcript.
 export function Turn({ session, id }) {
   if (!id) return null;
-  return html`<a class="turn" href=${address(session, id)}>${id}</a>`;
+  const place = /^[cd]/.test(id) ? ["digests", id] : [id]; // the summary of a tool, or a digest
+  return html`<a class="turn" href=${address(session, ...place)}>${id}</a>`;
 }
 
 // Text of a session as it is, with search hits marked.

@@ -163,7 +163,7 @@ def read(source: Source) -> Iterator[Record]:
     """Read every session."""
     storage = _storage(source)
     if storage:
-        return _read_storage(storage)
+        return _read_storage(storage, source.session)
     if source.peek(6) == b"SQLite":
         return report_damage(_read_database(source))
     return _read_export(source)
@@ -267,8 +267,11 @@ def _storage(source: Source) -> Path | None:
     return None
 
 
-def _read_storage(storage: Path) -> Iterator[Record]:
+def _read_storage(storage: Path, wanted: str | None) -> Iterator[Record]:
+    """Read every session of the folder, or the wanted one."""
     for path in sorted((storage / "session").rglob("*.json")):
+        if wanted is not None and path.stem != wanted:
+            continue
         info, problem = load(path)
         if problem:
             yield problem

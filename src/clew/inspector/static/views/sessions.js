@@ -21,25 +21,29 @@ export function Sessions() {
 // An imported session is listed once, with what clew knows about it.
 function merged(own, others) {
   const known = new Map(others.map((one) => [one.name, one]));
-  const mine = own.map((one) => ({ ...known.get(one.name), ...one, stored: true, when: known.get(one.name)?.modified ?? one.last }));
+  const mine = own.map((one) => ({ ...known.get(one.name), ...one, stored: true, by_tool: known.get(one.name)?.compactions ?? 0, when: known.get(one.name)?.modified ?? one.last }));
   const names = new Set(own.map((one) => one.name));
   const rest = others.filter((one) => !names.has(one.name)).map((one) => ({ ...one, when: one.modified }));
   return [...mine, ...rest].sort((a, b) => (a.when < b.when ? 1 : -1));
 }
 
+const is_compacted = (one) => one.compactions > 0 || one.by_tool > 0;
+
 function List({ own, others, reading }) {
   const [wanted, want] = useState("");
+  const [only, choose] = useState(false); // only sessions that were compacted
   const all = merged(own, others);
   const low = wanted.toLowerCase();
-  const shown = all.filter((one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low)));
+  const shown = all.filter((one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low)) && (!only || is_compacted(one)));
   const compacted = others.filter((one) => one.compactions > 0).length;
   if (!all.length && reading) return null;
   if (!all.length)
     return html`<p>No sessions of agent tools were found. Take the tour with the shipped example, or open a file of yours with <code>clew inspect FILE</code>.</p>`;
   return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
-    <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} /></div>
+    <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} />
+      <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => choose(event.target.checked)} /> only compacted sessions (${number(all.filter(is_compacted).length)})</label></div>
     <ul class="sessions">${shown.map((one) => html`<li key=${one.name}>${one.stored ? html`<${Stored} one=${one} />` : html`<${Found} one=${one} />`}</li>`)}</ul>
-    ${!shown.length && html`<p class="quiet">No session matches “${wanted}”.</p>`}`;
+    ${!shown.length && html`<p class="quiet">No ${only ? "compacted " : ""}session matches${wanted ? ` “${wanted}”` : ""}.</p>`}`;
 }
 
 const folder = (path) => path?.split(/[\\/]/).filter(Boolean).at(-1);

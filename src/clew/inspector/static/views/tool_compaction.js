@@ -57,21 +57,41 @@ function Losses({ session, name }) {
 }
 
 function Judged({ session, found }) {
-  const gone = found.things.filter((one) => !one.by_tool);
-  const ours = found.things.some((one) => one.by_clew === null) ? null : gone.filter((one) => one.by_clew).length;
-  if (!gone.length) return html`<h3>What it lost</h3><p>All ${number(found.things.length)} things that the session needs are still in view.</p>`;
-  return html`<p class="big"><strong class="bad">${number(gone.length)}</strong> of ${plural(found.things.length, "thing")} that the session needed ${found.sealed ? "are not in the messages it kept" : "were lost"}${ours === null ? "" : html`; <strong>${number(ours)}</strong> of them clew keeps in as many tokens`}</p>
+  const given_up = found.things.some((one) => one.by_clew === null);
+  const of = (tool, clew) => found.things.filter((one) => one.by_tool === tool && (given_up || one.by_clew === clew));
+  const [rescued, neither, worse] = given_up ? [[], of(false), []] : [of(false, true), of(false, false), of(true, false)];
+  const gone = rescued.length + neither.length;
+  const lost = found.sealed ? "not in the messages it kept" : "lost by the tool";
+  return html`<h3>What it lost</h3>
+    <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(found.things.length, "thing")} that the session needed ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>
+    ${given_up
+      ? html`<p>clew cannot keep them in ${number(found.tokens_left)} tokens.</p>`
+      : html`<p>In as many tokens clew keeps <strong>${number(rescued.length)}</strong> of ${gone === 1 ? "it" : "these"}, and loses <strong>${number(worse.length)}</strong> that the tool kept.</p>`}
     <table class="kept" aria-label="kept, by kind"><thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool kept</th><th class="num">clew keeps</th></tr></thead>
       <tbody>${KINDS.map((kind) => [kind, found.things.filter((one) => one.kind === kind)])
         .filter(([, all]) => all.length)
-        .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => one.by_tool).length)}</td><td class="num">${ours === null ? "–" : number(all.filter((one) => one.by_clew).length)}</td></tr>`)}</tbody></table>
-    ${KINDS.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${gone.filter((one) => one.kind === kind)} />`)}`;
+        .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => one.by_tool).length)}</td><td class="num">${given_up ? "–" : number(all.filter((one) => one.by_clew).length)}</td></tr>`)}</tbody></table>
+    <${Group} session=${session} title=${`${lost}, kept by clew`} all=${rescued} />
+    <${Group} session=${session} title=${given_up ? lost : found.sealed ? `${lost}, and not kept by clew` : "neither the tool nor clew kept it"} all=${neither} />
+    <${Group} session=${session} title="kept by the tool, lost by clew" all=${worse} />`;
+}
+
+function Group({ session, title, all }) {
+  if (!all.length) return null;
+  return html`<h4>${title} <span class="quiet">${number(all.length)}</span></h4>
+    ${KINDS.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${all.filter((one) => one.kind === kind)} />`)}`;
 }
 
 function Gone({ session, kind, all }) {
   const [open, show] = useState(false);
   if (!all.length) return null;
-  return html`<h4>${many(kind)} <span class="quiet">${number(all.length)} lost</span></h4>
-    <ul class="lost">${(open ? all : all.slice(0, FEW)).map((one) => html`<li><span class="excerpt">${one.text}</span>${one.by_clew && html`<span class="good small">✓ clew keeps it</span>`}<span class="row">${one.source && html`<span class="quiet small">from</span><${Turn} session=${session} id=${`m${one.source}`} />`}${one.used && html`<span class="quiet small">needed at</span><${Turn} session=${session} id=${`m${one.used}`} />`}</span></li>`)}</ul>
+  return html`<h5>${all.length === 1 ? kind : many(kind)}</h5>
+    <ul class="lost">${(open ? all : all.slice(0, FEW)).map((one) => html`<li><${Text} text=${one.text} /><span class="row">${one.source && html`<span class="quiet small">from</span><${Turn} session=${session} id=${one.source} />`}${one.used && html`<span class="quiet small">needed at</span><${Turn} session=${session} id=${one.used} />`}</span></li>`)}</ul>
     ${all.length > FEW && html`<button class="plain small" onClick=${() => show(!open)}>${open ? "fewer" : `${number(all.length - FEW)} more`}</button>`}`;
+}
+
+// A path breaks between its folders, so that the name of the file stays whole.
+function Text({ text }) {
+  if (!text.includes("/") || /\s/.test(text)) return html`<span class="excerpt">${text}</span>`;
+  return html`<span class="path">${text.split(/(?<=\/)/).map((piece) => html`${piece}<wbr />`)}</span>`;
 }
