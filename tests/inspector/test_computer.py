@@ -119,9 +119,13 @@ def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, browser):
     server = Server.bind(pool)
     with server.running(), visiting(browser, server) as page:
         page.get_by_text(re.compile(r"^3 of 5 sessions")).wait_for()
+        page.get_by_label("only compacted sessions").check()
+        assert page.locator(".session").count() == 3
         page.locator(".session", has_text="Fix the price parser").click()
         page.locator(".losses .big").wait_for()
-        assert RULE in page.locator(".losses").inner_text()
+        losses = page.locator(".losses").inner_text()
+        assert RULE in losses
+        assert "that the tool kept" in losses  # what clew loses is shown too
         assert "121,000 → 18,600" in page.locator(".about-digest").inner_text()
         assert "claude-code" in page.locator("header.about").inner_text()
         page.locator(".claim", has_text="rounding was changed").click()
