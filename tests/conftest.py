@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -17,8 +18,6 @@ DATA = Path(os.environ.get("CLEW_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 LONG_RUN = os.environ.get("CLEW_HARD") == "1"
 """Try everything, at random, instead of a fixed sample: ``CLEW_HARD=1 uv run pytest``."""
-
-
 in_long_run = pytest.mark.skipif(not LONG_RUN, reason="part of the long run: CLEW_HARD=1 uv run pytest")
 
 
@@ -51,6 +50,15 @@ def real_data(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"real data {name!r} is not on this machine; set CLEW_TEST_DATA to its folder")
     return path
+
+
+@pytest.fixture
+def quick_folder():
+    """Return a folder in memory where there is one: what is tested is the order of writes, not the disk."""
+    memory = Path("/dev/shm")
+    place = memory if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(autouse=True)

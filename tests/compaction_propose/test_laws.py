@@ -96,7 +96,7 @@ def test_any_history_at_all_fits_or_is_refused(messages: list[Message], target: 
     assert tokens_of(apply(plan, view)) == plan.tokens_after
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(8, 25))
 @given(st.lists(kinds, min_size=8, max_size=20), st.floats(0.15, 0.7))
 def test_a_chain_of_compactions_quotes_the_originals(stretches: list[list[str]], share: float):
     living = Living(session([]))

@@ -1,10 +1,8 @@
 """What the hard tests share: a library that makes disks fail."""
 
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,11 +19,3 @@ def fault_library(tmp_path_factory):
     build = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(HERE / "faults.c"), "-ldl"]
     subprocess.run(build, check=True, capture_output=True)
     return library
-
-
-@pytest.fixture
-def quick_folder():
-    """Return a folder in memory where there is one: what is tested is the order of writes, not the disk."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Path(folder)

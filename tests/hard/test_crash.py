@@ -31,7 +31,7 @@ def told(fault_library, folder, task, count, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "sample"),
-    [("die", 30), ("break_down", 20), ("lose_power", 30)],
+    [("die", 12), ("break_down", 8), ("lose_power", 12)],
     ids=["killed at a write or sync", "disk full, broken, read-only or over quota", "power lost"],
 )
 def test_a_session_outlives_its_disk(fault_library, quick_folder, task, sample):

@@ -14,6 +14,7 @@ from clew.log.store import SqliteStore
 from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY_AT_MOST
+from tests.conftest import tries
 from tests.session.talk import talk
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
@@ -23,7 +24,7 @@ from endurance import WINDOW, endure, grow
 
 @pytest.mark.slow
 def test_rules_and_sources_outlive_any_number_of_compactions(quick_folder):
-    rounds = 100
+    rounds = tries(40, 100)
     with SqliteStore(quick_folder / "clew.db") as store:
         found = endure(Session.open("main", store, window=WINDOW), rounds)
     assert found.compactions > rounds * 0.8
@@ -34,7 +35,8 @@ def test_rules_and_sources_outlive_any_number_of_compactions(quick_folder):
 @pytest.mark.slow
 def test_a_long_session_opens_from_what_was_saved(quick_folder, monkeypatch):
     path = quick_folder / "clew.db"
-    grow(path, 20_000)
+    count = tries(12_000, 20_000)
+    grow(path, count)
     with SqliteStore(path) as store:
         places, read = [], store.read
         monkeypatch.setattr(
@@ -42,7 +44,7 @@ def test_a_long_session_opens_from_what_was_saved(quick_folder, monkeypatch):
         )
         with Session.open("main", store, window=WINDOW) as session:
             assert len(session.view()) < 5_000
-    assert min(places) > 20_000 - 2 * SAVE_EVERY_AT_MOST
+    assert min(places) > count - 2 * SAVE_EVERY_AT_MOST
 
 
 def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path):

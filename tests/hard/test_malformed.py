@@ -38,7 +38,7 @@ def test_there_is_a_sound_input_of_every_kind():
 @each_target
 def test_changes_to_a_sound_input_break_nothing(name):
     chance = Random(name)
-    for _ in range(tries(120, 5_000)):
+    for _ in range(tries(60, 5_000)):
         data = mutated(chance.choice(SOUND[name]), chance)
         started = time.process_time()
         TARGETS[name](data)

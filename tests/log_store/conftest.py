@@ -13,6 +13,12 @@ from clew.log.store import SqliteStore
 
 
 @pytest.fixture
+def tmp_path(quick_folder: Path) -> Path:
+    """Return a folder in memory: these tests sync thousands of times, and none is about the disk itself."""
+    return quick_folder
+
+
+@pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "private" / "clew.db"
 

@@ -19,6 +19,7 @@ from clew.log.store import SqliteStore
 from clew.log.store.audit import SessionAudit, audit
 from clew.log.store.database import Migration, migrate, migrations
 from clew.message import Role, text_message
+from tests.conftest import tries
 
 CTX = Ctx(workspace="north", session="main")
 SIDE = Ctx(workspace="south", session="side")
@@ -140,7 +141,10 @@ def mutated(value):
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS, ids=str)
 @given(data=st.data())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=tries(10, 25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_no_changed_value_goes_unnoticed(whole, tmp_path, table, column, data):
     path = shutil.copy(whole, tmp_path / "clew.db")
     row = data.draw(st.integers(1, TABLES[table]))
