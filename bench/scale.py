@@ -1,114 +1,358 @@
-"""What a turn costs on PostgreSQL, on SQLite and with LangGraph's PostgreSQL checkpointer, as sessions grow.
+"""What a turn, an opening and a compaction cost on PostgreSQL, on SQLite and with LangGraph's checkpointer.
 
-    nice uv run --with langgraph --with langgraph-checkpoint-postgres python bench/scale.py --write
-    nice uv run python bench/scale.py --simulate        check the sizing model of docs/scale.md
+    W="--with langgraph --with langgraph-checkpoint-postgres"
+    uv run $W python bench/scale.py --write           latencies with 1, 4 and 16 workers (10 minutes)
+    uv run $W python bench/scale.py --growth --write  bytes a turn as a session grows to 10,000 messages
 
 Messages are those of a real agent's run (examples/sphinx-9229.traj.json.zst), repeated with a number in each
-text so that none is stored once for many. A worker is a process with a session of its own; a turn appends a
-call with its result and assembles the next request. The server waits for its disk (fsync on). Bytes are the
-server's write-ahead log, or the growth of the SQLite files.
+text so that none is stored once for many. A worker is a process with a session of its own. A turn appends two
+messages and assembles the next request; LangGraph's graph does the same: a message in, the whole list read, a
+message out. The server waits for its disk (fsync on); TMPDIR chooses the disk. Bytes are the server's
+write-ahead log, or what the process wrote for SQLite.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import platform
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from itertools import cycle, islice
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from itertools import count, cycle, islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.postgres import PostgresStore
+from clew.log.store.sqlite import session_seal
+from clew.service.sessions import SessionCache
 from clew.session import Session
 from clew.testing.postgres import PostgresServer
 from clew.transcripts import load, open_source
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "sphinx-9229.traj.json.zst"
-RESULTS = ROOT / "bench" / "results" / "scale.md"
+RESULTS = ROOT / "bench" / "results"
 SYSTEMS = ("postgres", "sqlite", "langgraph")
+PHASES = ("turns", "cold", "warm", "compactions")
+SIZES = (100, 1_000, 10_000)
+WORKERS = (1, 4, 16)
 WINDOW = 200_000
+BATCH = 500
+Times = dict[str, list[float]]
 
 
 def example() -> list[dict[str, Any]]:
     """Return plain messages of the example, as a chat API takes them."""
-    said = []
     (session,) = load(open_source(str(EXAMPLE)))
-    for entry in session.entries:
-        role = entry.message.role.value
-        said.append(
-            {"role": role if role in ("user", "assistant") else "user", "content": entry.message.text}
-        )
-    return [one for one in said if one["content"]]
+    texts = [(entry.message.role.value, entry.message.text) for entry in session.entries]
+    return [
+        {"role": role if role in ("user", "assistant") else "user", "content": text}
+        for role, text in texts
+        if text
+    ]
 
 
-def messages(count: int, tag: str) -> list[dict[str, Any]]:
-    numbered = enumerate(islice(cycle(example()), count))
-    return [{**one, "content": f"[{tag} {n}] {one['content']}"} for n, one in numbered]
+def messages(start: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield messages without end, none like another."""
+    for n, one in zip(count(start), cycle(example())):
+        yield {**one, "content": f"[{n}] {one['content']}"}
 
 
-# One worker --------------------------------------------------------------------------------------------
+# The sessions that are measured ------------------------------------------------------------------------
 
 
-def clew_worker(store: Any, tag: str, size: int, turns: int) -> dict[str, list[float]]:
-    session = Session.open(tag, store, window=WINDOW)
-    said = messages(size, tag)
-    for at in range(0, size, 500):
-        session.add(*said[at : at + 500])
+def build(template: SqliteStore, size: int) -> None:
+    """Make a session of this size once, as an agent would: compacted whenever that is due."""
+    session = Session.open(f"s{size}", template, window=WINDOW)
+    there = len(session._replay.view.whole)
+    for at in range(there, size, BATCH):
+        session.add(*islice(messages(at), min(BATCH, size - at)))
         session.fit(auto=True)
-    times: dict[str, list[float]] = {"append": [], "request": [], "compaction": [], "open cold": []}
-    before, cpu = written(store), time.process_time()
-    for n, pair in enumerate(zip(*[iter(messages(2 * turns, f"{tag} turn"))] * 2, strict=True)):
-        timed(times["append"], lambda pair=pair: session.add(*pair))
-        timed(times["request"], lambda n=n: session.request().body("openai", {"model": f"m{n}"}))
-    times["cpu"] = [(time.process_time() - cpu) / turns]
-    bytes_written = (written(store) - before) / turns
-    for _ in range(max(2, turns // 4)):
-        gc.collect()
-        timed(times["open cold"], lambda: Session.open(tag, store, window=WINDOW).view())
-    times["open warm"] = []
-    for _ in range(turns):
-        timed(times["open warm"], session.view)
-    timed(times["compaction"], lambda: session.compact(target_tokens=max(1_000, session.tokens // 2)))
-    times["bytes"] = [bytes_written]
-    return times
+    session._replay.save()
 
 
-def langgraph_worker(address: str, tag: str, size: int, turns: int) -> dict[str, list[float]]:
-    from langgraph.checkpoint.postgres import PostgresSaver
-    from langgraph.graph import END, START, MessagesState, StateGraph
+_COPY = """
+INSERT INTO session (workspace, id, seal, seq, hash)
+SELECT {to}, id, {seal}, seq, hash FROM session WHERE {source};
+INSERT INTO event ({owner} session, seq, id, kind, version, time, digest, hash, body)
+SELECT {owner_value} {key}, seq, id, kind, version, time, digest, hash, body FROM event WHERE session = {old};
+INSERT INTO blob (workspace, digest, checksum, content)
+SELECT {to}, digest, checksum, content FROM blob WHERE workspace = {origin};
+INSERT INTO snapshot ({owner} session, seq, hash, digest, checksum, content)
+SELECT {owner_value} {key}, seq, hash, digest, checksum, content FROM snapshot WHERE session = {old};
+"""
+_COPY_USES = """
+INSERT INTO blob_use (workspace, digest, session)
+SELECT {to}, digest, {key} FROM blob_use WHERE session = {old};
+"""
 
-    with PostgresSaver.from_conn_string(address) as saver:
+
+def copies(system: str, place: str, admin: str, template: str, size: int, names: list[str]) -> None:
+    """Copy a session with its snapshot into workspaces: its hashes do not depend on the workspace."""
+    origin, name = Ctx(workspace=f"template-{size}", session=f"s{size}"), f"s{size}"
+    with SqliteStore(template) as source, open_target(system, place) as target:
+        local = Ctx(workspace="local", session=name)
+        if not target.head(origin).seq:
+            events = [stored.event for stored in source.read(local)]
+            for at in range(0, len(events), BATCH):
+                target.append(origin, events[at : at + BATCH], None)
+            target.save_snapshot(origin, *(source.load_snapshot(local) or ()))
+    for workspace in names:
+        values = {"to": f"'{workspace}'", "origin": f"'{origin.workspace}'"}
+        values["seal"] = f"'{session_seal(Ctx(workspace=workspace, session=name))}'"
+        values["source"] = f"workspace = {values['origin']} AND id = '{name}'"
+        values["old"] = f"(SELECT key FROM session WHERE {values['source']})"
+        values["key"] = f"(SELECT key FROM session WHERE workspace = '{workspace}' AND id = '{name}')"
+        if system == "sqlite":
+            with closing(sqlite3.connect(place)) as connection:
+                connection.executescript(_COPY.format(owner="", owner_value="", **values))
+        else:
+            import psycopg
+
+            script = _COPY + _COPY_USES
+            owned = {"owner": "workspace,", "owner_value": f"'{workspace}',"}
+            with psycopg.connect(admin) as connection:
+                connection.execute("SET search_path = clew")
+                connection.execute(script.format(**owned, **values).encode())
+
+
+def open_target(system: str, place: str) -> Any:
+    return SqliteStore(place) if system == "sqlite" else PostgresStore(place, pool=2)
+
+
+# One worker: a process that runs phases as it is told ----------------------------------------------------
+
+
+class ClewWorker:
+    """A session of clew."""
+
+    def __init__(self, system: str, place: str) -> None:
+        self.store = open_target(system, place)
+
+    def prepare(self, size: int, name: str) -> None:
+        """Open the session."""
+        self.ctx = Ctx(workspace=name, session=f"s{size}")
+        self.cache = SessionCache(self.store, window=WINDOW)
+        with self.cache.lend(self.ctx) as session:
+            session.request().body("openai", {"model": "m"})  # imports, and the first count of tokens
+            self.numbers = messages(session._replay.view.seq + 10**6)
+
+    def turn(self, times: Times) -> None:
+        """Append two messages and assemble the next request."""
+        pair = [next(self.numbers), next(self.numbers)]
+        with self.cache.lend(self.ctx) as session:
+            timed(times, "append", lambda: session.add(*pair))
+            timed(times, "request", lambda: session.request().body("openai", {"model": "m"}))
+
+    def cold(self, times: Times) -> None:
+        """Open the session from the store, as a worker does that has never seen it; load the whole view."""
+        options: Any = {"workspace": self.ctx.workspace, "window": WINDOW}
+        timed(times, "cold", lambda: Session.open(self.ctx.session, self.store, **options).view())
+
+    def warm(self, times: Times) -> None:
+        """Look at the session that this process holds."""
+
+        def look() -> None:
+            with self.cache.lend(self.ctx) as session:
+                session.view()
+
+        timed(times, "warm", look)
+
+    def compact(self, times: Times) -> None:
+        """Compact the view to half, and undo that."""
+        with self.cache.lend(self.ctx) as session:
+            target = max(2_000, session.tokens // 2)
+            timed(times, "compaction", lambda: session.compact(target_tokens=target))
+            session.undo()
+
+
+class LangGraphWorker:
+    """A thread of LangGraph with a PostgreSQL checkpointer."""
+
+    def __init__(self, place: str, durability: str = "async") -> None:
+        from langgraph.checkpoint.postgres import PostgresSaver
+        from langgraph.graph import END, START, MessagesState, StateGraph
+
+        self.saver = PostgresSaver.from_conn_string(place)
         builder = StateGraph(MessagesState)
-        builder.add_node("model", lambda state: {"messages": [{"role": "assistant", "content": "ok"}]})
+        self.numbers = messages(10**6)
+        builder.add_node("model", lambda _state: {"messages": [next(self.numbers)]})
         builder.add_edge(START, "model")
         builder.add_edge("model", END)
-        graph = builder.compile(checkpointer=saver)
-        config = {"configurable": {"thread_id": tag}}
-        graph.update_state(config, {"messages": messages(size, tag)})
-        times: dict[str, list[float]] = {"append": [], "open cold": []}
-        before, cpu = wal(address), time.process_time()
-        for pair in zip(*[iter(messages(2 * turns, f"{tag} turn"))] * 2, strict=True):
-            timed(times["append"], lambda pair=pair: graph.invoke({"messages": list(pair)}, config))
-        times["cpu"] = [(time.process_time() - cpu) / turns]
-        times["bytes"] = [(wal(address) - before) / turns]
-        for _ in range(max(2, turns // 4)):
-            timed(times["open cold"], lambda: graph.get_state(config).values["messages"])
-    return times
+        self.graph = builder.compile(checkpointer=self.saver.__enter__())
+        self.durability = durability
+
+    def prepare(self, size: int, name: str) -> None:
+        """Make a thread of this size."""
+        self.config: Any = {"configurable": {"thread_id": f"{name}-{size}"}}
+        if not self.graph.get_state(self.config).values:
+            self.graph.update_state(self.config, {"messages": list(islice(messages(), size))})
+
+    def turn(self, times: Times) -> None:
+        """Run the graph once: a message in, a message out."""
+        given = {"messages": [next(self.numbers)]}
+        timed(times, "append", lambda: self.graph.invoke(given, self.config, durability=self.durability))
+
+    def cold(self, times: Times) -> None:
+        """Read the thread's state."""
+        timed(times, "cold", lambda: self.graph.get_state(self.config).values["messages"])
+
+    def warm(self, times: Times) -> None:
+        """Do nothing: the graph keeps no state, every opening reads the checkpoint."""
+
+    compact = warm
 
 
-def timed(times: list[float], work: Any) -> None:
+def timed(times: Times, name: str, work: Callable[[], object]) -> None:
     begun = time.perf_counter()
     work()
-    times.append(time.perf_counter() - begun)
+    times.setdefault(name, []).append(time.perf_counter() - begun)
+
+
+def work(system: str, place: str) -> None:
+    """Run the phases that come as lines of JSON; answer each with its times."""
+    worker: Any = LangGraphWorker(place) if system == "langgraph" else ClewWorker(system, place)
+    does = dict(zip(PHASES, (worker.turn, worker.cold, worker.warm, worker.compact), strict=True))
+    print("ready", flush=True)
+    for line in sys.stdin:
+        asked, times = json.loads(line), {}
+        cpu, begun = time.process_time(), time.perf_counter()
+        if asked["phase"] == "prepare":
+            worker.prepare(asked["size"], asked["name"])
+        else:
+            rounds = 0
+            while rounds < asked["least"] or (
+                rounds < asked["most"] and time.perf_counter() - begun < asked["seconds"]
+            ):
+                does[asked["phase"]](times)
+                rounds += 1
+            times["rounds"], times["cpu"] = [rounds], [time.process_time() - cpu]
+        print(json.dumps(times), flush=True)
+
+
+# All workers -------------------------------------------------------------------------------------------
+
+
+class Pool:
+    """The workers of one system."""
+
+    def __init__(self, system: str, place: str, size: int) -> None:
+        command = [sys.executable, __file__, "--work", system, place]
+        pipe = subprocess.PIPE
+        self.workers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(size)]
+        for one in self.workers:
+            assert self._read(one) == "ready"
+
+    def run(self, workers: int, asked: Callable[[int], dict[str, Any]]) -> tuple[Times, float]:
+        """Let the first workers run a phase at the same time; return their times and how long it took."""
+        begun = time.perf_counter()
+        for n, one in enumerate(self.workers[:workers]):
+            assert one.stdin is not None
+            one.stdin.write(json.dumps(asked(n)) + "\n")
+            one.stdin.flush()
+        merged: Times = {}
+        for one in self.workers[:workers]:
+            for name, some in json.loads(self._read(one)).items():
+                merged.setdefault(name, []).extend(some)
+        return merged, time.perf_counter() - begun
+
+    def close(self) -> None:
+        """End the workers."""
+        for one in self.workers:
+            one.communicate()
+
+    @staticmethod
+    def _read(one: Any) -> str:
+        line = one.stdout.readline().strip()
+        if not line:
+            raise SystemExit(f"a worker ended with {one.wait()}")
+        return str(line)
+
+
+def measure_cell(pool: Pool, size: int, workers: int, seconds: float) -> dict[str, Any]:
+    pool.run(workers, lambda n: {"phase": "prepare", "size": size, "name": f"{size}-{workers}-{n}"})
+    cell: dict[str, Any] = {}
+    for phase in PHASES:
+        long = phase == "turns"
+        asked = {"phase": phase, "least": 3 if long else 1, "most": 400}
+        asked["seconds"] = seconds if long else seconds / 2
+        times, took = pool.run(workers, lambda _n, asked=asked: asked)
+        rounds = sum(times["rounds"])
+        cell[phase] = {"times": times, "rate": rounds / took, "cpu": sum(times["cpu"]) / rounds}
+    return cell
+
+
+def percentiles(times: list[float] | None) -> str:
+    if not times:
+        return "–"
+    ordered = sorted(times)
+    p99 = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+    return f"{statistics.median(ordered) * 1000:,.1f} / {p99 * 1000:,.1f} ({len(ordered)})"
+
+
+HEAD = (
+    "| messages | workers | system | append | request | compaction | open cold | cold opens/s | warm opens/s "
+)
+HEAD += "| turns/s | CPU: turn, cold open, compaction |\n|" + "---|" * 11
+
+
+def row(size: int, workers: int, system: str, cell: dict[str, Any]) -> str:
+    turns, cold, warm = cell["turns"], cell["cold"], cell["warm"]
+    cells = [f"{size:,}", str(workers), system]
+    cells += [percentiles(turns["times"].get(name)) for name in ("append", "request")]
+    cells.append(percentiles(cell["compactions"]["times"].get("compaction")))
+    cells += [percentiles(cold["times"].get("cold")), f"{cold['rate']:,.1f}"]
+    cells.append(f"{warm['rate']:,.0f}" if warm["times"].get("warm") else "–")
+    cpu = [cell[phase]["cpu"] * 1000 for phase in ("turns", "cold", "compactions")]
+    cells += [f"{turns['rate']:,.1f}", ", ".join(f"{one:,.1f}" for one in cpu if one > 0.01)]
+    return f"| {' | '.join(cells)} |"
+
+
+COST_NOTES = """
+Written by `bench/scale.py`. Milliseconds, p50 / p99 (number of samples): with fewer than 100 samples p99
+is the slowest. Workers run at the same time, each on a session of its own, for {seconds:g} s a cell;
+rates are those of all workers together. *Append* of LangGraph is a whole turn (the list is read, two
+messages are added); it has no compaction. *Open cold* loads the session and its whole view into a
+process that does not hold it; *warm* looks at a session that the process holds, and reads what others
+appended. SQLite's workers share one file. *CPU* is that of the client
+process, means, and hardly depends on what else the machine does (a compaction includes its undo); the times do.
+"""
+
+
+def measure(args: argparse.Namespace) -> None:
+    lines = []
+    with started(args) as (server, folder, template):
+        for system in args.systems:
+            place = str(folder / "clew.db") if system == "sqlite" else server.address
+            pool = Pool(system, place, max(args.workers))
+            for size in args.sizes:
+                for workers in args.workers:
+                    if system != "langgraph":
+                        names = [f"{size}-{workers}-{n}" for n in range(workers)]
+                        copies(
+                            system, place, server.admin.replace("/postgres?", "/clew?"), template, size, names
+                        )
+                    lines.append(row(size, workers, system, measure_cell(pool, size, workers, args.seconds)))
+                    print(lines[-1], flush=True)
+            pool.close()
+        about = machine(server)
+    lines.sort(key=lambda line: [int(cell.replace(",", "")) for cell in line.split("|")[1:3]])
+    about += COST_NOTES.format(seconds=args.seconds)
+    text = "\n".join(["# Cost of a turn as sessions grow", "", about, HEAD, *lines])
+    if args.write:
+        (RESULTS / "scale.md").write_text(text + "\n", encoding="utf-8")
+
+
+# Bytes ---------------------------------------------------------------------------------------------------
 
 
 def wal(address: str) -> int:
@@ -119,151 +363,138 @@ def wal(address: str) -> int:
     return int(row[0]) if row else 0
 
 
-def written(store: Any) -> int:
-    if isinstance(store, PostgresStore):
-        return wal(store.address)
-    return sum(path.stat().st_size for path in store.path.parent.glob(f"{store.path.name}*"))
+def written(system: str, address: str) -> int:
+    if system != "sqlite":
+        return wal(address)
+    fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(fields["wchar"])
 
 
-def worker(system: str, place: str, tag: str, size: int, turns: int) -> None:
-    """Do the turns of one worker and print the times; waits for a line on standard input first."""
-    print("ready", flush=True)
-    sys.stdin.readline()
-    if system == "langgraph":
-        print(json.dumps(langgraph_worker(place, tag, size, turns)))
-        return
-    with SqliteStore(place) if system == "sqlite" else PostgresStore(place, pool=2) as store:
-        print(json.dumps(clew_worker(store, tag, size, turns)))
+def grow_clew(system: str, place: str, marks: list[int], sample: int) -> tuple[list[float], float]:
+    """Grow a session turn by turn; return the bytes a turn before each mark, and the bytes of the whole."""
+    store = open_target(system, place)
+    found, begun, before = [], written(system, place), 0
+    with store:
+        session, texts = Session.open("grown", store, window=WINDOW), messages()
+        for size in range(2, marks[-1] + 1, 2):
+            session.add(next(texts), next(texts))
+            session.request(auto=True)
+            if size + 2 * sample in marks:
+                before = written(system, place)
+            if size in marks:
+                found.append((written(system, place) - before) / sample)
+                print(system, size, f"{found[-1]:,.0f} bytes a turn", flush=True)
+    return found, written(system, place) - begun
 
 
-# All workers -------------------------------------------------------------------------------------------
+def grow_langgraph(place: str, marks: list[int], sample: int, durability: str) -> list[float]:
+    found, worker = [], LangGraphWorker(place, durability)
+    for size in marks:
+        worker.prepare(size - 2 * sample, f"grown-{durability}")
+        before = wal(place)
+        for _ in range(sample):
+            worker.turn({})
+        time.sleep(0.5)  # checkpoints are written in the background
+        found.append((wal(place) - before) / sample)
+        print("langgraph", durability, size, f"{found[-1]:,.0f} bytes a turn", flush=True)
+    return found
 
 
-def run(system: str, place: str, size: int, workers: int, turns: int) -> dict[str, Any]:
-    given = (system, place, str(size), str(turns))
-    command = [sys.executable, __file__, "--worker", *given]
-    pipe = subprocess.PIPE
-    started = [
-        subprocess.Popen([*command, f"{system}-{size}-{workers}-{n}"], stdin=pipe, stdout=pipe, text=True)
-        for n in range(workers)
-    ]
-    for one in started:
-        assert one.stdout is not None
-        one.stdout.readline()
-    outputs = []
-    for one in started:
-        assert one.stdin is not None
-        one.stdin.write("\n")
-        one.stdin.flush()
-    for one in started:
-        out, _ = one.communicate()
-        outputs.append(json.loads(out.splitlines()[-1]))
-    merged: dict[str, list[float]] = {}
-    for times in outputs:
-        for name, some in times.items():
-            merged.setdefault(name, []).extend(some)
-    return {"system": system, "size": size, "workers": workers, "times": merged}
+SAMPLE = 10
+BYTES_NOTES = """
+Written by `bench/scale.py --growth`. A turn is two messages and the next request, compacted when that is
+due (window {window:,} tokens); bytes are the mean of the 25 turns (LangGraph: {sample}) before each
+size, with the snapshots and compactions that fall there; the last column is everything. For PostgreSQL
+the write-ahead log, for SQLite what the process wrote (write-ahead log and checkpoints). LangGraph's
+whole is the area under its line: it was not grown turn by turn.
+"""
 
 
-def cell(times: list[float] | None) -> str:
-    if not times:
-        return "–"
-    ordered = sorted(times)
-    p99 = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
-    return f"{statistics.median(ordered) * 1000:,.1f} / {p99 * 1000:,.1f}"
+def growth(args: argparse.Namespace) -> None:
+    marks = [100, 300, 1_000, 3_000, 10_000]
+    rows = []
+    with started(args) as (server, folder, _):
+        for system, place in (("postgres", server.address), ("sqlite", str(folder / "grown.db"))):
+            found, total = grow_clew(system, place, marks, 25)
+            rows.append((f"clew, {system}", found, f"{total / 1e6:,.0f} MB"))
+        for durability in ("async", "exit"):
+            found = grow_langgraph(server.address, marks, SAMPLE, durability)
+            whole = f"{whole_of(marks, found) / 1e6:,.0f} MB (estimate)"
+            rows.append((f"LangGraph, durability {durability}", found, whole))
+        about = machine(server)
+    head = "| | " + " | ".join(f"{mark:,} messages" for mark in marks) + " | whole session |"
+    lines = [head, "|" + "---|" * (len(marks) + 2)]
+    for name, found, whole in rows:
+        lines.append(f"| {name} | {' | '.join(f'{one:,.0f}' for one in found)} | {whole} |")
+    about += BYTES_NOTES.format(window=WINDOW, sample=SAMPLE)
+    text = "\n".join(["# Bytes written a turn, as a session grows to 10,000 messages", "", about, *lines])
+    print(text)
+    if args.write:
+        (RESULTS / "scale_bytes.md").write_text(text + "\n", encoding="utf-8")
 
 
-def table(results: list[dict[str, Any]]) -> str:
-    head = "| messages | workers | system | append | request | compaction | open cold | opens/s "
-    head += "| client CPU a turn | bytes a turn |"
-    lines = [head, "|" + "---|" * 10]
-    for one in results:
-        times, workers = one["times"], one["workers"]
-        cold = times.get("open cold") or [0.0]
-        rate = workers / statistics.mean(cold) if cold[0] else 0
-        # The server's write-ahead log is shared: with one worker it is this session's alone.
-        size = f"{statistics.median(times['bytes']):,.0f}" if workers == 1 else "–"
-        cells = [cell(times.get(name)) for name in ("append", "request", "compaction", "open cold")]
-        cpu = f"{statistics.median(times['cpu']) * 1000:,.1f}"
-        row = [f"{one['size']:,}", str(workers), one["system"], *cells, f"{rate:,.1f}", cpu, size]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
+def whole_of(marks: list[int], found: list[float]) -> float:
+    """Return the bytes of a session whose bytes a turn grow in straight lines between the marks."""
+    points = [(0, 0.0), *zip(marks, found, strict=True)]
+    return sum((b - a) / 2 * (x + y) / 2 for (a, x), (b, y) in pairwise(points))
 
 
-def measure(args: argparse.Namespace) -> None:
-    results = []
+# Around it ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def started(args: argparse.Namespace) -> Iterator[tuple[PostgresServer, Path, str]]:
+    """Start a server; make the sessions that are copied, unless an earlier run left them in --template."""
     with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
+        template = args.template or str(Path(folder) / "template.db")
+        if not args.growth:
+            with SqliteStore(template) as store:
+                for size in args.sizes:
+                    build(store, size)
+        if args.build:
+            raise SystemExit(0)
         if "langgraph" in args.systems:
             from langgraph.checkpoint.postgres import PostgresSaver
 
             with PostgresSaver.from_conn_string(server.address) as saver:
                 saver.setup()
         PostgresStore(server.address).close()
-        for size in args.sizes:
-            for workers in args.workers:
-                turns = max(2, min(args.turns, 200_000 // (size * workers)))
-                for system in args.systems:
-                    place = str(Path(folder) / "clew.db") if system == "sqlite" else server.address
-                    results.append(run(system, place, size, workers, turns))
-                    print(table(results).splitlines()[-1], flush=True)
-        machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        machine += server.version
-    if args.write:
-        text = f"# Cost of a turn as sessions grow\n\nWritten by `bench/scale.py` on {machine}.\n"
-        text += "Milliseconds, p50 / p99. The machine is shared with other work: "
-        text += f"load average {os.getloadavg()[1]:.0f}.\n\n{table(results)}\n"
-        RESULTS.write_text(text, encoding="utf-8")
+        yield server, Path(folder), template
 
 
-# The sizing model --------------------------------------------------------------------------------------
+def machine(server: PostgresServer) -> str:
+    what = (
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {server.version}"
+    )
+    load = f"load average {os.getloadavg()[1]:.0f}, other work on the machine included"
+    return f"{what}; {load}; flushing a page to the disk of the data took {flush_ms(server.folder):.2f} ms."
 
 
-def database_size(store: PostgresStore) -> int:
-    query = b"SELECT pg_database_size(current_database())"
-    row = store.connections.run("local", lambda connection, _: connection.execute(query).fetchone())
-    return int(row[0]) if row else 0
-
-
-def simulate(sessions: int, seconds: float) -> None:
-    """Run sessions of real length for some seconds against one server; compare with the model."""
-    from clew.memory.index.postgres import PostgresIndex
-
-    with PostgresServer() as server, PostgresStore(server.address) as store:
-        begun, before, cpu = time.perf_counter(), wal(server.address), time.process_time()
-        empty = database_size(store)
-        turns = done = 0
-        while done < sessions and time.perf_counter() - begun < seconds:
-            session = Session.open(f"s{done}", store, window=WINDOW)
-            said = messages(286, f"s{done}")
-            for at in range(0, len(said), 2):
-                session.add(*said[at : at + 2])
-                session.request(auto=True)
-                turns += 1
-            session.memory.catch_up()
-            done += 1
-        took = time.perf_counter() - begun
-        size = database_size(store) - empty
-        stats, _ = PostgresIndex(store.connections).stats("local", [])
-        print(f"{done} sessions, {turns} turns in {took:.1f} s: {turns / took:.0f} turns/s on one worker")
-        print(f"CPU of the worker: {(time.process_time() - cpu) / turns * 1000:.2f} ms a turn")
-        print(f"write-ahead log: {(wal(server.address) - before) / turns:,.0f} bytes a turn")
-        print(f"database: {size / max(1, done):,.0f} bytes a session, {stats.entries} index entries")
+def flush_ms(folder: Path) -> float:
+    """Return how long it takes to make 8 KiB durable, the median of 20."""
+    times: Times = {}
+    with (folder / "flush").open("wb", buffering=0) as file:
+        for _ in range(20):
+            file.write(bytes(8192))
+            timed(times, "flush", lambda: os.fdatasync(file.fileno()))
+    return statistics.median(times["flush"]) * 1000
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 1_000, 10_000])
-    parser.add_argument("--workers", nargs="+", type=int, default=[1, 4, 16])
-    parser.add_argument("--turns", type=int, default=40)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--simulate", action="store_true")
-    parser.add_argument("--worker", nargs=5, metavar=("SYSTEM", "PLACE", "SIZE", "TURNS", "TAG"))
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
+    parser.add_argument("--workers", nargs="+", type=int, default=WORKERS)
+    parser.add_argument("--seconds", type=float, default=6.0, help="how long the turns of a cell run")
+    parser.add_argument("--template", help="a file that keeps the sessions to copy between runs")
+    parser.add_argument("--build", action="store_true", help="make --template and stop")
+    parser.add_argument("--growth", action="store_true", help="measure bytes instead")
+    parser.add_argument("--write", action="store_true", help="write the table into bench/results")
+    parser.add_argument("--work", nargs=2, metavar=("SYSTEM", "PLACE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker:
-        kind, where, size_, turns_, tag_ = options.worker
-        worker(kind, where, tag_, int(size_), int(turns_))
-    elif options.simulate:
-        simulate(sessions=200, seconds=60.0)
+    if options.work:
+        work(*options.work)
+    elif options.growth:
+        growth(options)
     else:
         measure(options)

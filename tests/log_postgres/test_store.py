@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+import zstandard
 from hypothesis import settings
 from hypothesis.stateful import initialize, rule
 
@@ -15,6 +16,7 @@ from clew.log.store import MemoryStore
 from clew.log.store.conformance import CASES
 from clew.log.store.postgres import PostgresStore
 from clew.log.store.postgres.connection import describe
+from clew.session import Session
 from tests.log_store.test_twins import Twins
 from tests.postgres import new_schema, the_server
 
@@ -132,6 +134,66 @@ def test_retention_deletes_what_has_not_changed_since(open_store):
     now = datetime.now(UTC)
     assert store.forget("north", unchanged_since=now - timedelta(hours=1)).sessions == 0
     assert store.forget("north", unchanged_since=now + timedelta(hours=1)).sessions == 1
+
+
+TABLES = (
+    *("session", "event", "blob", "blob_use", "snapshot"),
+    *("index_session", "entry_rows", "entry_vector_rows", "index_word"),
+)
+
+
+def talk_of(store, name, person, text):
+    """Make a session with long texts, a snapshot and an index with vectors."""
+    session = Session.open(name, store, workspace="north")
+    session.add({"role": "user", "content": text + LONG}, about={"person": person})
+    session.memory.search("output")
+    session._replay.save()
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "which", [{"session": "ada-1"}, {"person": "ada"}, {}], ids=["session", "person", "workspace"]
+)
+def test_what_is_forgotten_is_in_no_table_and_the_rest_stays(place, open_store, which):
+    store = open_store()
+    talk_of(store, "ada-1", "ada", "My number is 555-0101.")
+    talk_of(store, "ada-2", "ada" if which.get("person") else "bob", "The colour is vermilion.")
+    talk_of(store, "bob-1", "bob", "The harbour is Rotterdam.")
+    kept = {} if not which else {"bob-1": "rotterdam"}
+    gone = ["555-0101"] + (["vermilion"] if "session" not in which else []) + ([] if which else ["rotterdam"])
+    assert all(words in dump(place) for words in [*gone, *kept.values()])  # the dump can find them
+    assert store.forget("north", **which).remaining == 0
+    left = dump(place)
+    assert [words for words in gone if words in left] == []
+    assert [words for words in kept.values() if words not in left] == []
+    assert bool(rows(place, "SELECT 1 FROM entry_vector_rows")) is bool(kept)
+
+
+def dump(place):
+    """Return all that the tables hold, in lower case: texts unpacked, bytes as text."""
+    found = []
+    for table in TABLES:
+        for row in rows(place, f"SELECT * FROM {table}"):
+            cells = [readable(cell) for cell in row]
+            found.append(" ".join(cells))
+    return "\n".join(found).lower()
+
+
+def readable(cell):
+    if not isinstance(cell, bytes | memoryview):
+        return str(cell)
+    content = bytes(cell)
+    if content.startswith(zstandard.FRAME_HEADER):
+        content = zstandard.ZstdDecompressor().decompress(content)
+    return content.decode("utf-8", "replace")
+
+
+def test_a_person_who_is_named_later_does_not_take_over_a_session(open_store):
+    store = open_store()
+    for person in ("ada", "bob"):
+        store.append(CTX, [new_event("about", {"person": person})], None)
+    assert store.forget("north", person="bob").sessions == 0
+    assert store.forget("north", person="ada").sessions == 1
 
 
 def test_forgetting_what_does_not_exist_deletes_nothing(open_store):

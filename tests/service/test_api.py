@@ -188,6 +188,31 @@ def test_a_forgotten_session_is_gone_also_from_the_cache(client):
     assert [one["content"] for one in asked["messages"]] == ["anew"]
 
 
+def test_sessions_are_forgotten_by_person_and_by_age(client):
+    for name, person in (("p1", "ada"), ("p2", "ada"), ("p3", "bob")):
+        body = {"messages": talk(1), "person": person}
+        assert client("POST", f"/v1/sessions/{name}/messages", body)[0] == 200
+        assert client("POST", f"/v1/sessions/{name}/messages", body)[0] == 200  # recorded once
+    kinds = [one["kind"] for one in client("GET", "/v1/sessions/p1/events")[1]["events"]]
+    assert kinds == ["about", "message", "message"]
+    forgotten = client("DELETE", "/v1/sessions?person=ada")[1]["forgotten"]
+    assert (forgotten["sessions"], forgotten["remaining"]) == (2, 0)
+    assert client("POST", "/v1/sessions/p1/request", {})[0] == 404
+    assert client("POST", "/v1/sessions/p3/request", {})[0] == 200
+    assert client("DELETE", "/v1/sessions?unchanged_days=1")[1]["forgotten"]["sessions"] == 0
+    for wrong in (
+        "",
+        "?person=",
+        "?all=no",
+        "?everything=1",
+        "?unchanged_days=x",
+        "?unchanged_days=999999999",
+    ):
+        assert client("DELETE", f"/v1/sessions{wrong}")[0] == 400
+    assert client("DELETE", "/v1/sessions?all=yes")[1]["forgotten"]["remaining"] == 0
+    assert client("GET", "/v1/sessions")[1]["sessions"] == []
+
+
 def test_health_metrics_and_description(client, url):
     assert client("GET", "/healthz")[1]["status"] == "ok"
     described = client("GET", "/openapi.json")[1]

@@ -6,21 +6,24 @@ import argparse
 import json
 import os
 import secrets
+import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
-from clew.errors import InputError, MissingExtra, StoreUnreachable
+from clew.errors import ClewError, InputError, MissingExtra, StoreUnreachable
 from clew.settings import is_server_address
 
 if TYPE_CHECKING:
     from clew.log.store.postgres import PostgresStore
 
 SHORTEST_TOKEN = 16
+RETENTION_S = 3_600.0
+"""How often sessions that are too old are looked for."""
 STARTING_S = 60.0
 """How long a database server may take to start."""
 
@@ -48,6 +51,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         jobs = opened.enter_context(closing(Jobs(store, finished=metrics.job)))
         if args.workers:
             opened.enter_context(jobs.working(args.workers))
+        if args.keep_days:
+            opened.enter_context(_retention(store, sorted(set(tokens.values())), args.keep_days))
         sessions = SessionCache(store, args.model, args.window)
         app = Service(store, sessions, Tokens(tokens), jobs, args.ahead, metrics).app()
         term.note(f"API: http://{args.host}:{args.port or 8700}/openapi.json. Ctrl-C stops it.")
@@ -77,6 +82,30 @@ def _wait_for_store(connect: Callable[[], PostgresStore], term: Terminal) -> Pos
                 raise
             term.note(printable(f"waiting for the database: {cause.detail}"))
             time.sleep(1.0)
+
+
+@contextmanager
+def _retention(store: PostgresStore, workspaces: Sequence[str], days: int) -> Iterator[None]:
+    """Delete sessions that have not changed for so many days, at once and then every hour."""
+    from clew.service.app import days_ago
+
+    stopped = threading.Event()
+
+    def run() -> None:
+        while True:
+            for workspace in workspaces:
+                with suppress(ClewError):  # tried again in an hour
+                    store.forget(workspace, unchanged_since=days_ago(days))
+            if stopped.wait(RETENTION_S):
+                return
+
+    thread = threading.Thread(target=run, name="clew-retention", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join(timeout=5.0)
 
 
 def _tokens(file: Path | None, term: Terminal) -> dict[str, str]:

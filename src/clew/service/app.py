@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
@@ -255,7 +256,9 @@ def _sessions(call: Call) -> JsonObject:
 def _append(call: Call) -> JsonObject:
     once = call.request.headers.get("idempotency-key")
     with call.lend() as session:
-        ids = session.add(*call.given["messages"], wire=call.given["wire"], once=once)
+        person = call.given["person"]
+        about: JsonObject | None = {"person": person} if person and "person" not in session.about else None
+        ids = session.add(*call.given["messages"], wire=call.given["wire"], about=about, once=once)
         usable = session.gauge.window.usable_tokens
         asked = call.service.compact_ahead(session, call.given)
         return {"ids": ids, "tokens": session.tokens, "usable_tokens": usable, "compacting": asked}
@@ -350,6 +353,25 @@ def _forget(call: Call) -> JsonObject:
     return {"forgotten": call.service.store.forget(call.workspace, call.ctx.session)._asdict()}
 
 
+def _forget_many(call: Call) -> JsonObject:
+    given = call.request.query_params
+    if len(given) != 1 or not set(given) <= {"person", "unchanged_days", "all"} or not all(given.values()):
+        raise InputError("which sessions?", "add ?person=NAME, ?unchanged_days=N or ?all=yes")
+    if "all" in given and given["all"] != "yes":
+        raise InputError("all must be yes", "?all=yes deletes every session of the workspace")
+    before = days_ago(call.number("unchanged_days")) if "unchanged_days" in given else None
+    done = call.service.store.forget(call.workspace, person=given.get("person"), unchanged_since=before)
+    return {"forgotten": done._asdict()}
+
+
+def days_ago(days: int) -> datetime:
+    """Return the time so many days ago."""
+    try:
+        return datetime.now(UTC) - timedelta(days=days)
+    except OverflowError as cause:
+        raise InputError(f"{days} days ago is before our calendar") from cause
+
+
 _HANDLERS: Mapping[str, Callable[[Call], JsonObject]] = {
     "sessions": _sessions,
     "append": _append,
@@ -363,4 +385,5 @@ _HANDLERS: Mapping[str, Callable[[Call], JsonObject]] = {
     "unpin": _unpin,
     "events": _events,
     "forget": _forget,
+    "forget_many": _forget_many,
 }

@@ -53,6 +53,7 @@ OPERATIONS = (
         {
             "messages": Field("array", "Entries of a provider's message list.", required=True),
             "wire": Field("string", "Their format, if it is detected wrongly."),
+            "person": Field("string", "Whom the session belongs to, recorded once; see forget_many."),
             **_MODEL,
         },
     ),
@@ -121,6 +122,13 @@ OPERATIONS = (
         "GET",
         f"{_SESSION}/events",
         "List events after `?after=N`; with `Accept: text/event-stream`, follow the session.",
+    ),
+    Operation(
+        "forget_many",
+        "DELETE",
+        "/v1/sessions",
+        "Delete sessions with log, texts, index and snapshots: `?person=NAME` those of a person, "
+        "`?unchanged_days=N` those without an append for so long, `?all=yes` the whole workspace.",
     ),
     Operation("forget", "DELETE", _SESSION, "Delete the session: log, texts, index, snapshots."),
 )

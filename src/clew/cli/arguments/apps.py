@@ -129,6 +129,12 @@ def serve(parser: argparse.ArgumentParser) -> None:
         help="compact in the background from this share of the window on; 0 for never (default: 0.7)",
     )
     service.add_argument(
+        "--keep-days",
+        type=positive,
+        metavar="N",
+        help="every hour, delete sessions without an append for N days (default: keep all)",
+    )
+    service.add_argument(
         "--most-requests",
         type=positive,
         default=256,

@@ -33,8 +33,8 @@ SELECT key, seq, hash FROM session WHERE workspace = %(workspace)s AND id = %(se
 INSERT INTO session (workspace, id, seal, seq, hash) VALUES (%(workspace)s, %(session)s, %(seal)s, 0, %(hash)s)
 ON CONFLICT (workspace, id) DO NOTHING
 
--- move_head: the last event of a session
-UPDATE session SET seq = %(seq)s, hash = %(hash)s, changed = now() WHERE key = %(key)s
+-- move_head: the last event of a session; a session belongs to the person that was recorded first
+UPDATE session SET seq = %(seq)s, hash = %(hash)s, changed = now(), person = coalesce(person, %(person)s) WHERE key = %(key)s
 
 -- add_events: events of a session
 INSERT INTO event (workspace, session, seq, id, kind, version, time, digest, hash, body)
@@ -95,8 +95,9 @@ JOIN session ON session.key = snapshot.session WHERE session.workspace = %(works
 -- allow_forget: lets this transaction delete events and blobs
 SELECT set_config('clew.forget', 'on', true)
 
--- lock_workspace: the sessions of a workspace, or one of them, or those not changed since, locked
+-- lock_workspace: the sessions of a workspace, or one of them, or those of a person or not changed since, locked
 SELECT key, id FROM session WHERE workspace = %(workspace)s AND (%(session)s::text IS NULL OR id = %(session)s)
+  AND (%(person)s::text IS NULL OR person = %(person)s)
   AND (%(before)s::timestamptz IS NULL OR changed < %(before)s) ORDER BY key FOR UPDATE
 
 -- blobs_used_by: the blobs that these sessions use

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from clew.errors import DuplicateEvent, HeadMoved, NotFound, StoreDamaged
-from clew.log import EncodedEvent, chain, digest, encode, root
+from clew.log import ABOUT, EncodedEvent, chain, digest, encode, root
 from clew.log.protocol import Ctx, Event, Head, SessionInfo, Snapshots, Store, StoredEvent, require_name
 from clew.log.store.postgres.connection import Connection, Connections, T, UniqueViolation, sql
 from clew.log.store.sqlite import (
@@ -40,6 +40,8 @@ class _Layout:
     encoded: Sequence[EncodedEvent]
     bodies: Sequence[bytes]
     blobs: Mapping[str, bytes]
+    person: str | None
+    """Whom the session belongs to, if one of the events says so."""
 
 
 class DeletedRows(NamedTuple):
@@ -178,16 +180,23 @@ class PostgresStore(Store, Snapshots):
     # Forgetting ----------------------------------------------------------------------------------------
 
     def forget(
-        self, workspace: str, session: str | None = None, *, unchanged_since: datetime | None = None
+        self,
+        workspace: str,
+        session: str | None = None,
+        *,
+        person: str | None = None,
+        unchanged_since: datetime | None = None,
     ) -> DeletedRows:
-        """Delete a session, or all sessions of a workspace, or those without an append since a time.
+        """Delete sessions of a workspace: one, a person's, those without an append since a time, or all.
+
+        A session belongs to the person that its log names first (``session.add(…, about={"person": …})``).
 
         Events, snapshots, the texts that no other session uses, and the entries, vectors and words of the
         search index are deleted in one transaction, which then counts what remains. The server's own files
         still hold deleted rows until it vacuums them, and so do backups.
         """
         require_name("workspace", workspace)
-        query = {"workspace": workspace, "session": session, "before": unchanged_since}
+        query = {"workspace": workspace, "session": session, "person": person, "before": unchanged_since}
         return self.connections.run(workspace, lambda connection, _: _forget(connection, query))
 
     # Inside --------------------------------------------------------------------------------------------
@@ -224,7 +233,9 @@ def _lay_out(events: Sequence[Event]) -> _Layout:
         body, apart = detach(event.body)
         bodies.append(body)
         blobs |= apart
-    return _Layout(encoded, bodies, blobs)
+    people = (event.body.get("person") for event in events if event.kind == ABOUT.name)
+    person = next((name for name in people if isinstance(name, str) and name), None)
+    return _Layout(encoded, bodies, blobs, person)
 
 
 def _append(connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | None) -> Head:
@@ -242,7 +253,8 @@ def _append(connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | No
     stored = chain(head, layout.encoded)
     owner = {"workspace": ctx.workspace, "key": key}
     with connection.pipeline():  # one round trip
-        connection.execute(sql("move_head"), {"key": key, **stored[-1].head._asdict()})
+        head_row = {"key": key, "person": layout.person, **stored[-1].head._asdict()}
+        connection.execute(sql("move_head"), head_row)
         if layout.blobs:
             if new_blobs["digests"]:
                 connection.execute(sql("add_blobs"), {**owner, **new_blobs})
@@ -314,7 +326,7 @@ def _forget(connection: Connection, query: Mapping[str, Any]) -> DeletedRows:
     connection.execute(sql("allow_forget"))
     found = connection.execute(sql("lock_workspace"), query).fetchall()
     keys = [key for key, _ in found]
-    everything = query["session"] is None and query["before"] is None
+    everything = all(query[name] is None for name in ("session", "person", "before"))
     owned: dict[str, Any] = {"workspace": query["workspace"], "keys": keys, "all": everything}
     owned["names"] = [name for _, name in found]
     owned["digests"] = [name for (name,) in connection.execute(sql("blobs_used_by"), owned)]
