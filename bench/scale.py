@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import count, cycle, islice, pairwise
 from pathlib import Path
@@ -142,9 +142,8 @@ class ClewWorker:
         """Open the session."""
         self.ctx = Ctx(workspace=name, session=f"s{size}")
         self.cache = SessionCache(self.store, window=WINDOW)
-        with self.cache.lend(self.ctx) as session:
-            session.request().body("openai", {"model": "m"})  # imports, and the first count of tokens
-            self.numbers = messages(session._replay.view.seq + 10**6)
+        self.numbers = messages(10**6)
+        self.turn({})  # imports, patterns, the first count of tokens
 
     def turn(self, times: Times) -> None:
         """Append two messages and assemble the next request."""
@@ -324,7 +323,7 @@ rates are those of all workers together. *Append* of LangGraph is a whole turn (
 messages are added); it has no compaction. *Open cold* loads the session and its whole view into a
 process that does not hold it; *warm* looks at a session that the process holds, and reads what others
 appended. SQLite's workers share one file. *CPU* is that of the client
-process, means, and hardly depends on what else the machine does (a compaction includes its undo); the times do.
+process (means; a compaction with its undo); it hardly depends on other work, the times do.
 """
 
 
@@ -346,7 +345,7 @@ def measure(args: argparse.Namespace) -> None:
             pool.close()
         about = machine(server)
     lines.sort(key=lambda line: [int(cell.replace(",", "")) for cell in line.split("|")[1:3]])
-    about += COST_NOTES.format(seconds=args.seconds)
+    about += "\n" + COST_NOTES.format(seconds=args.seconds)
     text = "\n".join(["# Cost of a turn as sessions grow", "", about, HEAD, *lines])
     if args.write:
         (RESULTS / "scale.md").write_text(text + "\n", encoding="utf-8")
@@ -370,27 +369,25 @@ def written(system: str, address: str) -> int:
     return int(fields["wchar"])
 
 
-def grow_clew(system: str, place: str, marks: list[int], sample: int) -> tuple[list[float], float]:
-    """Grow a session turn by turn; return the bytes a turn before each mark, and the bytes of the whole."""
-    store = open_target(system, place)
-    found, begun, before = [], written(system, place), 0
-    with store:
-        session, texts = Session.open("grown", store, window=WINDOW), messages()
-        for size in range(2, marks[-1] + 1, 2):
-            session.add(next(texts), next(texts))
-            session.request(auto=True)
-            if size + 2 * sample in marks:
-                before = written(system, place)
-            if size in marks:
-                found.append((written(system, place) - before) / sample)
-                print(system, size, f"{found[-1]:,.0f} bytes a turn", flush=True)
-    return found, written(system, place) - begun
+def grow_clew(system: str, place: str, sizes: Sequence[int], sample: int) -> list[float]:
+    """Return the bytes a turn at each size."""
+    found = []
+    for size in sizes:
+        worker = ClewWorker(system, place)
+        worker.prepare(size, f"grown-{size}")
+        before = written(system, place)
+        for _ in range(sample):
+            worker.turn({})
+        found.append((written(system, place) - before) / sample)
+        print(system, size, f"{found[-1]:,.0f} bytes a turn", flush=True)
+        worker.store.close()
+    return found
 
 
-def grow_langgraph(place: str, marks: list[int], sample: int, durability: str) -> list[float]:
+def grow_langgraph(place: str, sizes: Sequence[int], sample: int, durability: str) -> list[float]:
     found, worker = [], LangGraphWorker(place, durability)
-    for size in marks:
-        worker.prepare(size - 2 * sample, f"grown-{durability}")
+    for size in sizes:
+        worker.prepare(size, f"grown-{durability}")
         before = wal(place)
         for _ in range(sample):
             worker.turn({})
@@ -400,42 +397,45 @@ def grow_langgraph(place: str, marks: list[int], sample: int, durability: str) -
     return found
 
 
-SAMPLE = 10
+TURNS = {"clew": 110, "LangGraph": 10}
+"""Turns at each size: clew saves a snapshot every 100 or 200 events, which must be among them."""
 BYTES_NOTES = """
-Written by `bench/scale.py --growth`. A turn is two messages and the next request, compacted when that is
-due (window {window:,} tokens); bytes are the mean of the 25 turns (LangGraph: {sample}) before each
-size, with the snapshots and compactions that fall there; the last column is everything. For PostgreSQL
-the write-ahead log, for SQLite what the process wrote (write-ahead log and checkpoints). LangGraph's
-whole is the area under its line: it was not grown turn by turn.
+Written by `bench/scale.py --growth`. A turn is two messages and the next request; bytes are the mean of 110
+turns (LangGraph: 10) from each size on, clew's snapshots included. *Whole session* is the area under the
+line. For PostgreSQL the write-ahead log, for SQLite what the process wrote (write-ahead log and checkpoints).
 """
 
 
 def growth(args: argparse.Namespace) -> None:
-    marks = [100, 300, 1_000, 3_000, 10_000]
-    rows = []
-    with started(args) as (server, folder, _):
+    sizes, rows = list(args.sizes), []
+    with started(args) as (server, folder, template):
         for system, place in (("postgres", server.address), ("sqlite", str(folder / "grown.db"))):
-            found, total = grow_clew(system, place, marks, 25)
-            rows.append((f"clew, {system}", found, f"{total / 1e6:,.0f} MB"))
+            for size in sizes:
+                copies(system, place, admin_of(server), template, size, [f"grown-{size}"])
+            rows.append((f"clew, {system}", grow_clew(system, place, sizes, TURNS["clew"])))
         for durability in ("async", "exit"):
-            found = grow_langgraph(server.address, marks, SAMPLE, durability)
-            whole = f"{whole_of(marks, found) / 1e6:,.0f} MB (estimate)"
-            rows.append((f"LangGraph, durability {durability}", found, whole))
-        about = machine(server)
-    head = "| | " + " | ".join(f"{mark:,} messages" for mark in marks) + " | whole session |"
-    lines = [head, "|" + "---|" * (len(marks) + 2)]
-    for name, found, whole in rows:
+            found = grow_langgraph(server.address, sizes, TURNS["LangGraph"], durability)
+            rows.append((f"LangGraph, PostgreSQL, durability {durability}", found))
+        about = machine(server) + "\n" + BYTES_NOTES
+    head = "| | " + " | ".join(f"{size:,} messages" for size in sizes) + " | whole session |"
+    lines = [head, "|" + "---|" * (len(sizes) + 2)]
+    for name, found in rows:
+        whole = f"{whole_of(sizes, found) / 1e6:,.0f} MB"
         lines.append(f"| {name} | {' | '.join(f'{one:,.0f}' for one in found)} | {whole} |")
-    about += BYTES_NOTES.format(window=WINDOW, sample=SAMPLE)
-    text = "\n".join(["# Bytes written a turn, as a session grows to 10,000 messages", "", about, *lines])
+    title = f"# Bytes written a turn, as a session grows to {sizes[-1]:,} messages"
+    text = "\n".join([title, "", about, *lines])
     print(text)
     if args.write:
         (RESULTS / "scale_bytes.md").write_text(text + "\n", encoding="utf-8")
 
 
-def whole_of(marks: list[int], found: list[float]) -> float:
+def admin_of(server: PostgresServer) -> str:
+    return server.admin.replace("/postgres?", "/clew?")
+
+
+def whole_of(marks: Sequence[int], found: Sequence[float]) -> float:
     """Return the bytes of a session whose bytes a turn grow in straight lines between the marks."""
-    points = [(0, 0.0), *zip(marks, found, strict=True)]
+    points = [(0, found[0]), *zip(marks, found, strict=True)]
     return sum((b - a) / 2 * (x + y) / 2 for (a, x), (b, y) in pairwise(points))
 
 
@@ -447,10 +447,9 @@ def started(args: argparse.Namespace) -> Iterator[tuple[PostgresServer, Path, st
     """Start a server; make the sessions that are copied, unless an earlier run left them in --template."""
     with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
         template = args.template or str(Path(folder) / "template.db")
-        if not args.growth:
-            with SqliteStore(template) as store:
-                for size in args.sizes:
-                    build(store, size)
+        with SqliteStore(template) as store:
+            for size in args.sizes:
+                build(store, size)
         if args.build:
             raise SystemExit(0)
         if "langgraph" in args.systems:
