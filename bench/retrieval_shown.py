@@ -140,16 +140,17 @@ def measured(file, cut, keep):
             session.memory.catch_up()
             for probe in probes:
                 for way, query in queries(probe):
-                    begin = time.perf_counter()
+                    begin, busy = time.perf_counter(), time.process_time()
                     answer = box.run("recall_search", {"query": query}).text
-                    took = 1000 * (time.perf_counter() - begin)
+                    took, cpu = 1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - busy)
                     hits = _HIT.findall(answer)
                     by_bm25 = first_place(plain.search(query), probe.kind, probe.key) >= 0
                     yield {
                         "session": file.path.name, "set": file.set, "kind": probe.kind, "way": way,
                         "query": query, "key": probe.key,
                         "shown": first_place(view_text_of(answer), probe.kind, probe.key) >= 0,
-                        "bm25": by_bm25, "hits": len(hits), "characters": len(answer), "ms": took,
+                        "bm25": by_bm25, "hits": len(hits), "characters": len(answer),
+                        "ms": took, "cpu_ms": cpu,
                         "in_view": sum(_squeezed(text) in squeezed for _, _, text in hits),
                     }  # fmt: skip
 
@@ -177,13 +178,17 @@ def interval(rows, field, rounds=1_000):
     return [round(100 * x, 1) for x in (mean, means[int(0.025 * rounds)], means[int(0.975 * rounds)])]
 
 
+def percentile(rows, field, share):
+    values = sorted(row[field] for row in rows)
+    return round(values[int(len(values) * share)], 1)
+
+
 def report(rows):
     """Return the figures by way of asking."""
     found = {}
     for way in WAYS:
         some = [row for row in rows if row["way"] == way]
         if some:
-            times = sorted(row["ms"] for row in some)
             found[way] = {
                 "values": len(some),
                 "sessions": len({row["session"] for row in some}),
@@ -192,9 +197,9 @@ def report(rows):
                 "hits_in_view": round(statistics.fmean(row["in_view"] for row in some), 2),
                 "hits": round(statistics.fmean(row["hits"] for row in some), 2),
                 "tokens": round(statistics.fmean(row["characters"] for row in some) / 4),
-                "ms_p50": round(times[len(times) // 2], 1),
-                "ms_p95": round(times[int(len(times) * 0.95)], 1),
-            }
+                **{f"{field}_{name}": percentile(some, field, share)
+                   for field in ("ms", "cpu_ms") for name, share in (("p50", 0.5), ("p95", 0.95))},
+            }  # fmt: skip
     return found
 
 

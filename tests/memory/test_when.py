@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.memory.dates import DateSpan, spans
+from clew.memory.question import understand
 
 MONDAY = date(2023, 5, 8)
 
@@ -74,3 +75,9 @@ def test_n_days_ago_is_n_days_before(n, at):
     assert spans(f"{n} days ago", at) == (
         DateSpan(at - timedelta(days=n), at - timedelta(days=n), f"{n} days ago"),
     )
+
+
+def test_the_numbers_of_a_numeric_date_are_not_words_of_the_question():
+    assert understand("What did Ann fire on 25.01.2024?", MONDAY).terms == ("ann", "fire")
+    assert understand("What did Ann fire on 7 June?", MONDAY).terms == ("ann", "fire", "7", "june")
+    assert understand("25.01.2024", MONDAY).terms == ("25", "01", "2024")

@@ -25,6 +25,7 @@ _VALUE = re.compile(
     r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|(?<![@+])[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
     r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{6,}|[A-Z]+[_-]?\d+|\w+(?:Error|Exception|Warning)|[a-z]+[A-Z]\w+)"
 )
+_NUMERIC = re.compile(r"\d+[-/.]\d+[-/.]\d+")
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")
 _ORDINARY = re.compile(
     r"\d+(?:st|nd|rd|th|s|k|m|am|pm)?|\d{1,2}[:.]\d\d(?:am|pm)?|[\d./:-]+|[a-z]+/[a-z]+|(?:[a-z]\.)+[a-z]?",
@@ -58,8 +59,9 @@ def understand(text: str, at: date) -> ParsedQuestion:
     """Parse a question asked on the day ``at``."""
     stop = stop_words()
     dates = spans(text, at)
-    # The numbers of a date are searched as a day. As words they are rare and would outweigh the others.
-    in_dates = {word for span in dates for word in surface(span.words) if word.isdigit()}
+    # 09.01.2024 is searched as a day. As words, its numbers are rare and would outweigh the others.
+    numeric = [span.words for span in dates if _NUMERIC.fullmatch(span.words)]
+    in_dates = {word for words in numeric for word in surface(words)}
     texts = [stem(word) for word in surface(text)]
     terms = [term for term in dict.fromkeys(texts) if term not in stop and term not in in_dates]
     terms = terms or list(dict.fromkeys(texts))
