@@ -66,8 +66,9 @@ NAMES_CHARACTERS = 500
 FAR = 12_000
 """Characters around a hit in which names are searched."""
 # Paths and files, names of several parts in camelCase, PascalCase or snake_case, ids of hexadecimal digits.
+# The lookahead rejects ordinary words at once: a name has a sign, a digit or a capital.
 _NAME = re.compile(
-    r"(?<![\w/.@-])(?:"
+    r"(?<![\w/.@-])(?=[^\s/._A-Z0-9]{0,200}+[/._A-Z0-9])(?:"
     r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w"
     r"|\w[\w-]*\.[A-Za-z]\w{0,4}(?![\w/(])"
     r"|[A-Za-z_]*[a-z0-9](?:_[A-Za-z0-9]+)+"
