@@ -321,8 +321,8 @@ def _failure_text(failure: Failure) -> str:
 
 def _is_recent(failure: Failure, ledger: Ledger) -> bool:
     """Whether a failure is so recent that work may still be about it; others were worked around."""
-    number = failure.sources[-1].message[1:] if failure.sources else ""
-    return not number.isdecimal() or len(ledger) - int(number) <= RECENT_MESSAGES
+    number = failure.sources[-1].number if failure.sources else 0
+    return not number or len(ledger) - number <= RECENT_MESSAGES
 
 
 def _decisions(ledger: Ledger) -> Iterator[Claim]:

@@ -117,6 +117,12 @@ class Cite(NamedTuple):
     end: int | None = None
     """None means the end of the text."""
 
+    @property
+    def number(self) -> int:
+        """The number in the id of the message, such as 7 of ``m7``; 0 if it has none."""
+        digits = self.message[1:]
+        return int(digits) if digits.isdecimal() else 0
+
     def quote(self, message: Message) -> str:
         """Return the cited text."""
         return words(message.parts[self.part])[self.start : self.end]

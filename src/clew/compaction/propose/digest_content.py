@@ -12,7 +12,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
+from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
 from clew.compaction.propose.tail import between
 from clew.compaction.propose.value_index import value_index
 from clew.ledger.kinds import WORD
@@ -451,7 +451,7 @@ def _repeats(claim: Claim, request: Claim) -> bool:
 def place(claim: Claim) -> tuple[int, int]:
     """Return where in the session a claim comes from, to sort by."""
     cite = claim.sources[0]
-    return message_number(cite), cite.start
+    return cite.number, cite.start
 
 
 def _is_exact(claim: Claim) -> bool:

@@ -61,7 +61,7 @@ class Story:
         self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
         self._at: dict[int, list[list[Claim]]] = {}
         self._notes = turns.notes
-        self._last = max((message_number(Cite(name)) for name in gone), default=0)
+        self._last = max((Cite(name).number for name in gone), default=0)
         self.findings = list(self._found(turns.findings))
         """What the agent found out, strongest first, latest first among equals."""
 
@@ -89,12 +89,12 @@ class Story:
         An agent often writes its facts and its plan as two texts in a row: the text just before the latest
         counts too. Lines that are ``known``, such as those of the goal, are left out.
         """
-        latest = message_number(self._notes[-1]) if self._notes else 0
+        latest = self._notes[-1].number if self._notes else 0
         if self._last - latest > OLDEST_NOTE:
             return []
         claims = []
         for cite in self._notes[-2:]:
-            if message_number(cite) >= latest - 1 and (said := self._quote(cite)):
+            if cite.number >= latest - 1 and (said := self._quote(cite)):
                 text, trust = said
                 for start, end in note_spans(text, level, known):
                     place = cite._replace(start=cite.start + start, end=cite.start + end)
@@ -133,7 +133,7 @@ class Story:
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
     """Yield what the last edit of each file inserted, latest files first, as a diff of a few lines."""
-    for artifact in sorted(changed, key=lambda one: -message_number(one.last_change)):
+    for artifact in sorted(changed, key=lambda one: -one.last_change.number if one.last_change else 0):
         cite = artifact.last_change
         message = find(cite.message) if cite and cite.message in gone else None
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
@@ -154,12 +154,6 @@ def _added(call: ToolCall) -> Iterator[str]:
         for line in (line.strip() for text in new for line in text.split("\n")):
             if len(line) >= SHORTEST_SENTENCE and line not in before and line in said:
                 yield line[:LONGEST_EDIT]
-
-
-def message_number(cite: Cite | None) -> int:
-    """Return the number of the message that a citation points to; 0 if it has none."""
-    number = cite.message[1:] if cite else ""
-    return int(number) if number.isdecimal() else 0
 
 
 def telling(text: str, most: int) -> list[tuple[int, int]]:
