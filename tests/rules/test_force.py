@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clew.ledger import Ledger
 from clew.message import Item, Message, Role, Text, Trust, text_message
 from clew.rules import Force, find, find_candidates
+from clew.rules.rule import RuleStatus
 
 STANDING = (
     "Never modify files under legacy/.",
@@ -158,6 +159,24 @@ OTHERS_WORDS = (
 def test_a_text_that_a_program_encoded_is_not_the_words_of_the_user():
     text = '"# Task\\n\\nSay \\"done\\" first.\nNever push to main.\nAsk before you delete anything."'
     assert find(text_message(Role.USER, text)) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "ends"),
+    [
+        ("Talk me through your idea before coding.", True),
+        ("Just answer without attempting to modify it.", True),
+        ("Just explain what goes wrong here.", True),
+        ("Always show me the plan before implementing.", False),
+        ("Whatever happens, never push to the release branch yourself.", False),
+    ],
+)
+def test_only_a_limit_on_this_step_ends_at_the_go_ahead(rule, ends):
+    ledger = Ledger()
+    for number, text in enumerate((rule, "ok, go ahead and implement it"), start=1):
+        ledger.add(Item(f"m{number}", text_message(Role.USER, text)))
+    (pin,) = ledger.pins.all
+    assert (pin.status is RuleStatus.EXPIRED) == ends
 
 
 def test_the_go_ahead_is_a_permission():

@@ -232,7 +232,12 @@ _FOR_NOW = lazy_pattern(
     # "only look":
     | \b(?:only|just)\ (?:look|read|analy[sz]e|explain|plan|discuss|investigate|diagnose|validate)\b
     | \buntil\ i\b                                                           # "until I say so"
-    | \bwithout\ (?:implement|chang|writ|edit|modify|touch|making|doing)\w*  # "without changing it"
+    # "without changing it", "talk me through it before coding":
+    | \bwithout\ (?:attempting\ to\ |trying\ to\ )?(?:implement|chang|writ|edit|modify|touch|making|doing)\w*
+    | \A(?!.*\b(?:always|each|every|never|whenever|from\ now\ on)\b)
+      .*?\b(?:talk|tell|show|explain|propose|discuss|walk|suggest)\b.{1,80}
+      \bbefore\ (?:coding|implementing|writing\ (?:any\ )?code|making\ (?:any\ )?changes
+        |you\ (?:code|implement))\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
