@@ -174,6 +174,18 @@ def _list_compaction(_: str, event: Event) -> str:
     return json.dumps({"messages": done.messages}, ensure_ascii=False)
 
 
+def _messages_compaction(_: str, event: Event) -> str:
+    """Return the digest of messages, which OpenClaw uses as its compaction, without a model call."""
+    from clew.hosts.session_state import digest_text
+    from clew.message import Origin, Role, text_message
+    from clew.transcripts.readers.pi import message_of
+
+    earlier = event.get("previous_summary")
+    messages = [text_message(Role.USER, earlier, Origin.SUMMARY)] if isinstance(earlier, str) else []
+    messages += [read for one in event["messages"] if (read := message_of(one)) is not None]
+    return _json(summary=digest_text(messages))
+
+
 def _tool_call(tool: str, event: Event) -> str:
     """Run a tool that a plug-in registered, for a host without MCP."""
     from clew.errors import ClewError
@@ -255,6 +267,7 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     ("gemini", "PreCompress"): _gemini_compresses,
     ("gemini", "BeforeAgent"): _gemini_before_prompt,
     ("hermes", "compress"): _list_compaction,
+    ("openclaw", "summarize"): _messages_compaction,
     ("opencode", "compacting"): _opencode_compacts,
     ("opencode", "resumed"): _opencode_resumes,
     ("pi", "session_before_compact"): _own_compaction,

@@ -1,6 +1,4 @@
-"""Add clew to files that belong to the host, and remove it: Codex's hooks and settings.
-
-Install clew in a host and remove it: which files are written, and their content before.
+"""Install clew in a host and remove it: which files are written, and their content before.
 
 If a host loads a folder or file of our own, only that is written. If it has one file for everything (Codex),
 our part is added to it. The previous content of a file is kept, so that uninstalling restores it byte for
@@ -205,6 +203,12 @@ HOSTS = {
             "hermes", "Hermes", "hermes", "0.19.0",
             lambda item: item.folder("HERMES_HOME", ".hermes") / "plugins" / "clew",
             then="`hermes plugins enable clew` and `hermes config set context.engine clew`",
+        ),
+        Host(
+            "openclaw", "OpenClaw", "openclaw", "2026.9.6",
+            lambda item: item.folder("OPENCLAW_STATE_DIR", ".openclaw") / "extensions" / "clew",
+            then="`openclaw plugins enable clew` and "
+            "`openclaw config set agents.defaults.compaction.provider clew`, then restart its gateway",
         ),
     )
 }  # fmt: skip

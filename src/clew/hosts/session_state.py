@@ -12,7 +12,7 @@ which the model can still find with ``rules`` or ``recall``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from clew.hosts.reminder import SEARCH, ReminderLine, WorkState, plain
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
-from clew.message import Item, Role, Trust, text_message
+from clew.message import Item, Message, Role, Trust, text_message
 from clew.message.text import escape_tags
 from clew.rules.rule import Kind, Lasts, MadeBy, Pin
 from clew.secrets import mask
@@ -236,8 +236,13 @@ def flat(text: str, most: int) -> str:
     return escape_tags(short) if "clew" in short.lower() or not short.isascii() else short
 
 
-def summary_of(session: HostSession, focus: str | None = None, target_tokens: int = DIGEST_TOKENS) -> str:
-    """Return the replacement of a host's own summary: a digest, or the shortened conversation.
+def summary_of(session: HostSession, focus: str | None = None) -> str:
+    """Return the replacement of a host's own summary."""
+    return f"{digest_text([entry.message for entry in session.entries], focus)}\n{SEARCH}"
+
+
+def digest_text(messages: Sequence[Message], focus: str | None = None) -> str:
+    """Return a digest of messages, or the shortened conversation, with secrets masked.
 
     A placeholder is added as last message, which ``compact`` always keeps: the host keeps the recent ones.
     """
@@ -245,8 +250,7 @@ def summary_of(session: HostSession, focus: str | None = None, target_tokens: in
     from clew.session import compact
     from clew.session.view_text import view_text
 
-    messages = [*(entry.message for entry in session.entries), text_message(Role.USER, _NOW)]
     policy = replace(DEFAULT, keep_messages=1)
-    done = compact(messages, target_tokens=target_tokens, policy=policy, focus=focus)
-    text = view_text(done.items[:-1], compacted=done.plan is not None)
-    return f"{mask(text).text}\n{SEARCH}"
+    whole = [*messages, text_message(Role.USER, _NOW)]
+    done = compact(whole, target_tokens=DIGEST_TOKENS, policy=policy, focus=focus)
+    return mask(view_text(done.items[:-1], compacted=done.plan is not None)).text

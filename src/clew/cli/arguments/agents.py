@@ -6,7 +6,7 @@ import argparse
 
 from clew.cli.arguments import add_json, flag, positive
 
-AGENTS = ("claude-code", "codex", "gemini", "opencode", "pi", "hermes")
+AGENTS = ("claude-code", "codex", "gemini", "opencode", "pi", "hermes", "openclaw")
 
 
 def install(parser: argparse.ArgumentParser) -> None:
