@@ -156,6 +156,8 @@ def _unprivileged_user() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):  # also in the background, where shells ignore SIGINT
+        signal.signal(number, signal.default_int_handler)
     with PostgresServer(Path(sys.argv[1])) as server:
         print(server.address, flush=True)
         try:
