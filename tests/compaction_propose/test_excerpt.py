@@ -109,3 +109,16 @@ def test_the_fullest_excerpt_holds_what_is_held_and_is_not_much_longer_than_aske
     assert text[start:end] in ExcerptSource(text).fullest(most, [(start, end)])
     shown = ExcerptSource(text).fullest(most)
     assert len(shown) <= max(most, 3 * LONGEST_LINE) + shown.count("[… ") * 40
+
+
+def test_the_verdict_of_a_run_is_shown_even_in_a_tiny_excerpt():
+    text = "\n".join((*NUMBERS[:300], "\x1b[32m Tests  5 passed\x1b[39m (5)", *NUMBERS[300:310]))
+    assert "5 passed" in excerpt(text, 90)
+
+
+def test_a_source_file_is_shown_by_what_it_defines():
+    body = "\n".join(f"    total = total + {n}" for n in range(40))
+    text = "\n".join(f"def step_{n}(total):\n{body}" for n in range(12))
+    shown = excerpt(text, 700)
+    assert all(f"def step_{n}(total):" in shown for n in range(12))
+    assert len(shown) < 1_100

@@ -107,3 +107,20 @@ def test_bare_values_share_a_line_and_only_those_that_nothing_else_names_are_lis
     assert values
     assert not any(value in others.split() for value in values)
     assert " · " in render_digest(digest)
+
+
+def test_a_request_that_only_agrees_is_shown_with_the_offer_it_answers():
+    offer = "If you want, I can also export the markdown without that section."
+    before = [text_message(Role.USER, "Hide the section."), *work(10), spoken(f"Hidden.\n\n{offer}")]
+    digest = digest_of([*before, text_message(Role.USER, "yeah do that for both"), *work_alone(90)], 3_000)
+    now = [one.text for one in digest.claims if one.kind is ClaimKind.NEXT]
+    assert now[:2] == ["yeah do that for both", offer]
+
+
+def work_alone(count: int) -> list[Message]:
+    return [one for n in range(count) for one in step(f"c{n}", "run", {"cmd": f"make {n}"}, f"{n} ok\n" * 80)]
+
+
+def test_the_beginning_of_a_request_in_view_is_not_listed_as_open_again():
+    digest = digest_of([text_message(Role.USER, "Fix it."), *work(60), text_message(Role.USER, LONG)], 3_000)
+    assert len([one for one in digest.claims if "also go through it." in one.text]) == 1

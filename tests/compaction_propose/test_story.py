@@ -282,3 +282,12 @@ def test_the_story_of_a_second_compaction_is_that_of_one_at_once():
     assert both >= {*first.digest.covers}
     assert len(_told(at_once.digest.claims, both)) > 20
     assert _told(second.digest.claims, both) == _told(at_once.digest.claims, both)
+
+
+def test_a_written_file_is_shown_by_what_it_defines():
+    text = "\n".join(("import sys", "", *(f"print('line {n} of it')" for n in range(9)), "def load_all():"))
+    messages = [*step("c1", "Write", {"file_path": "/w/a.py", "content": text}, "File created: /w/a.py")]
+    view = items(messages)
+    by_id = {item.id: item.message for item in view}
+    (claim,) = last_edits(read(view).artifacts.changed, set(by_id), by_id.get)
+    assert claim.text.endswith("\n+ def load_all():")

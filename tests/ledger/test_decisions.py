@@ -107,3 +107,8 @@ def test_the_same_words_twice_are_one_decision():
 )
 def test_what_a_person_corrects_is_decided(correction):
     assert quotes(user(correction)) == [correction]
+
+
+def test_a_clause_that_goes_on_is_quoted_with_the_one_before_it():
+    said = "For now:\n- Keep the setup simple and let's use SQLite instead of Postgres.\n- Ask me."
+    assert quotes(user(said)) == ["Keep the setup simple and let's use SQLite instead of Postgres."]

@@ -106,3 +106,9 @@ def test_a_short_early_turn_outlives_a_chain_of_compacted_lists():
             )
         messages = list(clew.compact(messages, window=6_000).messages)
     assert "treat legacy/ as a museum" in str(messages)
+
+
+def test_an_answer_is_kept_with_its_question():
+    line = "Should we move it? No, never touch src/legacy/ in V1."
+    ledger = ledger_of(*busy(EARLY_TURNS), user(f"Some context first.\n{line}\nThat is all."))
+    assert line in [words.quote for words in ledger.user_quotes]

@@ -83,6 +83,16 @@ def test_an_edit_is_mended_by_an_edit_of_the_same_file():
     assert [failure.is_fixed for failure in ledger_of(wrong, other, right).failures] == [True]
 
 
+@pytest.mark.parametrize(
+    ("command", "is_fixed"),
+    [("python3 -c \"fix('src/a.py')\"", True), ("sed -n 1,9p src/a.py", False), ("python3 b.py", False)],
+)
+def test_an_edit_is_fixed_by_a_command_that_names_the_file_and_does_more_than_read(command, is_fixed):
+    wrong = did("Edit", {"file_path": "/w/src/a.py"}, "<tool_use_error>String not found", error=True)
+    (failure,) = ledger_of(wrong, ran(command, "Replacement successful")).failures
+    assert failure.is_fixed is is_fixed
+
+
 NOT_THERE = "<tool_use_error>Path does not exist: /no"
 
 

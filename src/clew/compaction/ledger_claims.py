@@ -326,7 +326,10 @@ def _is_recent(failure: Failure, ledger: Ledger) -> bool:
 
 
 def _decisions(ledger: Ledger) -> Iterator[Claim]:
-    for decision in ledger.decisions[-MOST_DECISIONS:]:
+    latest = ledger.decisions[-MOST_DECISIONS:]
+    for decision in latest:
+        if any(decision.quote in other.quote for other in latest if other is not decision):
+            continue
         yield _quote_claim(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
 
 

@@ -22,6 +22,10 @@ MOST_NAMED = 12
 """Turns that the line for collapsed rules cites, oldest first."""
 
 
+SHORT_REQUEST, LONGEST_OFFER = 80, 600
+"""Characters of a request that is shown with the offer it answers, and of that offer; chosen by hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Keep:
     """How many recent messages stay verbatim."""
@@ -101,6 +105,25 @@ class CompactionTask:
                 trust = min(part.trust, Trust.USER)
                 return Claim("", ClaimKind.NEXT, text, (cite,), trust, verbatim=True)
         return None
+
+    @cached_property
+    def answered(self) -> Claim | None:
+        """The end of the agent's report that a short request answers: "do that" says little without it."""
+        request = self.request
+        if request is None or len(request.text) > SHORT_REQUEST:
+            return None
+        turns = self.ledger.turns.all
+        asked = next((i for i, turn in enumerate(turns) if turn.ask == request.sources[0]), 0)
+        cite = turns[asked - 1].report if asked else None
+        message = self.source(cite.message) if cite else None
+        if cite is None or message is None or cite.part >= len(message.parts):
+            return None
+        text = words(message.parts[cite.part])[cite.start : cite.end].rstrip()
+        start = max(text.rfind("\n\n") + 2, 0) if "\n\n" in text else 0
+        if not 0 < len(text) - start <= LONGEST_OFFER:
+            return None
+        place = cite._replace(start=cite.start + start, end=cite.start + len(text))
+        return Claim("", ClaimKind.NEXT, text[start:], (place,), Trust.ASSISTANT, verbatim=True)
 
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""

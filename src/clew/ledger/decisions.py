@@ -237,6 +237,8 @@ class Decisions:
         return self._choices
 
     def _note(self, said: Utterance, start: int, end: int) -> None:
+        if _GOES_ON.match(said.text, start):
+            start = _sentence_start(said.text, start, end - _LONGEST)
         quote = said.text[start:end]
         if quote.casefold() in self.made:
             return
@@ -251,6 +253,21 @@ class Decisions:
         )
         if self._choices is not None and (choice := _as_rule(self.made[quote.casefold()])):
             self._choices.put(choice)
+
+
+_GOES_ON = lazy_pattern(r"(?:and|but|or|then|so|which|that)\b", re.IGNORECASE)
+"""The beginning of a clause that says little without the one before it."""
+_STOP = lazy_pattern(r"[.!?:;](?=\s)|\n")
+
+
+def _sentence_start(text: str, at: int, earliest: int) -> int:
+    """Return where the sentence around a place begins; the place itself if that is before ``earliest``."""
+    earliest = max(0, earliest)
+    stops = [found.end() for found in _STOP.finditer(text, earliest, at)]
+    if not stops and earliest > 0:
+        return at
+    start = stops[-1] if stops else 0
+    return start + len(text[start:at]) - len(text[start:at].lstrip(" \t-*•"))
 
 
 def _as_rule(decision: Decision) -> Rule | None:

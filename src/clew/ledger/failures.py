@@ -240,6 +240,7 @@ class Failures:
                         *signatures(exchange.action),
                         *self._same_tests(exchange),
                         *self._read_after_all(exchange),
+                        *self._edited_by_command(exchange),
                     ],
                     exchange.asked,
                 )
@@ -278,6 +279,22 @@ class Failures:
             and BY_NAME.get(failure.tool.lower()) in _CHANGE_FILES
             and any(_same_file(failure.subject, name) for name in changed)
         ]
+
+    def _edited_by_command(self, exchange: Exchange) -> list[str]:
+        """Return the failed edits of files that a command names which does more than read.
+
+        An agent whose edit does not match often writes a script that makes the change.
+        """
+        if exchange.action.kind is not ActionKind.SHELL:
+            return []
+        unedited = [
+            (signature, failure.subject.replace("\\", "/").rpartition("/")[2])
+            for signature, failure in self.open.items()
+            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) in _CHANGE_FILES
+        ]
+        command = exchange.action.subject
+        found = [signature for signature, name in unedited if name and name in command]
+        return found if found and not only_looks(exchange.action) else []
 
     def _read_after_all(self, exchange: Exchange) -> list[str]:
         """Return the failed reads of files that a call reads now, by any tool."""

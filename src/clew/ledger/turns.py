@@ -354,7 +354,10 @@ def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[i
         named, forbids = _NAMED.search(words) is not None, _FORBIDS.search(words) is not None
         if (named and forbids) or (not known and (named or forbids) and not words.isascii()):
             begin = piece.start() + piece[0].index(words)
-            yield begin, begin + len(words)
+            asked = text.rfind("?", start, begin)
+            if asked >= 0 and end - start <= SHORT:  # an answer says little without its question
+                begin = start
+            yield begin, piece.start() + piece[0].index(words) + len(words)
 
 
 def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:

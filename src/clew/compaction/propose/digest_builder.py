@@ -55,6 +55,7 @@ class DigestBuilder:
             earlier,
             terms,
             request=scene.task.request,
+            answered=scene.task.answered,
             for_request=request_characters(scene.room),
         )
         self._frame = _framed(scene, self._matter)

@@ -126,6 +126,8 @@ class DigestInput:
     """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
     request: Claim | None = None
     """The user's last message that asks for something."""
+    answered: Claim | None = None
+    """The agent's offer that it answers, if it is too short to say what it asks for."""
     for_request: int = 0
     """Characters for the request that the agent is working on, if it leaves the view."""
 
@@ -151,8 +153,13 @@ class DigestInput:
         if request is None:
             return claims
         same = [one for one in claims if self._is_past_goal(one, request)]
-        again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request)]
-        return [request, *(one for one in claims if one not in same and one not in again)]
+        said = self.request.text if self.request else ""
+        again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request, said)]
+        offer = self.answered
+        offers = (
+            [offer] if offer and self.terms.longest is None and offer.sources[0].message in self.gone else []
+        )
+        return [request, *offers, *(one for one in claims if one not in same and one not in again)]
 
     def _is_past_goal(self, claim: Claim, request: Claim) -> bool:
         """Whether a claim states a goal that the request in progress repeats, or that was reported done."""
@@ -217,7 +224,7 @@ class DigestContent:
                 for one in (*matter.hidden, *matter.brief.claims)
                 if one.kind not in NEVER_LEFT_OUT
                 and one not in must
-                and not (one.kind is ClaimKind.USER and matter.asks(one))
+                and not (one.kind in (ClaimKind.USER, ClaimKind.DECISION) and matter.asks(one))
             ]
         )
         if written is None:  # without new prose, reuse that of the earlier digest
@@ -437,14 +444,15 @@ def _of_turn(claim: Claim, cite: Cite) -> bool:
     return claim.sources[0].message == cite.message
 
 
-def _repeats(claim: Claim, request: Claim) -> bool:
+def _repeats(claim: Claim, request: Claim, whole_request: str) -> bool:
     """Whether an open item only repeats what a request says, or its beginning."""
     kind, _, text = claim.text.partition(": ")
     whole = text.rstrip("…")
     if kind not in (LoopKind.REQUEST, LoopKind.QUESTION):
         return False
+    is_beginning = text.endswith("…") or whole_request.startswith(whole)
     return whole in request.text or (
-        text.endswith("…") and request.text.startswith(whole[:LONGEST_IN_VIEW].rstrip())
+        is_beginning and request.text.startswith(whole[:LONGEST_IN_VIEW].rstrip())
     )
 
 

@@ -11,6 +11,8 @@ from clew.message import Json
 _OLD = re.compile(r"old(?=$|_|[A-Z])|search$")
 """Names of arguments with the text to replace; the argument with the new text is named alike."""
 _NEW = {"old": "new", "search": "replace"}
+_WRITTEN = ("content", "file_text", "contents")
+"""Names of the argument with the whole text of a file."""
 _PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
 
 
@@ -23,6 +25,8 @@ def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
         for one in arguments:
             yield from edits(one)
     elif isinstance(arguments, Mapping):
+        if isinstance(written := next((arguments[key] for key in _WRITTEN if key in arguments), None), str):
+            yield [], [written]
         for name, value in arguments.items():
             other = counterpart(name)
             new = arguments.get(other) if other else None

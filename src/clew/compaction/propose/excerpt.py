@@ -17,8 +17,8 @@ REQUEST_HEAD = 0.65
 """Share of the room for the beginning of a request; the rest is for its end."""
 RELATED_EDGES = (0.15, 0.15)
 """The same if passages about the current work are found."""
-TWO_ENDS = 100
-"""Characters from which an excerpt shows the end of a text too."""
+TWO_ENDS = 200
+"""Characters from which an excerpt shows the end of a text too, not only a verdict."""
 LINE_SHARE = 0.8
 """Share of an excerpt that one line may take."""
 LONGEST_LINE = 400
@@ -45,6 +45,25 @@ _MATTERS = (
     *("\ne  ", " e  ", "|e  "),  # the prefixes of pytest's failure lines
 )
 """In lower case, searched one by one: one pattern for all of them takes many times as long."""
+_VERDICT = re.compile(
+    r"^(?=.{1,300}$).*?(?:\d (?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
+    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line with the result of a test run, a check or a build."""
+STRUCTURE = re.compile(
+    r"^[ \t]*+(?:\d++[:\t→|]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
+    r"|final|override)[ \t]++)*+"
+    r"(?:(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace)[ \t]++[\w(<]"
+    r"|(?:const|let|var)[ \t]++\w++[ \t]*+=[ \t]*+(?:async[ \t]*+)?(?:\(|function)"
+    r"|#{1,4}[ \t]++\w|(?:describe|it|test)\().*$",
+    re.MULTILINE,
+)
+"""A definition in a source file, or a heading, also with a line number before it."""
+MOST_STRUCTURE, WITH_STRUCTURE = 60, 600
+"""How many such lines are considered, and the characters of an excerpt from which they are shown."""
+VERDICT_WITHIN, MOST_VERDICTS = 3_000, 3
+"""Characters at the end of a text that are searched for such lines, and how many are shown."""
 _BLOCK = 16_384
 """Characters searched at a time, so that little is read beyond what there is room for."""
 
@@ -122,17 +141,24 @@ class ExcerptSource:
 
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
         text = self.text
+        verdicts = _fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
+        left = most_characters - sum(_size(line, longest) for line in verdicts)
         head_share, tail_share = RELATED_EDGES if self._related else EDGES
-        head = _fill(_lines(text), int(most_characters * head_share), longest)
-        two_ends = most_characters >= TWO_ENDS or len(text) <= TWO_ENDS
-        tail = _fill(_lines_backwards(text), int(most_characters * tail_share), longest) if two_ends else []
-        chosen = {*head, *tail}
+        head = _fill(_lines(text), int(left * head_share), longest)
+        two_ends = left >= TWO_ENDS or len(text) <= TWO_ENDS
+        tail = _fill(_lines_backwards(text), int(left * tail_share), longest) if two_ends else []
+        chosen = {*head, *tail, *verdicts}
         room = most_characters - sum(_size(line, longest) for line in chosen)
         for passage in self._related:
             new = [line for line in passage if line not in chosen]
             cost = sum(_size(line, longest) for line in new)
             if cost <= room:
                 chosen.update(new)
+                room -= cost
+        for line in self._structure if most_characters >= WITH_STRUCTURE else ():
+            cost = _size(line, longest)
+            if line not in chosen and cost <= room:
+                chosen.add(line)
                 room -= cost
         for line in self._matter() if room > 0 else ():
             if tail and line[0] >= tail[-1][0]:
@@ -143,6 +169,18 @@ class ExcerptSource:
                 if room <= 0:
                     break
         return chosen
+
+    @cached_property
+    def _verdicts(self) -> list[Span]:
+        """The last lines with the result of a run, latest first."""
+        start = max(0, len(self.text) - VERDICT_WITHIN)
+        found = [one.span() for one in _VERDICT.finditer(self.text, self.text.rfind("\n", 0, start) + 1)]
+        return found[: -MOST_VERDICTS - 1 : -1]
+
+    @cached_property
+    def _structure(self) -> list[Span]:
+        """The lines that name what a source file defines, if it is one."""
+        return [one.span() for one in islice(STRUCTURE.finditer(self.text[:SEARCHED]), MOST_STRUCTURE)]
 
     @cached_property
     def _related(self) -> list[list[Span]]:

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
-from clew.compaction.propose.excerpt import excerpt
+from clew.compaction.propose.excerpt import STRUCTURE, excerpt
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Finding, Turn, Turns
 from clew.message import Cite, Message, ToolCall, Trust, words
@@ -24,8 +24,8 @@ OLDEST_NOTE = 30
 MOST_TURNS = 400
 """Turns that are considered: the latest, and the first. No digest has room for more."""
 MOST_FINDINGS = 600
-EDIT_LINES, LONGEST_EDIT = 3, 140
-"""Lines quoted of an edit, and the characters of each."""
+EDIT_LINES, LONGEST_EDIT, MOST_ADDED = 3, 140, 400
+"""Lines quoted of an edit, the characters of each, and lines considered."""
 SHORTEST_SENTENCE = 12
 LEAD_IN = 0.1
 """Weight of a heading or a sentence that introduces what follows; chosen by hand."""
@@ -139,11 +139,18 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
         if cite is None or not isinstance(part, ToolCall):
             continue
-        added = list(islice(_added(part), EDIT_LINES))
+        added = _telling_lines(list(islice(_added(part), MOST_ADDED)))
         if added and artifact.name in words(part):  # JSON writes a Windows path differently
             lines = "".join(f"\n+ {line}" for line in added)
             cites = (Cite(cite.message, cite.part),)
             yield Claim("", ClaimKind.ARTIFACT, f"{artifact.name}{lines}", cites, Trust.UNTRUSTED)
+
+
+def _telling_lines(lines: list[str]) -> list[str]:
+    """Return a few of the lines, in order: those that define something first."""
+    defines = [i for i, line in enumerate(lines) if STRUCTURE.match(line)]
+    others = [i for i in range(len(lines)) if i not in defines]
+    return [lines[i] for i in sorted([*defines, *others][:EDIT_LINES])]
 
 
 def _added(call: ToolCall) -> Iterator[str]:

@@ -32,7 +32,7 @@ KEPT_SHARE = (0.88, 0.72)
 """Share of the room for recent messages, including faded ones; the rest is for the digest."""
 SHARE_WITH_PROSE = 0.6
 """Factor on that share if a model writes the digest, or a person said what matters; chosen by hand."""
-REACH_SHARE = (0.9, 0.75)
+REACH_SHARE = (0.8, 0.75)
 """Share of that which recent messages may take when all are faded; it limits how far back they reach."""
 NOTE_SHARE = 0.4
 """Share of that which texts of the agent just before the recent messages may take to stay together with the
@@ -151,8 +151,9 @@ RESULT_TOKENS = 24
 """Size of a faded tool result: about its first and last line."""
 SHORT_RESULT = 40
 """Size of a tool result up to which it stays whole: a note on what is left out would save little."""
-AGENT_TOKENS = 700
-"""Size of faded agent text or arguments: most are shorter and stay whole, so that calls are not cut."""
+AGENT_TOKENS, AGENT_SHARE, MOST_AGENT_TOKENS = 700, 0.3, 1_500
+"""Size of faded agent text or arguments: most are shorter and stay whole, so that calls are not cut. In a
+larger room that share of it, up to the limit."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80
 """Size of faded text that a harness put into a message."""
@@ -169,15 +170,20 @@ WORTH_AN_EXCERPT = 60
 """Tokens: a message that cannot get back this many stays faded."""
 
 
-def faded_part(message: Message, part: Part, tokens: int) -> int:
-    """Return the tokens of a part when faded."""
+def agent_tokens(room: int) -> int:
+    """Return the size of faded agent text or arguments, in a room for recent messages of this size."""
+    return min(MOST_AGENT_TOKENS, max(AGENT_TOKENS, int(room * AGENT_SHARE)))
+
+
+def faded_part(message: Message, part: Part, tokens: int, most: int = AGENT_TOKENS) -> int:
+    """Return the tokens of a part when faded; ``most`` is for text and arguments of the agent."""
     match part:
         case ToolResult():
             return tokens if tokens <= SHORT_RESULT else RESULT_TOKENS
         case ToolCall():
-            return min(tokens, AGENT_TOKENS)
+            return min(tokens, most)
         case Text() if message.role is Role.ASSISTANT:
-            return min(tokens, AGENT_TOKENS)
+            return min(tokens, most)
         case Text() if message.origin is Origin.SPOKEN:
             return min(tokens, USER_TOKENS)
         case Text():
@@ -195,7 +201,7 @@ def faded_sizes(
     it is to stay verbatim; providers do not read it either.
     """
     whole, faded = list(sizes), list(sizes)
-    held = 0
+    held, most = 0, agent_tokens(room)
     for i in reversed(range(len(view))):
         message = view[i].message
         if sizes[i] > RESULT_TOKENS:
@@ -205,7 +211,7 @@ def faded_sizes(
                 if isinstance(part, Thinking):
                     thought += tokens if i < thinking else 0
                 else:
-                    gone += tokens - faded_part(message, part, tokens)
+                    gone += tokens - faded_part(message, part, tokens, most)
             whole[i] -= thought
             faded[i] = whole[i] - gone
         held += faded[i]
