@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune
 from clew.compaction.propose.stubs import Page, Stubs, shorten
@@ -137,3 +139,18 @@ def test_a_part_that_is_already_smaller_does_not_speak_for_another():
     taken = Stubs(Page(view, COUNTER, held={"m3": [Cite("m3", 0, 0, 40)]}))
     assert taken.take(Place(4, 0), "[outdated]", "asked again")
     assert not taken.take(Place(2, 0), "[as in m5]", "repeated", instead=Place(4, 0))
+
+
+def test_an_edit_that_failed_and_was_made_later_is_shown_by_its_file():
+    edit = {"file_path": "/w/a.py", "old_string": "x = 1\n" * 60, "new_string": "y = 2\n" * 60}
+    wrong = ("Edit", edit, "<tool_use_error>String to replace not found in file.</tool_use_error>")
+    right = ("Edit", {**edit, "old_string": "x = 1"}, "The file /w/a.py has been updated.")
+    note = {"file": "/w/a.py", "outdated": "this edit failed; the file was changed in m5; kept as m2"}
+    assert json.loads(pruned(history(wrong, right))["m2"]) == note
+    assert "m2" not in pruned(history(wrong, ("Read", {"file_path": "/w/a.py"}, "x = 1")))
+
+
+def test_an_outdated_test_run_keeps_its_verdict():
+    run = ("bash", {"command": "pytest"})
+    view = history((*run, f"{LONG}\n3 failed, 5 passed"), (*run, f"{LONG}\n8 passed"))
+    assert pruned(view)["m3"].startswith("3 failed, 5 passed\n[outdated: the same call")

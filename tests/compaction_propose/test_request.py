@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.plan import ClaimKind, Digest, Topic
 from clew.compaction.plan.render import render_digest
+from clew.compaction.propose import digest_content
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.stubs import _changed_only
 from clew.message import Message, Role, text_message
@@ -96,7 +97,8 @@ def test_a_shortened_edit_shows_every_changed_line(
         assert "\n".join(kept) in whole
 
 
-def test_bare_values_share_a_line_and_only_those_that_nothing_else_names_are_listed():
+def test_bare_values_share_a_line_and_only_those_that_nothing_else_names_are_listed(monkeypatch):
+    monkeypatch.setattr(digest_content, "FACTS_SHARE", 0.03)
     messages = [
         text_message(Role.USER, "Compare the tables."),
         *(spoken(f"alpha_{n} equals beta_{n} now.") for n in range(900)),
@@ -124,3 +126,32 @@ def work_alone(count: int) -> list[Message]:
 def test_the_beginning_of_a_request_in_view_is_not_listed_as_open_again():
     digest = digest_of([text_message(Role.USER, "Fix it."), *work(60), text_message(Role.USER, LONG)], 3_000)
     assert len([one for one in digest.claims if "also go through it." in one.text]) == 1
+
+
+def agreed_after(*messages: Message) -> Digest:
+    offer = "Shall I sort the steps by their index and attach results by type?"
+    reported = spoken(f"I listed the open points.\n\n{offer}")
+    digest = digest_of([*messages, reported, text_message(Role.USER, "yup!"), *work_alone(90)], 3_000)
+    assert [one.text for one in digest.claims if one.kind is ClaimKind.NEXT][:2] == ["yup!", offer]
+    return digest
+
+
+def test_an_agreement_is_shown_with_the_offer_it_accepts():
+    fix = [text_message(Role.USER, "Fix the parser."), *work(10)]
+    assert [one.text for one in agreed_after(*fix).claims if one.kind is ClaimKind.GOAL] == [
+        "Fix the parser."
+    ]
+
+
+def test_a_goal_before_the_offer_that_was_accepted_is_past():
+    fix = [text_message(Role.USER, "Fix the parser."), *work(10), spoken("I fixed the parser.")]
+    digest = agreed_after(*fix, text_message(Role.USER, "Which points are open in the reader?"), *work(3))
+    assert not [one for one in digest.claims if one.kind is ClaimKind.GOAL and "parser" in one.text]
+
+
+def test_a_plan_stays_whole_although_a_later_request_is_in_progress():
+    asked = "Make the flag of the second step optional, and say so in its help."
+    digest = digest_of(
+        [text_message(Role.USER, PLAN), *work(3), text_message(Role.USER, asked), *work_alone(90)], 9_000
+    )
+    assert [one.text for one in digest.claims if one.kind is ClaimKind.GOAL] == [PLAN]

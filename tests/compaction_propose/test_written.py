@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clew.compaction.plan import Claim, ClaimKind, Condense
-from clew.compaction.propose import Written, outline, propose
+from clew.compaction.propose import Written, digest_content, outline, propose
 from clew.compaction.task import Keep
 from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_propose.sessions import Living, session, situation, spoken, tokens_of
@@ -75,7 +75,8 @@ def test_prose_is_taken_in_its_order_as_far_as_the_room_goes():
     assert kept == [claim.text for claim in claims[: len(kept)]]
 
 
-def test_values_that_prose_names_are_not_told_again():
+def test_values_that_prose_names_are_not_told_again(monkeypatch):
+    monkeypatch.setattr(digest_content, "FACTS_SHARE", 0.03)
     messages = [
         text_message(Role.USER, "Go on."),
         *(spoken(f"The limit_{n} is {n}000 now.") for n in range(900)),

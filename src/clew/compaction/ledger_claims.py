@@ -29,6 +29,7 @@ MOST_REFUSALS = 8
 MOST_ENDED = 8
 MOST_DECISIONS = 20
 MOST_READ = 12
+MOST_EDITED = 4
 MOST_COMMANDS = 5
 LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
@@ -279,12 +280,24 @@ def _last_run(ledger: Ledger) -> Iterator[Claim]:
         passes, fails = _VERDICTS.get(run.runner, ("passed", "failed"))
         passed = "" if run.passed is None else f"{run.passed} {passes}, "
         text = f"{_TESTED}{_first_line(run.command)}: {passed}{run.failed} {fails}"
+        text += _edited_after(ledger, run.source)
         yield Claim("", ClaimKind.ARTIFACT, text, (run.source,), Trust.UNTRUSTED, topic=Topic.TEST_RUN)
+
+
+def _edited_after(ledger: Ledger, run: Cite) -> str:
+    """Name the files that were changed after a run: its result may no longer hold."""
+    later = [
+        posixpath.basename(one.name)
+        for one in ledger.artifacts.changed
+        if one.last_change and one.last_change.number > run.number > 0
+    ]
+    more = f" and {len(later) - MOST_EDITED} more" if len(later) > MOST_EDITED else ""
+    return f" (edited after it: {', '.join(later[:MOST_EDITED])}{more})" if later else ""
 
 
 def _last_check(ledger: Ledger) -> Iterator[Claim]:
     if check := ledger.last_check:
-        text = f"{_CHECKED}{_first_line(check.command)}: {check.verdict}"
+        text = f"{_CHECKED}{_first_line(check.command)}: {check.verdict}{_edited_after(ledger, check.source)}"
         yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED, topic=Topic.CHECK)
 
 

@@ -11,6 +11,7 @@ from clew.compaction.ledger_claims import MandatoryContent, cited_by, mandatory_
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
+from clew.ledger.turns import Turn
 from clew.message import Item, Message, Origin, Trust, fixed_prefix, words
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
@@ -96,21 +97,41 @@ class CompactionTask:
     @cached_property
     def request(self) -> Claim | None:
         """The user's last message that asks for something, whole; commands to the harness do not count."""
-        for turn in reversed(self.ledger.turns.all):
-            cite = turn.ask
-            message = self.source(cite.message) if turn.asks else None
-            part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
-            text = words(part)[cite.start : cite.end].strip() if part else ""
-            if part and text and not is_command(text):
-                trust = min(part.trust, Trust.USER)
-                return Claim("", ClaimKind.NEXT, text, (cite,), trust, verbatim=True)
-        return None
+        turns = (turn for turn in reversed(self.ledger.turns.all) if turn.asks)
+        return next(filter(None, map(self._quote_request, turns)), None)
+
+    @property
+    def goal(self) -> Claim | None:
+        """The goal, whole."""
+        goal = self.ledger.goal
+        if goal is None:
+            return None
+        return Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
+
+    @cached_property
+    def agreement(self) -> tuple[Claim, Claim] | None:
+        """The user's last message if it only agrees, and the agent's offer that it accepts."""
+        last = self.ledger.turns.all[-1:]
+        said = self._quote_request(last[0]) if last and not last[0].asks else None
+        offer = self._answered_by(said) if said else None
+        return (said, offer) if said and offer else None
+
+    def _quote_request(self, turn: Turn) -> Claim | None:
+        cite = turn.ask
+        message = self.source(cite.message)
+        part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
+        text = words(part)[cite.start : cite.end].strip() if part else ""
+        if part is None or not text or is_command(text):
+            return None
+        return Claim("", ClaimKind.NEXT, text, (cite,), min(part.trust, Trust.USER), verbatim=True)
 
     @cached_property
     def answered(self) -> Claim | None:
         """The end of the agent's report that a short request answers: "do that" says little without it."""
-        request = self.request
-        if request is None or len(request.text) > SHORT_REQUEST:
+        return self._answered_by(self.request) if self.request else None
+
+    def _answered_by(self, request: Claim) -> Claim | None:
+        if len(request.text) > SHORT_REQUEST:
             return None
         turns = self.ledger.turns.all
         asked = next((i for i, turn in enumerate(turns) if turn.ask == request.sources[0]), 0)

@@ -151,7 +151,9 @@ class Artifacts:
             return [name] if action in CHANGES else []
         target = self._file_name(touch.to)
         self.held[Key(ArtifactKind.FILE, name)] = replace(artifact, moved_to=target)
-        self._touch(ArtifactKind.FILE, target, Action.CREATED, cite)
+        known = self.held.get(Key(ArtifactKind.FILE, target))
+        done = Action.MODIFIED if known is not None and known.exists else Action.CREATED
+        self._touch(ArtifactKind.FILE, target, done, cite)
         return [name, target]
 
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:

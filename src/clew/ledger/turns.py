@@ -76,7 +76,7 @@ _STEP = lazy_pattern(
 )
 """Matched against lower-case text: openings of sentences that announce a step and state no finding."""
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
-_MARKS = lazy_pattern(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
+_MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
         start = marks.end() if marks else sentence.start()
         if read.startswith("```", start):
             fenced = not fenced
-        if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:":
+        if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:|":
             continue
         verdict = _FINDING.search(small, start, end)
         if verdict is not None and verdict["strong"] is not None:
@@ -189,8 +189,8 @@ def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 
 _ACKNOWLEDGEMENT = lazy_pattern(
-    r"\W*(?:(?:yes|yeah|yep|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome|lgtm"
-    r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
+    r"\W*(?:(?:yes|yeah|yep|yup|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome"
+    r"|lgtm|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
 )
 """Matched against lower-case text: case-insensitive matching takes twice as long."""
 _LONGEST_ACKNOWLEDGEMENT = 60

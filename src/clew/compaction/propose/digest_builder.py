@@ -16,6 +16,7 @@ from clew.compaction.propose.digest_content import (
     DigestContent,
     DigestInput,
     MandatoryLimits,
+    by_turn,
     last_words,
     place,
     request_characters,
@@ -55,6 +56,8 @@ class DigestBuilder:
             earlier,
             terms,
             request=scene.task.request,
+            goal=scene.task.goal,
+            agreement=scene.task.agreement,
             answered=scene.task.answered,
             for_request=request_characters(scene.room),
         )
@@ -107,11 +110,23 @@ class DigestBuilder:
         return self._weighed(made.digest.claims)
 
     def _weighed(self, claims: Iterable[Claim]) -> SizedDigest:
-        once = {(one.kind, one.text, one.sources): one for one in claims}
+        once = {(one.kind, one.text, one.sources): one for one in _without_parts(claims)}
         story = sorted((one for one in once.values() if one.kind in STORY), key=place)
         others = (one for one in once.values() if one.kind not in STORY)
         digest = replace(self._frame, claims=number_claims((*others, *story), self._frame.id))
         return SizedDigest(digest, self._scene.task.counter.count(digest_message(digest)))
+
+
+def _without_parts(claims: Iterable[Claim]) -> list[Claim]:
+    """Return the claims without the user's sentences that a longer quote of the same message contains."""
+    every = list(claims)
+    quotes = by_turn(one for one in every if one.kind is ClaimKind.USER)
+    return [
+        one
+        for one in every
+        if one.kind is not ClaimKind.USER
+        or not any(one.text != text and one.text in text for text in quotes[one.sources[0].message])
+    ]
 
 
 def hidden_claims(scene: Scene, shrinks: Iterable[Shrink]) -> tuple[Claim, ...]:

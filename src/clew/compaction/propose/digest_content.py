@@ -88,10 +88,11 @@ STORY_SHARE = 0.75
 """...for what was asked and reported..."""
 FINDINGS_SHARE = 0.2
 """...for findings, before the rest of the story..."""
-EDITS_SHARE = 0.12
+EDITS_SHARE = 0.2
 """...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
-FACTS_SHARE = (0.0, 0.03)
-"""Share of the view's room for exact values, in a small and in a large room; recall finds the others."""
+FACTS_SHARE = 0.0
+"""Share of the view's room for exact values unless a person says what matters: readers of whole contexts did
+not use one of them, and recall finds them."""
 TOKENS_PER_CANDIDATE = 3
 """Room per candidate value: several times as many as fit, since most are named elsewhere."""
 FOCUS_SHARE = 0.1
@@ -126,6 +127,10 @@ class DigestInput:
     """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
     request: Claim | None = None
     """The user's last message that asks for something."""
+    goal: Claim | None = None
+    """The goal, whole."""
+    agreement: tuple[Claim, Claim] | None = None
+    """The user's last message if it only agrees, and the offer that it accepts."""
     answered: Claim | None = None
     """The agent's offer that it answers, if it is too short to say what it asks for."""
     for_request: int = 0
@@ -149,17 +154,45 @@ class DigestInput:
         claims = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
             claims = [shorten_claim(claim, self.terms.longest) for claim in claims]
+        else:
+            claims = [*self._agreed, *map(self._goal_in_room, claims)]
         request = self._request_in_room
         if request is None:
-            return claims
+            return [one for one in claims if not (self._agreed and self._is_earlier_goal(one))]
         same = [one for one in claims if self._is_past_goal(one, request)]
         said = self.request.text if self.request else ""
         again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request, said)]
+        rest = [one for one in claims if one not in same and one not in again]
+        return [request, *self._offer, *rest]
+
+    @property
+    def _agreed(self) -> list[Claim]:
+        """The last message of the user if it only agrees, with the offer it accepts if that leaves the view."""
+        agreed, offer = self.agreement or (None, None)
+        is_gone = offer is not None and offer.sources[0].message in self.gone
+        return [one for one in (agreed, offer if is_gone else None) if one is not None]
+
+    def _is_earlier_goal(self, claim: Claim) -> bool:
+        """Whether a claim states a past goal, and the user has asked for something else since."""
+        last = self.request
+        return last is not None and not _of_turn(claim, last.sources[0]) and self._is_past_goal(claim, last)
+
+    @property
+    def _offer(self) -> list[Claim]:
+        """The agent's offer that a short request answers, if it leaves the view."""
         offer = self.answered
-        offers = (
-            [offer] if offer and self.terms.longest is None and offer.sources[0].message in self.gone else []
-        )
-        return [request, *offers, *(one for one in claims if one not in same and one not in again)]
+        is_gone = offer is not None and offer.sources[0].message in self.gone
+        return [offer] if offer and is_gone and self.terms.longest is None else []
+
+    def _goal_in_room(self, claim: Claim) -> Claim:
+        """Return the goal more fully than the ledger quotes it, if it leaves the view."""
+        goal = self.goal
+        if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None or claim.verbatim:
+            return claim
+        text = both_ends(goal.text, self.for_request // 2) if goal.sources[0].message in self.gone else None
+        if text is None or len(text) <= len(claim.text) or not _of_turn(claim, goal.sources[0]):
+            return claim
+        return goal._replace(text=text, verbatim=text == goal.text, trust=claim.trust)
 
     def _is_past_goal(self, claim: Claim, request: Claim) -> bool:
         """Whether a claim states a goal that the request in progress repeats, or that was reported done."""
@@ -231,7 +264,9 @@ class DigestContent:
             self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
         else:
             self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
-        self._story = Story(task.ledger.turns, matter.gone, scene.source)
+        run = task.ledger.last_run
+        passed = run.source.number if run and not run.failed else 0
+        self._story = Story(task.ledger.turns, matter.gone, scene.source, passed)
         self._goal_lines = _goal_lines(must, scene.source)
         carried = [one for one in earlier if one.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
@@ -239,8 +274,7 @@ class DigestContent:
         self._findings = focus.first(self._story.findings)
         if carried:
             self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
-        share = between(FACTS_SHARE, scene.room)
-        self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
+        self._for_facts = int(scene.room * (FOCUS_SHARE if focus else FACTS_SHARE))
         self._facts = list(value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
         if carried:
             self._facts += [one for one in earlier if one.topic is Topic.NAMES]

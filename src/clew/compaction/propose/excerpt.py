@@ -170,6 +170,11 @@ class ExcerptSource:
                     break
         return chosen
 
+    @property
+    def verdict(self) -> str:
+        """The last line with the result of a run; "" if there is none."""
+        return self.text[slice(*self._verdicts[0])].strip() if self._verdicts else ""
+
     @cached_property
     def _verdicts(self) -> list[Span]:
         """The last lines with the result of a run, latest first."""

@@ -75,6 +75,9 @@ def _anchors(lines: Sequence[str]) -> list[int]:
 
 WORTH_CHARACTERS = 120
 """Shorter outputs stay as they are: a stub takes about as much."""
+WORTH_A_POINTER = 400
+"""Characters from which a repeated output is replaced by a pointer: a shorter one mostly says whether a call
+worked, and that should be readable in its place. Chosen by hand."""
 OVERSIZED_TOKENS = 4_000
 """About the 97th percentile of tool results in real coding sessions; larger ones are excerpted."""
 EXCERPT_TOKENS = 1_000
@@ -146,7 +149,7 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     last = {step.text: step for step in steps}
     for step in _long(steps):
         later = last[step.text]
-        if later is not step:
+        if later is not step and len(step.text) >= WORTH_A_POINTER:
             yield Stub(
                 step.result,
                 f"[the same output as in {later.name}]",
@@ -162,6 +165,8 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         later = last[step.key]
         if later is not step:
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
+            if verdict := page.telling(step.text).verdict:
+                text = f"{verdict}\n{text}"
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
 
 
@@ -243,6 +248,28 @@ def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
 
 
+_EDITS = frozenset((ActionKind.EDIT, ActionKind.PATCH))
+
+
+def _failed_edits(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find edits that failed, of files that were changed later."""
+    changed: dict[str, str] = {}
+    found: list[Stub] = []
+    for step in reversed(steps):
+        if step.succeeded:
+            changed.update(dict.fromkeys(_files(step)[1], step.name))
+            continue
+        path = posixpath.normpath(step.action.title) if step.action.kind in _EDITS else ""
+        if later := changed.get(path):
+            name = page.view[step.call.message].id
+            note = {
+                "file": path,
+                "outdated": f"this edit failed; the file was changed in {later}; kept as {name}",
+            }
+            found.append(Stub(step.call, json.dumps(note), f"failed, and done in {later}"))
+    yield from reversed(found)
+
+
 _ACKNOWLEDGE = frozenset(
     (
         ActionKind.WRITE,
@@ -299,9 +326,11 @@ def _prose(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         yield Stub(*found)
 
 
-RULES: tuple[Rule, ...] = (_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _prose)
+RULES: tuple[Rule, ...] = (
+    *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits, _prose),
+)
 """Rules about what something later repeats or outdates; they look at every step."""
-IN_RECENT: tuple[Rule, ...] = (_repeated, _asked_again, _read_again, _old_plans, _prose)
+IN_RECENT: tuple[Rule, ...] = (_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose)
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""

@@ -24,7 +24,7 @@ OLDEST_NOTE = 30
 MOST_TURNS = 400
 """Turns that are considered: the latest, and the first. No digest has room for more."""
 MOST_FINDINGS = 600
-EDIT_LINES, LONGEST_EDIT, MOST_ADDED = 3, 140, 400
+EDIT_LINES, LONGEST_EDIT, MOST_ADDED = 6, 140, 400
 """Lines quoted of an edit, the characters of each, and lines considered."""
 SHORTEST_SENTENCE = 12
 LEAD_IN = 0.1
@@ -45,6 +45,13 @@ _DONE = re.compile(
     r"|instead|decided|tests?|issue|problem|error)\b"
 )
 
+_TROUBLE = re.compile(
+    r"\b(?:fails?|failing|failed|broken|breaks|crash\w*|missing|(?:still|currently) not|not (?:yet|found)"
+    r"|never (?:ran|run)|(?:syntax|indentation|type|import|compile|build) ?errors?)\b",
+    re.IGNORECASE,
+)
+"""A state that a passing run of the tests mostly ends."""
+
 Find = Callable[[str], Message | None]
 """Finds a message of the session in its original form."""
 
@@ -52,8 +59,12 @@ Find = Callable[[str], Message | None]
 class Story:
     """The turns that leave the view with a span, as claims at any level of detail."""
 
-    def __init__(self, turns: Turns, gone: Collection[str], find: Find) -> None:
-        """Select the turns with a request or a report in ``gone``."""
+    def __init__(self, turns: Turns, gone: Collection[str], find: Find, passed: int = 0) -> None:
+        """Select the turns with a request or a report in ``gone``.
+
+        ``passed`` is the number of the message with the last test run if it passed: troubles found before it
+        are over.
+        """
         self._find = find
         self._gone = gone
         known = turns.all
@@ -62,7 +73,7 @@ class Story:
         self._at: dict[int, list[list[Claim]]] = {}
         self._notes = turns.notes
         self._last = max((Cite(name).number for name in gone), default=0)
-        self.findings = list(self._found(turns.findings))
+        self.findings = list(self._found(turns.findings, passed))
         """What the agent found out, strongest first, latest first among equals."""
 
     def entries(self, level: int) -> list[list[Claim]]:
@@ -123,11 +134,14 @@ class Story:
         text = words(part)[cite.start : cite.end]
         return (text, min(part.trust, Trust.USER)) if text.strip() else None
 
-    def _found(self, findings: Sequence[Finding]) -> Iterator[Claim]:
+    def _found(self, findings: Sequence[Finding], passed: int) -> Iterator[Claim]:
         count = 0
         latest_first = list(reversed(findings))
         for one in sorted(latest_first, key=lambda one: one.rank):
-            if (said := self._quote(one.source)) and (count := count + 1) <= MOST_FINDINGS:
+            said = self._quote(one.source)
+            if said is None or (one.source.number < passed and _TROUBLE.search(said[0])):
+                continue
+            if (count := count + 1) <= MOST_FINDINGS:
                 yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
 
 

@@ -32,7 +32,7 @@ KEPT_SHARE = (0.88, 0.72)
 """Share of the room for recent messages, including faded ones; the rest is for the digest."""
 SHARE_WITH_PROSE = 0.6
 """Factor on that share if a model writes the digest, or a person said what matters; chosen by hand."""
-REACH_SHARE = (0.8, 0.75)
+REACH_SHARE = (0.9, 0.75)
 """Share of that which recent messages may take when all are faded; it limits how far back they reach."""
 NOTE_SHARE = 0.4
 """Share of that which texts of the agent just before the recent messages may take to stay together with the
