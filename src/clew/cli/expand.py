@@ -173,7 +173,7 @@ def _in_list(session: Transcript, ref: str, around: int) -> ResolvedReference:
     expansion = _expansion(read, ref)
     # As they were written: the tool may have hidden the output of a message that its model sees.
     written = {f"m{number}": message for number, message in enumerate(session.full(), start=1)}
-    known = {**read.originals, **written}
+    known = read.originals if read.digest else {**read.originals, **written}
     ids = _with_neighbours(expansion.ids, around)
     items = tuple(Item(name, known[name]) for name in ids if name in known)
     return ResolvedReference(expansion, items, _claims(read.digest, ref))

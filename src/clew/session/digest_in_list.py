@@ -21,15 +21,14 @@ _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR,
 def assign_ids(
     messages: Sequence[Message], names: Sequence[str] = (), last: int = 0
 ) -> tuple[list[Item], Digest | None]:
-    """Give messages their ids: these names, else by position.
+    """Give messages their ids: these names, or by position.
 
-    A digest keeps its own id, and the ids it covers stay reserved.
+    A digest keeps its own id, and the ids it covers stay reserved; after one, the position in the list says
+    nothing, so ``names`` do not count.
     """
     digest = next(filter(None, map(digest_of_message, messages)), None)
-    if names:
-        at = next((n for n, message in enumerate(messages) if digest_of_message(message)), -1)
-        ids = [digest.id if digest and n == at else name for n, name in enumerate(names)]
-        return [Item(*pair) for pair in zip(ids, map(mark_if_digest, messages), strict=True)], digest
+    if names and digest is None:
+        return [Item(*pair) for pair in zip(names, messages, strict=True)], None
     covered = frozenset(digest.covers) if digest else frozenset()
     items: list[Item] = []
     unplaced = digest

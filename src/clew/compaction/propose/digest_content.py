@@ -167,7 +167,7 @@ class DigestInput:
 
     @property
     def _agreed(self) -> list[Claim]:
-        """The last message of the user if it only agrees, with the offer it accepts if that leaves the view."""
+        """The user's last message if it only agrees, and the offer it accepts if that leaves the view."""
         agreed, offer = self.agreement or (None, None)
         is_gone = offer is not None and offer.sources[0].message in self.gone
         return [one for one in (agreed, offer if is_gone else None) if one is not None]
