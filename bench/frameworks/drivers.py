@@ -446,7 +446,7 @@ class ADK:
 class Strands:
     name, setups, wire = "Strands", ("none", "clew", "SlidingWindow"), None
 
-    def agent(self, run: Run, setup: str, messages: Any = None) -> Any:
+    def agent(self, run: Run, setup: str, **fields: Any) -> Any:
         from strands import Agent, tool
         from strands.agent.conversation_manager import (
             NullConversationManager,
@@ -491,7 +491,7 @@ class Strands:
         elif setup == "SlidingWindow":
             manager = SlidingWindowConversationManager()
         quiet = {"callback_handler": None, "conversation_manager": manager}
-        return Agent(model=Scripted(), tools=[read], messages=messages, **quiet)
+        return Agent(model=Scripted(), tools=[read], **quiet, **fields)
 
     async def arun(self, run: Run, setup: str) -> list[Any]:
         agent = self.agent(run, setup)

@@ -147,7 +147,7 @@ def test_strands_state_goes_through_its_manager():
     asyncio.run(agent.invoke_async(ASKS[1]))
     state, messages = json.loads(json.dumps([agent.conversation_manager.get_state(), agent.messages]))
     assert len(agent.conversation_manager.fitting.originals()) >= 30
-    other = driver.agent(run, "clew", messages)
+    other = driver.agent(run, "clew", messages=messages)
     other.conversation_manager.restore_from_session(state)
     asyncio.run(other.invoke_async(ASKS[2]))
     assert RULE in str(run.sent[-1])

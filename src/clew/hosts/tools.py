@@ -99,22 +99,14 @@ class SessionTools:
     # Reading ---------------------------------------------------------------------------------------------
 
     def _recall(self, arguments: Mapping[str, Any]) -> str:
-        limit = arguments.get("limit") or 5
-        if not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
-            raise InputError(f"limit is {limit!r}", f"give a number from 1 to {MOST_HITS}")
         return self._searching().recall(
-            _text(arguments, "query"), limit, whole_project=arguments.get("scope") == "project"
+            _text(arguments, "query"),
+            checked_limit(arguments.get("limit") or 5),
+            whole_project=arguments.get("scope") == "project",
         )
 
     def _expand(self, arguments: Mapping[str, Any]) -> str:
-        start = arguments.get("start") or 0
-        if not isinstance(start, int) or start < 0:
-            raise InputError(f"start is {start!r}", "give the number of characters to skip")
-        text = self._searching().expand(_text(arguments, "ref"))
-        shown = text[start : start + EXPAND_CHARACTERS]
-        left = len(text) - start - len(shown)
-        more = f"\n({left:,} characters more: start={start + len(shown)})" if left > 0 else ""
-        return f"{QUOTED}\n{shown}{more}"
+        return page_text(self._searching().expand(_text(arguments, "ref")), arguments.get("start") or 0)
 
     def _searching(self) -> ProjectSearch:
         from clew.hosts.search import ProjectSearch
@@ -203,6 +195,23 @@ class SessionTools:
         if consent is None:
             raise NeedsConsent(question)
         return consent
+
+
+def checked_limit(limit: object) -> int:
+    """Return how many hits to show; raise ``InputError`` if it is out of bounds."""
+    if not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
+        raise InputError(f"limit is {limit!r}", f"give a number from 1 to {MOST_HITS}")
+    return limit
+
+
+def page_text(text: str, start: object) -> str:
+    """Return a quotation from a character on, marked as data, with where its rest begins."""
+    if not isinstance(start, int) or start < 0:
+        raise InputError(f"start is {start!r}", "give the number of characters to skip")
+    shown = text[start : start + EXPAND_CHARACTERS]
+    left = len(text) - start - len(shown)
+    more = f"\n({left:,} characters more: start={start + len(shown)})" if left > 0 else ""
+    return f"{QUOTED}\n{shown}{more}"
 
 
 def _text(arguments: Mapping[str, Any], key: str) -> str:

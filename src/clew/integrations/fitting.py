@@ -99,8 +99,12 @@ class Fitting:
 
     def restore(self, state: Mapping[str, Any] | None, key: str = "") -> None:
         """Continue from what ``state`` returned, unless this process has a newer state."""
-        if state and self.compactor.state(key) is None:
+        if state and self.compactor.last(key) is None:
             self.compactor.restore(state, key)
+
+    def session_of(self, key: str) -> Session | None:
+        """Return the session of clew's log that records a conversation, if there is one."""
+        return self.session(key) if callable(self.session) else self.session
 
     def originals(self, key: str = "") -> tuple[Message, ...]:
         """Return every original message of a conversation that this process has seen, in order."""
@@ -109,9 +113,9 @@ class Fitting:
 
     def _record(self, result: CompactResult, key: str) -> None:
         """Append the new messages to clew's log."""
-        if self.session is None:
+        session = self.session_of(key)
+        if session is None:
             return
-        session = self.session(key) if callable(self.session) else self.session
         messages = [message for name, message in result.originals.items() if name.startswith("m")]
         known = self._logged.setdefault(key, len(session.ledger))
         session.add(*map(without_natives, messages[known:]))

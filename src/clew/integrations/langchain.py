@@ -11,10 +11,13 @@ from typing import Any, NotRequired, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.tools import ToolRuntime
+from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
 from langgraph.types import Command
 
 from clew.integrations.fitting import Fitting, FittingOptions, state_of
+from clew.integrations.recall import Recall, descriptions
 from clew.session import CompactResult
 
 
@@ -29,9 +32,11 @@ class ClewMiddleware(AgentMiddleware):
 
     state_schema = ClewState
 
-    def __init__(self, **options: Unpack[FittingOptions]) -> None:
+    def __init__(self, *, recall: bool = False, **options: Unpack[FittingOptions]) -> None:
+        """Set up; ``recall=True`` adds the tools ``recall`` and ``expand``."""
         super().__init__()
         self.fitting = Fitting(**options)
+        self.tools = _tools(Recall(self.fitting)) if recall else []
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> Any:  # noqa: ANN401
         """Fit the messages, then call the model."""
@@ -51,10 +56,9 @@ class ClewMiddleware(AgentMiddleware):
     def _key(self, request: ModelRequest) -> str | None:
         """Return the thread of the graph, after restoring clew's state of it."""
         try:
-            thread = get_config().get("configurable", {}).get("thread_id")
+            key = _thread(get_config())
         except RuntimeError:
-            thread = None
-        key = None if thread is None else str(thread)
+            key = None
         self.fitting.restore(request.state.get("clew"), key or "")
         return key
 
@@ -62,6 +66,27 @@ class ClewMiddleware(AgentMiddleware):
         if result is None or not result.changed:
             return response
         return ExtendedModelResponse(response, Command(update={"clew": state_of(result)}))
+
+
+def _thread(config: Any) -> str | None:  # noqa: ANN401  # a RunnableConfig
+    thread = config.get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)
+
+
+def _tools(recall: Recall) -> list[StructuredTool]:
+    """Return the tools for reading earlier turns of the agent's own thread."""
+
+    def search(query: str, runtime: ToolRuntime, limit: int = 5) -> str:
+        key, arguments = _thread(runtime.config), {"query": query, "limit": limit}
+        return recall.run("recall", arguments, key, runtime.state["messages"])
+
+    def expand(ref: str, runtime: ToolRuntime, start: int = 0) -> str:
+        key, arguments = _thread(runtime.config), {"ref": ref, "start": start}
+        return recall.run("expand", arguments, key, runtime.state["messages"])
+
+    make = StructuredTool.from_function
+    described = zip((search, expand), descriptions(), strict=True)
+    return [make(does, name=name, description=about) for does, (name, about, _) in described]
 
 
 def _with_messages(request: ModelRequest, result: CompactResult | None) -> ModelRequest:

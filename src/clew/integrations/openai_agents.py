@@ -1,27 +1,37 @@
-"""OpenAI Agents SDK: an input filter, and a session whose history fits the window.
+"""OpenAI Agents SDK: a session that keeps every item, and an input filter that makes each request fit.
 
 ::
 
-    config = RunConfig(call_model_input_filter=clew_filter())
-    await Runner.run(agent, text, session=ClewSession("s1"), run_config=config)
+    session = ClewSession("s1", "history.db")
+    config = RunConfig(call_model_input_filter=session.filter)
+    await Runner.run(agent, text, session=session, run_config=config)
 
-The run's items and the session are unchanged; only what is sent is compacted.
+The compaction state is stored beside the items, so another process continues from it. With a session of
+another kind use ``clew_filter()`` alone. Only what is sent is compacted.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from agents import SQLiteSession
+from agents import FunctionTool, SQLiteSession
 from agents.memory import Session
 from agents.run import CallModelData, ModelInputData
+from agents.tool_context import ToolContext
 
-from clew.integrations.fitting import Fitting, FittingOptions
+from clew.integrations.fitting import Fitting, FittingOptions, state_of
+from clew.integrations.recall import Recall, descriptions
+from clew.message import JsonObject
 
 Filter = Callable[[CallModelData[Any]], Awaitable[ModelInputData]]
+_TABLE = "CREATE TABLE IF NOT EXISTS clew_state (session_id TEXT PRIMARY KEY, state TEXT NOT NULL)"
 
 
 def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
@@ -29,22 +39,42 @@ def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
     fitting = Fitting(**options)
 
     async def fitted(data: CallModelData[Any]) -> ModelInputData:
-        messages = data.model_data
-        fixed = (messages.instructions or "", *(_description(tool) for tool in data.agent.tools))
-        result = await fitting.fit_async(messages.input, fixed=fixed, wire="responses", model=_model(data))
-        return replace(messages, input=result.messages) if result else messages
+        result = await _fit(fitting, data, None)
+        return replace(data.model_data, input=result.messages) if result else data.model_data
 
     fitted.fitting = fitting  # type: ignore[attr-defined]  # for its state and counts
     return fitted
+
+
+async def _fit(fitting: Fitting, data: CallModelData[Any], key: str | None) -> Any:  # noqa: ANN401
+    request = data.model_data
+    fixed = (request.instructions or "", *(_description(tool) for tool in data.agent.tools))
+    return await fitting.fit_async(request.input, key, fixed=fixed, wire="responses", model=_model(data))
+
+
+def _model(data: CallModelData[Any]) -> str | None:
+    model = data.agent.model
+    return model if isinstance(model, str) else getattr(model, "model", None)
 
 
 def _description(tool: object) -> tuple[object, ...]:
     return getattr(tool, "description", ""), getattr(tool, "params_json_schema", "")
 
 
-def _model(data: CallModelData[Any]) -> str | None:
-    model = data.agent.model
-    return model if isinstance(model, str) else getattr(model, "model", None)
+def recall_tools(source: Filter | ClewSession) -> list[FunctionTool]:
+    """Return the tools ``recall`` and ``expand`` for an agent whose runs use this filter or session."""
+    recall = Recall(source.fitting)  # type: ignore[union-attr]  # as ``clew_filter`` sets it
+    key = source.session_id if isinstance(source, ClewSession) else None
+
+    def make(name: str) -> Callable[[ToolContext[Any], str], Awaitable[str]]:
+        async def call(context: ToolContext[Any], arguments: str) -> str:
+            return await asyncio.to_thread(
+                recall.run, name, json.loads(arguments or "{}"), key, context.turn_input
+            )
+
+        return call
+
+    return [FunctionTool(name, about, schema, make(name)) for name, about, schema in descriptions()]
 
 
 class ClewSession:
@@ -58,17 +88,30 @@ class ClewSession:
         inner: Session | None = None,
         **options: Unpack[FittingOptions],
     ) -> None:
+        """Store items in a SQLite file, or in ``inner``; the compaction state goes into the file."""
         self.session_id = session_id
         self.inner = inner or SQLiteSession(session_id, database)
         self.session_settings = getattr(self.inner, "session_settings", None)
         self.fitting = Fitting(**options)
+        self._database = None if str(database) == ":memory:" else database
+        self._model: str | None = None
+
+    async def filter(self, data: CallModelData[Any]) -> ModelInputData:
+        """Fit each request of a run: the ``call_model_input_filter`` that continues this session."""
+        result = await _fit(self.fitting, data, self.session_id)
+        self._model = _model(data)
+        if result is not None and result.changed:
+            await asyncio.to_thread(self._save, {**state_of(result), "model": self._model})
+        return replace(data.model_data, input=result.messages) if result else data.model_data
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the compacted history; with a limit, the last items unchanged."""
         items: list[Any] = await self.inner.get_items(limit)
-        if limit is not None:
+        if limit is not None or not items:
             return items
-        result = await self.fitting.fit_async(items, self.session_id, wire="responses")
+        if self.fitting.compactor.last(self.session_id) is None:
+            await asyncio.to_thread(self._load)
+        result = await self.fitting.fit_async(items, self.session_id, model=self._model, wire="responses")
         return result.messages if result else items
 
     async def add_items(self, items: list[Any]) -> None:
@@ -82,4 +125,33 @@ class ClewSession:
     async def clear_session(self) -> None:
         """Remove all items."""
         self.fitting.compactor.forget(self.session_id)
+        await asyncio.to_thread(self._save, None)
         await self.inner.clear_session()
+
+    def _save(self, state: JsonObject | None) -> None:
+        """Store the compaction state beside the items; None removes it."""
+        if self._database is None:
+            return
+        try:
+            with closing(sqlite3.connect(self._database)) as connection, connection:
+                connection.execute(_TABLE)
+                row = (self.session_id, json.dumps(state))
+                connection.execute("INSERT OR REPLACE INTO clew_state VALUES (?, ?)", row)
+        except sqlite3.Error as error:
+            self.fitting.report(error)
+
+    def _load(self) -> None:
+        """Restore the state that another process stored."""
+        if self._database is None:
+            return
+        try:
+            with closing(sqlite3.connect(self._database)) as connection:
+                connection.execute(_TABLE)
+                query = "SELECT state FROM clew_state WHERE session_id = ?"
+                row = connection.execute(query, (self.session_id,)).fetchone()
+        except sqlite3.Error as error:
+            self.fitting.report(error)
+            return
+        state = json.loads(row[0]) if row else None
+        self._model = state.get("model") if state else None
+        self.fitting.restore(state, self.session_id)

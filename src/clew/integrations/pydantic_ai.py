@@ -8,6 +8,7 @@ that use ``ProcessHistory``; pydantic-ai then keeps the compacted history.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Unpack
 
@@ -15,8 +16,11 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import Tool
+from pydantic_ai.toolsets import FunctionToolset
 
 from clew.integrations.fitting import Fitting, FittingOptions, state_of
+from clew.integrations.recall import Recall, descriptions
 from clew.message import JsonObject
 
 STATE = "clew"
@@ -26,8 +30,14 @@ STATE = "clew"
 class Clew(AbstractCapability[Any]):
     """Makes the messages of every request fit; ``window``, ``policy`` and ``session`` are optional."""
 
-    def __init__(self, **options: Unpack[FittingOptions]) -> None:
+    def __init__(self, *, recall: bool = False, **options: Unpack[FittingOptions]) -> None:
+        """Set up; ``recall=True`` adds the tools ``recall`` and ``expand``."""
         self.fitting = Fitting(**options)
+        self._toolset = _toolset(Recall(self.fitting)) if recall else None
+
+    def get_toolset(self) -> FunctionToolset[Any] | None:
+        """Return the tools for reading earlier turns, if asked for."""
+        return self._toolset
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -62,6 +72,21 @@ def clew_processor(**options: Unpack[FittingOptions]) -> Processor:
 
     process.fitting = fitting  # type: ignore[attr-defined]  # for its state and counts
     return process
+
+
+def _toolset(recall: Recall) -> FunctionToolset[Any]:
+    """Return the tools for reading earlier turns of the run's own conversation."""
+
+    async def search(ctx: RunContext[Any], query: str, limit: int = 5) -> str:
+        arguments = {"query": query, "limit": limit}
+        return await asyncio.to_thread(recall.run, "recall", arguments, _key(ctx), ctx.messages)
+
+    async def expand(ctx: RunContext[Any], ref: str, start: int = 0) -> str:
+        arguments = {"ref": ref, "start": start}
+        return await asyncio.to_thread(recall.run, "expand", arguments, _key(ctx), ctx.messages)
+
+    described = zip((search, expand), descriptions(), strict=True)
+    return FunctionToolset([Tool(does, name=name, description=about) for does, (name, about, _) in described])
 
 
 def _saved_state(messages: list[ModelMessage]) -> dict[str, Any] | None:

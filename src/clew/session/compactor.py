@@ -114,6 +114,12 @@ class Compactor:
             slot = self._slots.get(key) or (next(reversed(self._slots.values()), None) if not key else None)
         return slot.result if slot else None
 
+    def find(self, messages: MessageList) -> CompactResult | None:
+        """Return the last result of the conversation that a list continues; None if there is none."""
+        with self._lock:
+            key = self._continued(known_entries(messages))
+            return None if key is None else self._slots[key].result
+
     def restore(self, state: Mapping[str, Any], key: str = "") -> None:
         """Continue a conversation from what ``state`` returned in another process."""
         slot = self._slot_of_key(key)
@@ -154,18 +160,23 @@ class Compactor:
     def _slot_of_list(self, entries: list[Any]) -> _Slot:
         """Return the conversation that a list continues; a new one if none begins like it."""
         with self._lock:
-            best, longest = None, 0
-            for key, slot in reversed(self._slots.items()):
-                shared = _shared_entries(slot.result, entries)
-                if shared > longest:
-                    best, longest = key, shared
-            if best is None and "" in self._slots and self._slots[""].result is not None:
-                restored = self._slots[""].result.saved is not None
-                best = "" if restored else None
+            best = self._continued(entries)
             if best is None:
                 self._made += 1
                 best = self._made
             return self._slot_of_key(best)
+
+    def _continued(self, entries: list[Any]) -> str | int | None:
+        """Return the key of the conversation that a list continues, or of a restored one; None if none."""
+        best, longest = None, 0
+        for key, slot in reversed(self._slots.items()):
+            shared = _shared_entries(slot.result, entries)
+            if shared > longest:
+                best, longest = key, shared
+        if best is None and "" in self._slots and self._slots[""].result is not None:
+            restored = self._slots[""].result.saved is not None
+            best = "" if restored else None
+        return best
 
 
 def _shared_entries(result: CompactResult | None, entries: list[Any]) -> int:

@@ -1,0 +1,171 @@
+"""Two tools with which a model reads earlier turns of its conversation: ``recall`` and ``expand``.
+
+Every integration offers them with ``recall=True``. They search the original messages that the integration has
+seen in this process, or with ``session=`` the whole conversation in clew's log. With a plain SDK::
+
+    tools = Recall(client.fitting)
+    client.messages.create(..., messages=messages, tools=[*my_tools, *tools.definitions("anthropic")])
+    answer = tools.run("recall", {"query": "rate limit"}, messages=messages)
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import RLock
+from typing import Any
+from weakref import finalize
+
+from clew.errors import ClewError, InputError, NotFound
+from clew.hosts.search import SAID, search_text
+from clew.hosts.tools import checked_limit, definitions, page_text
+from clew.integrations.fitting import Fitting
+from clew.log import message_event
+from clew.log.protocol import Ctx
+from clew.log.store import MemoryStore
+from clew.memory import Memory, open_memory
+from clew.memory.index.protocol import Filters
+from clew.memory.index.sqlite import SqliteIndex
+from clew.memory.references import Quotation
+from clew.memory.tools import Tool
+from clew.message import JsonObject, Message, Role
+from clew.secrets import mask_message
+from clew.session import CompactResult
+
+TOOLS = ("recall", "expand")
+CONVERSATIONS = 8
+"""Conversations whose search index is kept; chosen by hand, an index is built again in about a second."""
+
+
+class Recall:
+    """The two tools, for the conversations of one integration; thread-safe."""
+
+    def __init__(self, fitting: Fitting) -> None:
+        self._fitting = fitting
+        self._lock = RLock()
+        self._open: OrderedDict[int, _Conversation] = OrderedDict()
+
+    def definitions(self, wire: str) -> list[JsonObject]:
+        """Return the tools as a provider's API lists them; ``wire`` as in ``clew.check``."""
+        return [Tool(*described, _unused).definition(wire) for described in descriptions()]
+
+    def run(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        key: str | None = None,
+        messages: Iterable[Any] | Mapping[str, Any] = (),
+    ) -> str:
+        """Return the answer of a tool for the conversation with this key, or that begins like ``messages``.
+
+        An error is answered in words, for the model to read.
+        """
+        try:
+            return self._run(name, arguments, key, messages)
+        except ClewError as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
+            self._fitting.report(error)
+            return "The search failed; continue without it."
+
+    def _run(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        key: str | None,
+        messages: Iterable[Any] | Mapping[str, Any],
+    ) -> str:
+        text = arguments.get("query" if name == "recall" else "ref")
+        if name not in TOOLS or not isinstance(text, str) or not text.strip():
+            raise InputError(f"{name} needs a text", "use recall(query) or expand(ref)")
+        with self._lock:
+            memory = self._memory(key, messages)
+            if name == "recall":
+                filters = Filters(sessions=(memory.ctx.session,), kinds=SAID)
+                limit = checked_limit(arguments.get("limit") or 5)
+                return search_text(memory, text.strip(), limit, filters) or "Nothing found."
+            turn = _turn(memory, text.strip())
+        return page_text(f"[{turn.ref}, {turn.role}] {turn.text}", arguments.get("start") or 0)
+
+    def _memory(self, key: str | None, messages: Iterable[Any] | Mapping[str, Any]) -> Memory:
+        session = self._fitting.session_of(key or "")
+        if session is not None:
+            session.memory.catch_up()
+            return session.memory
+        compactor = self._fitting.compactor
+        result = compactor.last(key) if key else compactor.find(messages)
+        if result is None or result.conversation is None:
+            raise NotFound("no earlier turns are known", "continue without them")
+        known = id(result.conversation.record)
+        if known not in self._open:
+            self._open[known] = _Conversation()
+        self._open.move_to_end(known)
+        while len(self._open) > CONVERSATIONS:
+            self._open.popitem(last=False)
+        return self._open[known].catch_up(result)
+
+
+class _Conversation:
+    """A search index of one conversation, in a temporary folder that is removed with it."""
+
+    def __init__(self) -> None:
+        folder = TemporaryDirectory(prefix="clew-recall-")
+        self._store, self._ctx = MemoryStore(), Ctx(workspace="recall", session="conversation")
+        self._index = SqliteIndex(Path(folder.name) / "index.db")
+        self._count = 0
+        finalize(self, _remove, self._index, folder)
+
+    def catch_up(self, result: CompactResult) -> Memory:
+        """Index the messages that are new, and return the memory."""
+        self._record = result.conversation  # its id identifies the conversation: keep it alive
+        originals = result.originals
+        last = max((int(name[1:]) for name in originals if name[0] == "m"), default=0)
+        names = (f"m{n}" for n in range(self._count + 1, last + 1))
+        events = [message_event(mask_message(originals.get(name, _UNKNOWN)), {}) for name in names]
+        if events:
+            self._store.append(self._ctx, events, self._store.head(self._ctx))
+            self._count = last
+        memory = open_memory(self._store, self._ctx, index=self._index)
+        memory.catch_up()
+        return memory
+
+
+_UNKNOWN = Message(Role.USER, ())
+"""In place of a message that only another process has seen, so that the numbers stay the same."""
+
+
+def _turn(memory: Memory, ref: str) -> Quotation:
+    """Return the turn behind a reference; raise ``NotFound`` if this process has not seen it."""
+    try:
+        turn = next(iter(memory.open(ref, 0).quotations), None)
+    except NotFound:
+        turn = None
+    if turn is None or not turn.text:
+        raise NotFound(f"there is no turn {ref}", "find its reference with recall")
+    return turn
+
+
+def _remove(index: SqliteIndex, folder: TemporaryDirectory[str]) -> None:
+    index.close()
+    folder.cleanup()
+
+
+def _unused(*_: object) -> Any:  # noqa: ANN401  # ``Recall.run`` runs the tools
+    raise NotImplementedError
+
+
+def descriptions() -> list[tuple[str, str, JsonObject]]:
+    """Return name, description and JSON schema of each tool, as a strict API wants them."""
+    found = []
+    for tool in definitions():
+        if tool["name"] in TOOLS:
+            properties = dict(tool["inputSchema"]["properties"])
+            properties.pop("scope", None)
+            optional = [name for name in properties if name not in tool["inputSchema"]["required"]]
+            for name in optional:
+                properties[name] = {**properties[name], "type": [properties[name]["type"], "null"]}
+            schema = {"type": "object", "properties": properties, "required": list(properties)}
+            found.append((tool["name"], tool["description"], {**schema, "additionalProperties": False}))
+    return found

@@ -1,0 +1,36 @@
+"""State through the framework's own persistence: what a second process sends is what one process sends."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integrations.test_conformance import PACKAGES, RULE
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
+
+
+def turns(name, folder, first, last):
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, "-W", "ignore", "-m", "tests.integrations.turn", name, str(folder)]
+    subprocess.run([*command, str(first), str(last)], check=True, cwd=Path(__file__).parents[2])
+    return json.loads((folder / f"sent-{first}.json").read_text())
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_second_process_sends_what_one_process_would(name, tmp_path):
+    try:
+        importlib.import_module(PACKAGES[name])
+    except ImportError:
+        pytest.skip(f"{name} is not installed: uv run --no-default-groups --group frameworks pytest")
+    if name == "langchain":
+        pytest.importorskip("langgraph.checkpoint.sqlite")
+    before, after = turns(name, tmp_path / "two", 0, 1), turns(name, tmp_path / "two", 1, 3)
+    whole = turns(name, tmp_path / "one", 0, 3)
+    assert any("kept as m" in str(messages) or "<clew-digest" in str(messages) for messages in before)
+    assert len(before) + len(after) == len(whole)
+    assert all(RULE in str(messages) for messages in after)
+    assert [*before, *after] == whole
