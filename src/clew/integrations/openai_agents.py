@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -28,10 +27,9 @@ from agents.tool_context import ToolContext
 
 from clew.integrations.fitting import Fitting, FittingOptions, state_of
 from clew.integrations.recall import Recall, descriptions
-from clew.message import JsonObject
+from clew.integrations.state_file import StateFile
 
 Filter = Callable[[CallModelData[Any]], Awaitable[ModelInputData]]
-_TABLE = "CREATE TABLE IF NOT EXISTS clew_state (session_id TEXT PRIMARY KEY, state TEXT NOT NULL)"
 
 
 def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
@@ -47,8 +45,9 @@ def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
 
 
 async def _fit(fitting: Fitting, data: CallModelData[Any], key: str | None) -> Any:  # noqa: ANN401
-    request = data.model_data
-    fixed = (request.instructions or "", *(_description(tool) for tool in data.agent.tools))
+    request, fields = data.model_data, ("description", "params_json_schema")
+    tools = (getattr(tool, name, "") for tool in data.agent.tools for name in fields)
+    fixed = (request.instructions or "", *tools)
     return await fitting.fit_async(request.input, key, fixed=fixed, wire="responses", model=_model(data))
 
 
@@ -57,24 +56,15 @@ def _model(data: CallModelData[Any]) -> str | None:
     return model if isinstance(model, str) else getattr(model, "model", None)
 
 
-def _description(tool: object) -> tuple[object, ...]:
-    return getattr(tool, "description", ""), getattr(tool, "params_json_schema", "")
-
-
 def recall_tools(source: Filter | ClewSession) -> list[FunctionTool]:
     """Return the tools ``recall`` and ``expand`` for an agent whose runs use this filter or session."""
     recall = Recall(source.fitting)  # type: ignore[union-attr]  # as ``clew_filter`` sets it
     key = source.session_id if isinstance(source, ClewSession) else None
 
-    def make(name: str) -> Callable[[ToolContext[Any], str], Awaitable[str]]:
-        async def call(context: ToolContext[Any], arguments: str) -> str:
-            return await asyncio.to_thread(
-                recall.run, name, json.loads(arguments or "{}"), key, context.turn_input
-            )
+    async def call(name: str, context: ToolContext[Any], text: str) -> str:
+        return await asyncio.to_thread(recall.run, name, json.loads(text or "{}"), key, context.turn_input)
 
-        return call
-
-    return [FunctionTool(name, about, schema, make(name)) for name, about, schema in descriptions()]
+    return [FunctionTool(name, about, schema, partial(call, name)) for name, about, schema in descriptions()]
 
 
 class ClewSession:
@@ -93,7 +83,7 @@ class ClewSession:
         self.inner = inner or SQLiteSession(session_id, database)
         self.session_settings = getattr(self.inner, "session_settings", None)
         self.fitting = Fitting(**options)
-        self._database = None if str(database) == ":memory:" else database
+        self._states = StateFile(database, self.fitting.report)
         self._model: str | None = None
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
@@ -101,7 +91,8 @@ class ClewSession:
         result = await _fit(self.fitting, data, self.session_id)
         self._model = _model(data)
         if result is not None and result.changed:
-            await asyncio.to_thread(self._save, {**state_of(result), "model": self._model})
+            state = {**state_of(result), "model": self._model}
+            await asyncio.to_thread(self._states.save, self.session_id, state)
         return replace(data.model_data, input=result.messages) if result else data.model_data
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
@@ -110,7 +101,9 @@ class ClewSession:
         if limit is not None or not items:
             return items
         if self.fitting.compactor.last(self.session_id) is None:
-            await asyncio.to_thread(self._load)
+            state = await asyncio.to_thread(self._states.load, self.session_id) or {}
+            self._model = state.get("model")
+            self.fitting.restore(state, self.session_id)
         result = await self.fitting.fit_async(items, self.session_id, model=self._model, wire="responses")
         return result.messages if result else items
 
@@ -125,33 +118,5 @@ class ClewSession:
     async def clear_session(self) -> None:
         """Remove all items."""
         self.fitting.compactor.forget(self.session_id)
-        await asyncio.to_thread(self._save, None)
+        await asyncio.to_thread(self._states.save, self.session_id, None)
         await self.inner.clear_session()
-
-    def _save(self, state: JsonObject | None) -> None:
-        """Store the compaction state beside the items; None removes it."""
-        if self._database is None:
-            return
-        try:
-            with closing(sqlite3.connect(self._database)) as connection, connection:
-                connection.execute(_TABLE)
-                row = (self.session_id, json.dumps(state))
-                connection.execute("INSERT OR REPLACE INTO clew_state VALUES (?, ?)", row)
-        except sqlite3.Error as error:
-            self.fitting.report(error)
-
-    def _load(self) -> None:
-        """Restore the state that another process stored."""
-        if self._database is None:
-            return
-        try:
-            with closing(sqlite3.connect(self._database)) as connection:
-                connection.execute(_TABLE)
-                query = "SELECT state FROM clew_state WHERE session_id = ?"
-                row = connection.execute(query, (self.session_id,)).fetchone()
-        except sqlite3.Error as error:
-            self.fitting.report(error)
-            return
-        state = json.loads(row[0]) if row else None
-        self._model = state.get("model") if state else None
-        self.fitting.restore(state, self.session_id)
