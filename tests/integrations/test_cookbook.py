@@ -45,7 +45,8 @@ def test_every_page_is_run():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs(page):
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a page may create files
     pytest.importorskip(PAGES[page], reason="uv run --no-default-groups --group frameworks pytest")
     text = (ROOT / f"docs/cookbook/{page}.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.S)

@@ -11,8 +11,7 @@ from typing import Any, NotRequired, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain.tools import ToolRuntime
-from langchain_core.tools import StructuredTool
+from langchain.tools import BaseTool, ToolRuntime, tool
 from langgraph.config import get_config
 from langgraph.types import Command
 
@@ -73,7 +72,7 @@ def _thread(config: Any) -> str | None:  # noqa: ANN401  # a RunnableConfig
     return None if thread is None else str(thread)
 
 
-def _tools(recall: Recall) -> list[StructuredTool]:
+def _tools(recall: Recall) -> list[BaseTool]:
     """Return the tools for reading earlier turns of the agent's own thread."""
 
     def search(query: str, runtime: ToolRuntime, limit: int = 5) -> str:
@@ -84,9 +83,8 @@ def _tools(recall: Recall) -> list[StructuredTool]:
         key, arguments = _thread(runtime.config), {"ref": ref, "start": start}
         return recall.run("expand", arguments, key, runtime.state["messages"])
 
-    make = StructuredTool.from_function
     described = zip((search, expand), descriptions(), strict=True)
-    return [make(does, name=name, description=about) for does, (name, about, _) in described]
+    return [tool(name, description=about)(does) for does, (name, about, _) in described]
 
 
 def _with_messages(request: ModelRequest, result: CompactResult | None) -> ModelRequest:

@@ -33,6 +33,7 @@ from clew.memory.tools import Tool
 from clew.message import JsonObject, Message, Role
 from clew.secrets import mask_message
 from clew.session import CompactResult
+from clew.session.result import without_natives
 
 TOOLS = ("recall", "expand")
 CONVERSATIONS = 8
@@ -123,7 +124,8 @@ class _Conversation:
         originals = result.originals
         last = max((int(name[1:]) for name in originals if name[0] == "m"), default=0)
         names = (f"m{n}" for n in range(self._count + 1, last + 1))
-        events = [message_event(mask_message(originals.get(name, _UNKNOWN)), {}) for name in names]
+        messages = (without_natives(originals.get(name, _UNKNOWN)) for name in names)
+        events = [message_event(mask_message(message), {}) for message in messages]
         if events:
             self._store.append(self._ctx, events, self._store.head(self._ctx))
             self._count = last
@@ -158,7 +160,7 @@ def _unused(*_: object) -> Any:  # noqa: ANN401  # ``Recall.run`` runs the tools
 
 def descriptions() -> list[tuple[str, str, JsonObject]]:
     """Return name, description and JSON schema of each tool, as a strict API wants them."""
-    found = []
+    found: list[tuple[str, str, JsonObject]] = []
     for tool in definitions():
         if tool["name"] in TOOLS:
             properties = dict(tool["inputSchema"]["properties"])
@@ -166,6 +168,6 @@ def descriptions() -> list[tuple[str, str, JsonObject]]:
             optional = [name for name in properties if name not in tool["inputSchema"]["required"]]
             for name in optional:
                 properties[name] = {**properties[name], "type": [properties[name]["type"], "null"]}
-            schema = {"type": "object", "properties": properties, "required": list(properties)}
+            schema: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
             found.append((tool["name"], tool["description"], {**schema, "additionalProperties": False}))
     return found
