@@ -2,6 +2,7 @@
 
     uv run python bench/side_by_side.py
     uv run python bench/side_by_side.py --messages 1000 10000 --peers langchain pydantic-ai-harness clew
+    uv run python bench/side_by_side.py --shape real --messages 1000
 
 Sessions are those of ``compact_pass.py``, with a rule in message 2 and another a tenth of the way in. Peers
 are driven to the same share of the tokens as nearly as their settings allow. Where one asks a model for a
@@ -20,8 +21,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from compact_pass import session
-from peers.catalogue import Peer, read_peers
+from compact_pass import SHAPES, session
+from peers.catalogue import OWN, Peer, read_peers
 from peers.run import JOB_SECONDS, Adapter, PeerMissing, Result
 
 from clew.providers import OPENAI, CheckScope
@@ -29,7 +30,7 @@ from clew.tokens import counter_for
 
 RESULTS = Path(__file__).parent / "results" / "side_by_side.md"
 SIZES = (1_000, 10_000)
-RUNS = 3
+RUNS = 5
 SHARE = 0.25
 """Of the tokens before, what the list may have after; the same as in ``compact_pass.py``."""
 EARLY = "Never push to main, and don't edit anything under legacy/."
@@ -38,6 +39,8 @@ LATER_AT = 0.1
 SWEPT = 30
 """Budgets from small to large, on a list with three calls at a time, so that cuts fall everywhere."""
 
+RUNNING = Peer("clew-running", OWN, "running", "clew.compact in a running session, the last message new")
+"""Not one of the peers that are measured by what they keep: there it is the same as clew."""
 COUNTER = counter_for("gpt-4o")
 
 Chat = list[dict[str, Any]]
@@ -79,8 +82,8 @@ def tokens_of(messages: Chat) -> int:
 
 
 @cache
-def case(count: int, seed: int) -> Case:
-    messages: Chat = OPENAI.render(item.message for item in session("short", count, seed))
+def case(count: int, seed: int, shape: str = "short") -> Case:
+    messages: Chat = OPENAI.render(item.message for item in session(shape, count, seed))
     while messages[-1].get("tool_calls"):  # a call without its result is invalid before any peer sees it
         messages.pop()
     later = next(at for at in range(int(count * LATER_AT), count) if messages[at]["role"] == "user")
@@ -177,7 +180,7 @@ def measured(peer: Peer, asked: argparse.Namespace) -> Row:
             row.checked(adapter.do(swept.job(step / (SWEPT + 2))))
         for size in asked.messages:
             for seed in range(asked.runs):
-                given = case(size, seed)
+                given = case(size, seed, asked.shape)
                 result = adapter.do(given.job(asked.share))
                 row.timed(size, given, result)
                 if result.error:
@@ -189,8 +192,10 @@ def lines(asked: argparse.Namespace) -> Iterator[str]:
     """Yield the page, a peer at a time."""
     sizes = asked.messages
     yield "# One compaction, side by side\n"
-    yield f"`uv run python bench/side_by_side.py --share {asked.share}`\n"
-    how = f"median of {asked.runs}, down to {asked.share:.0%} of the tokens"
+    names, sizes_given = " ".join(asked.peers), " ".join(map(str, sizes))
+    options = f"--shape {asked.shape} --messages {sizes_given} --runs {asked.runs} --peers {names}"
+    yield f"`uv run python bench/side_by_side.py {options}`\n"
+    how = f"{asked.shape} texts, median of {asked.runs}, down to {asked.share:.0%} of the tokens"
     yield f"Python {platform.python_version()}, {how}.\n"
     timed = (f"{size:,} messages, {clock}" for clock in ("CPU s", "s") for size in sizes)
     heads = (
@@ -205,9 +210,9 @@ def lines(asked: argparse.Namespace) -> Iterator[str]:
     )
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
-    remarks = []
+    remarks, rows = [], []
     for name in asked.peers:
-        peer = read_peers()[name]
+        peer = all_peers()[name]
         try:
             row = measured(peer, asked)
         except PeerMissing as cause:
@@ -215,25 +220,50 @@ def lines(asked: argparse.Namespace) -> Iterator[str]:
             continue
         yield "| " + " | ".join(row.cells(sizes)) + " |"
         remarks += row.remarks()
+        rows.append(row)
+    yield from ratios(rows, sizes)
     yield "\n" + "\n".join(remarks)
 
 
+def ratios(rows: Sequence[Row], sizes: Sequence[int]) -> Iterator[str]:
+    """Yield each peer's CPU time as a multiple of the first one's."""
+    first, *others = rows
+    yield f"\nCPU time as a multiple of {first.peer.name}'s:\n"
+    yield "| peer | " + " | ".join(f"{size:,} messages" for size in sizes) + " |"
+    yield "|---" * (len(sizes) + 1) + "|"
+    for row in others:
+        found = (
+            statistics.median(row.cpu_seconds[size]) / statistics.median(first.cpu_seconds[size])
+            if size in row.cpu_seconds and size in first.cpu_seconds
+            else None
+            for size in sizes
+        )
+        yield f"| {row.peer.name} | " + " | ".join(f"{one:.1f}" if one else "–" for one in found) + " |"
+
+
+def all_peers() -> dict[str, Peer]:
+    """Return the peers of the catalogue, and clew in a running session."""
+    return {**read_peers(), RUNNING.name: RUNNING}
+
+
 def main() -> None:
-    known = read_peers()
+    known = all_peers()
     parser = argparse.ArgumentParser()
+    parser.add_argument("--shape", choices=SHAPES, default="short")
     parser.add_argument("--messages", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--peers", nargs="+", choices=known, default=list(known), metavar="NAME")
     parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--timeout", type=float, default=JOB_SECONDS, help="seconds for one pass")
-    parser.add_argument("--write", action="store_true", help="also write bench/results/side_by_side.md")
+    parser.add_argument("--write", action="store_true", help="also write it to bench/results/")
     asked = parser.parse_args()
     page = []
     for line in lines(asked):
         print(line, flush=True)
         page.append(line)
     if asked.write:
-        RESULTS.write_text("\n".join(page) + "\n", encoding="utf-8")
+        path = RESULTS if asked.shape == "short" else RESULTS.with_stem(f"side_by_side_{asked.shape}")
+        path.write_text("\n".join(page) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,9 @@ from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_m
 from clew.rules import find
 from clew.rules.active import MOST_NEAR, ActiveRules
 from clew.rules.subject import Subject
+from clew.transcripts import load, open_source
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sphinx-9229.traj.json.zst"
 
 
 def ran(number: int, command: str, output: str) -> list[Item]:
@@ -151,3 +155,12 @@ def test_the_words_of_what_has_ended_are_let_go():
             ]
         )
     assert len(talk.loops.talk._by_words) < 300
+
+
+def test_messages_in_blocks_are_read_as_one_by_one():
+    (session,) = load(open_source(EXAMPLE))
+    items = [Item(entry.id, entry.message) for entry in session.full_entries()]
+    one_by_one = Ledger()
+    for item in items:
+        one_by_one.add(item)
+    assert ledger_of(*items).to_json() == one_by_one.to_json()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 
 from peerkit import Job, serve
@@ -16,6 +17,15 @@ def compacted(job: Job) -> Chat:
     """Compact to the target; rules are found by clew, so pins that a person placed are not needed."""
     with job.timing():
         result = squeezed(job.messages, target_tokens=job.target_tokens)
+    return result.messages
+
+
+def running(job: Job) -> Chat:
+    """Compact a session in progress: all but its last message were parsed and read when they came in."""
+    before = squeezed(job.messages[:-1], 1 << 40)
+    gc.collect()
+    with job.timing():
+        result = squeezed(job.messages, target_tokens=job.target_tokens, previous=before)
     return result.messages
 
 
@@ -35,4 +45,4 @@ class Following:
         return self._last.messages
 
 
-serve({"compact": compacted, "after": Following()}, ["clew"])
+serve({"compact": compacted, "after": Following(), "running": running}, ["clew"])

@@ -73,12 +73,17 @@ def misfit_numbers(
 _DUMPS = ("model_dump", "to_dict", "dict")
 """Methods with which SDK objects export their fields, the most faithful first."""
 
+_PLAIN_TYPES = frozenset({str, float, bool, type(None)})
+"""Types whose values need no check: an integer may be too long."""
 LONGEST_NUMBER_BITS = 14_000
 """About 4,200 decimal digits: Python refuses to write integers of more than 4,300."""
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any object of an SDK
     """Return a value as plain JSON; the same object if it is plain already."""
+    kind = type(value)
+    if kind in _PLAIN_TYPES or (kind is dict and _PLAIN_TYPES.issuperset(map(type, value.values()))):
+        return value  # most values, and most messages without tool calls
     if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER_BITS:
         what = "the message list contains an integer with thousands of digits"
         raise InputError(what, "JSON writers reject it: pass it as a string")

@@ -196,8 +196,9 @@ def _compacting(
     model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     conversation = advance(parsed, conversation, counter) if conversation else None
+    from_start = conversation is None
     if conversation is None:  # no previous result, or the list is not a continuation of it
-        parsed = ParsedInput.of(messages, wire)
+        parsed = ParsedInput.of(messages, wire) if known else parsed
         conversation = _start(parsed, previous, counter)
 
     # 2. Measure. Most calls end here: there is room left.
@@ -208,7 +209,10 @@ def _compacting(
 
     # 3. Before a compaction, look for entries that the caller changed in place since they were parsed. That
     #    compares whole entries, which is too slow for every call.
-    if conversation.record.changed_at(conversation.entries, whole=True) < conversation.entries:
+    if (
+        not from_start
+        and conversation.record.changed_at(conversation.entries, whole=True) < conversation.entries
+    ):
         conversation = advance(parsed, conversation, counter, thorough=True) or start(parsed, counter)
         now = _unchanged_result(parsed, conversation, gauge, options)
     if previous is None and goal.trigger is not Trigger.MANUAL:

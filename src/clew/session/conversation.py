@@ -99,12 +99,15 @@ class Record:
         return grouped
 
     def _learn(self, items: Iterable[Item]) -> None:
-        for item in items:
-            self.originals[item.id] = item.message
-            if self.digest and item.id == self.digest.id:
-                restore(self.ledger, self.digest)
+        """Add messages to the ledger; a digest found in the list restores what it carries at its place."""
+        digest = self.digest
+        for is_digest, run in groupby(items, key=lambda item: digest is not None and item.id == digest.id):
+            known = list(run)
+            self.originals.update((item.id, item.message) for item in known)
+            if is_digest and digest is not None:
+                restore(self.ledger, digest)
             else:
-                self.ledger.add(item)
+                self.ledger.extend(known)
 
     def changed_at(self, count: int, whole: bool = False) -> int:
         """Return the index of the first entry that the caller changed in place; ``count`` if none was."""
