@@ -6,13 +6,15 @@ import gc
 import http.client
 import json
 import resource
+import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from clew.proxy import conversations
+from clew.proxy import conversations, follow
 from clew.proxy.follow import Follower
+from clew.proxy.in_flight import InFlight
 from clew.proxy.relay import Exchange
 from clew.proxy.stats import Stats
 from clew.testing import ScriptedServer
@@ -37,6 +39,51 @@ def messages(n: int) -> list[str]:
     ]
 
 
+def strings_in(value: object) -> list[str]:
+    """Return every string object that a value holds."""
+    found, seen, waiting = [], set(), [value]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, type) or callable(one):
+            continue
+        seen.add(id(one))
+        found += [one] if isinstance(one, str) else []
+        waiting += gc.get_referents(one)
+    return found
+
+
+def test_a_text_is_held_once_however_often_it_is_sent():
+    flying = InFlight(Stats(), 60_000)
+    for end in range(61, FIRST + 60, 2):
+        listed = [json.loads(text) for text in messages(0)[:end]]
+        block = {"type": "text", "text": listed[-1]["content"], "cache_control": {"type": "ephemeral"}}
+        listed[-1]["content"] = [block]  # the mark moves on with every request
+        raw = json.dumps({"model": "claude-sonnet-5", "messages": listed}).encode()
+        flying.fit_request(Exchange("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
+    [slot] = flying._compactor._slots.values()
+    assert slot.result.digest is not None
+    for text in (json.loads(text)["content"] for text in messages(0)[:end:7]):
+        assert strings_in(slot.result).count(text) == 1
+
+
+def test_few_requests_wait_to_be_read_and_a_large_one_is_read_nevertheless(monkeypatch):
+    monkeypatch.setattr(follow, "WAITING_BYTES", 1 << 20)
+    follower, may_read = Follower(Stats()), threading.Event()
+    monkeypatch.setattr(follower, "_log", lambda *_: may_read.wait() and follower.stats.count("read"))
+    for n in range(8):
+        raw = b" " * (400 << 10)
+        follower.offer(Exchange("POST", "/v1/messages", [("x-claude-code-session-id", f"s{n}")], raw), raw, "")
+    assert 1 <= len(follower._waiting) <= 2
+    may_read.set()
+    assert follower.wait()
+    read = follower.stats["read"]
+    large = b" " * (2 << 20)
+    follower.offer(Exchange("POST", "/v1/messages", [("x-claude-code-session-id", "s9")], large), large, "")
+    assert follower.wait()
+    assert follower.stats["read"] == read + 1 <= 4
+    follower.close()
+
+
 def test_only_the_newest_sessions_stay_in_memory(monkeypatch):
     monkeypatch.setattr(conversations, "OPEN_SESSIONS", 2)
     follower = Follower(Stats())
@@ -50,6 +97,7 @@ def test_only_the_newest_sessions_stay_in_memory(monkeypatch):
     gc.collect()
     alive = [one for one in gc.get_objects() if isinstance(one, conversations.Conversation)]
     assert len(alive) == 2
+    assert not follower.conversations._locks
     assert follower.stats["followed"] == 6 * (FIRST + 20)
     follower.close()
 

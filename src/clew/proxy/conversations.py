@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import dropwhile
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from clew.budget import DEFAULT
 from clew.log.store import SqliteStore
@@ -127,7 +128,8 @@ class Conversations:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._guard = threading.Lock()
-        self._locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+        self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+        """Locks in use."""
         self._store: SqliteStore | None = None
         self._open: OrderedDict[str, Conversation] = OrderedDict()
 
@@ -136,7 +138,7 @@ class Conversations:
         """Return the conversation of a list; no other thread uses it meanwhile."""
         name = given.session
         with self._guard:
-            lock = self._locks[name]
+            lock = self._locks.setdefault(name, threading.RLock())
         with lock:
             yield self._conversation(name, name, given)
 

@@ -22,7 +22,8 @@ FIRST_BYTES = 256 << 10
 """Conversations are logged from this size on: about 70,000 tokens, when a compaction becomes likely."""
 STEP_BYTES, STEP_SHARE = 32 << 10, 1 / 16
 """A conversation is read again after it grew by this, so that the cost of all readings is linear."""
-WAITING_BYTES = 64 << 20
+WAITING_BYTES = 8 << 20
+"""Requests that wait to be read; others are dropped, and the next one of their conversation is read instead."""
 CONVERSATIONS = 256
 
 
@@ -48,7 +49,7 @@ class Follower:
             if len(raw) < self._sizes.get(key, FIRST_BYTES):
                 return
             waiting = sum(len(body) for _, body, _ in self._waiting.values())
-            if waiting + len(raw) > WAITING_BYTES or self._closed:
+            if (waiting and waiting + len(raw) > WAITING_BYTES) or self._closed:
                 return
             self._sizes.pop(key, None)
             self._sizes[key] = len(raw) + max(STEP_BYTES, int(len(raw) * STEP_SHARE))

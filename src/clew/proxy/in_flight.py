@@ -65,6 +65,9 @@ class InFlight:
             refusal = thread_refusal()
             return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
         key = self._key(exchange, body, entries)
+        if (last := self._compactor.last(key)) and last.conversation:
+            known = last.conversation.record.entries
+            entries[: len(known)] = map(_shared, entries, tuple(known))
         if preview:
             return self._preview(body, wire)
         try:
@@ -162,6 +165,26 @@ class InFlight:
             entry_hash(entries[0]),
         )
         return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _shared(new: Any, known: Any) -> Any:
+    """Return a value made of the known one's parts where they are equal, so that a text is held only once.
+
+    Every request holds the whole conversation; clients move cache marks, and the texts stay the same. For a
+    mark, a content that is one text becomes a list with one block.
+    """
+    if new == known:
+        return known
+    if isinstance(known, str) and isinstance(new, list):
+        known = [{"text": known}]
+    elif isinstance(known, list) and isinstance(new, str):
+        texts = (block.get("text") for block in known if isinstance(block, dict))
+        return next((text for text in texts if text == new), new)
+    if isinstance(new, dict) and isinstance(known, dict):
+        return {name: _shared(value, known.get(name)) for name, value in new.items()}
+    if isinstance(new, list) and isinstance(known, list):
+        return [*map(_shared, new, known), *new[len(known) :]]
+    return new
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:
