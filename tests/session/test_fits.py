@@ -69,13 +69,12 @@ def test_found_rules_collapse_the_oldest_first_to_a_line_that_leads_to_them(wind
 
 
 def test_what_is_less_certain_collapses_before_what_is_as_old():
-    sure, unsure = "Never modify files under {}/.", "Maybe better not touch {}/ too much."
+    sure, unsure = "Never modify files under {}/.", "You should not edit {}/ please."
     texts = [text.format(f"module_{n}") for n in range(200) for text in (sure, unsure)]
     messages = [one for text in texts for one in ({"role": "user", "content": text}, LATER[0])]
     done = clew.compact([*messages[:-1], *LATER], 8_000)
     found = {pin.quote: pin.confidence for pin in done.ledger.pins.active}
-    if len(set(found.values())) < 2:
-        pytest.skip("the rule finder is as certain of the one as of the other")
+    assert len(set(found.values())) > 1
     shown = done.messages[0]["content"]
     kept = [certainty for quote, certainty in found.items() if f'"{quote}"' in shown]
     assert sum(kept) / len(kept) > sum(found.values()) / len(found)
