@@ -23,7 +23,7 @@ FIRST_BYTES = 256 << 10
 STEP_BYTES, STEP_SHARE = 32 << 10, 1 / 16
 """A conversation is read again after it grew by this, so that the cost of all readings is linear."""
 WAITING_BYTES = 8 << 20
-"""Requests that wait to be read; others are dropped, and the next one of their conversation is read instead."""
+"""Requests that wait to be read; more are dropped, and the next one of their conversation is read instead."""
 CONVERSATIONS = 256
 
 

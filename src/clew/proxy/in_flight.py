@@ -167,7 +167,7 @@ class InFlight:
         return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _shared(new: Any, known: Any) -> Any:
+def _shared(new: object, known: object) -> object:
     """Return a value made of the known one's parts where they are equal, so that a text is held only once.
 
     Every request holds the whole conversation; clients move cache marks, and the texts stay the same. For a
