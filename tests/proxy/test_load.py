@@ -18,10 +18,11 @@ from clew.proxy.in_flight import InFlight
 from clew.proxy.relay import Exchange
 from clew.proxy.stats import Stats
 from clew.testing import ScriptedServer
+from tests.conftest import tries
 from tests.proxy.test_faults import started
 from tests.proxy.test_pass_through import home  # noqa: F401  # a fixture
 
-CONVERSATIONS, ROUNDS, FIRST = 64, 50, 120
+CONVERSATIONS, ROUNDS, FIRST = 64, tries(8, 50), 120
 """Conversations, requests of each, and messages in its first one: 270 kB, so that it is logged."""
 
 
