@@ -8,6 +8,7 @@ by the plain rules of ``duties.py`` and ``reuse.py``, which the compactor does n
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -171,10 +172,21 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
     if not all(map(_GREEN.match, tests)):
         kept = [None if text is None else all(test in text for test in tests) for text in (theirs, ours)]
         yield NeededItem(NeedKind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
-    for name in changed_files(done):
-        key = key_of("path", name)
-        yield NeededItem(NeedKind.FILE, _short_path(name), *_holds("path", key, theirs, ours))
+    yield from _files(changed_files(done), theirs, ours)
     yield from _values(cut, theirs, ours)
+
+
+def _files(names: Sequence[str], theirs: str, ours: str | None) -> Iterator[NeededItem]:
+    """Yield changed files; one counts as kept by its own name if no other of them has the same."""
+    own = Counter(PurePosixPath(name).name for name in names)
+    for name in names:
+        base, key = PurePosixPath(name).name, key_of("path", name)
+        alone = re.compile(rf"(?<![\w.-]){re.escape(base)}(?!\w)") if own[base] == 1 else None
+        by_name = [bool(alone and text and alone.search(text)) for text in (theirs, ours)]
+        tool, clew = _holds("path", key, theirs, ours)
+        yield NeededItem(
+            NeedKind.FILE, _short_path(name), tool or by_name[0], clew if clew is None else clew or by_name[1]
+        )
 
 
 def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
