@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew.transcripts import load
-from clew.transcripts.discover import Computer, FoundSession, find_sessions
+from clew.transcripts.discover import Computer, FoundSession, file_id, find_sessions
 from tests.transcripts.claude_lines import Lines
 
 
@@ -191,3 +191,9 @@ def test_titles_are_looked_up_only_for_the_sessions_that_are_taken(computer):
     assert next(sessions).session_id == "new"
     old.write_text("")  # gone before it was asked for
     assert next(sessions).title is None
+
+
+def test_hidden_files_of_two_projects_have_two_ids():
+    ids = {file_id(Path(f"/home/me/{project}/.aider.chat.history.md")) for project in ("a/web", "b/web")}
+    assert len(ids) == 2
+    assert all(id_.startswith("web-") for id_ in ids)

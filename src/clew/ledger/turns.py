@@ -75,6 +75,10 @@ _STEP = lazy_pattern(
     r"|(?:updat|creat|writ|integrat)(?:e|ing))\b"
 )
 """Matched against lower-case text: openings of sentences that announce a step and state no finding."""
+_HEADING = lazy_pattern(
+    r"\*\*[^*\n]+\*\*[.:]?|now\b(?!.*\b(?:is|are|has|have|works?|pass(?:es)?|fails?)\b).*"
+)
+"""Matched against lower-case text: a bold heading, or the announcement of what comes now."""
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
 _MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
 
@@ -168,6 +172,8 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
         if read.startswith("```", start):
             fenced = not fenced
         if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:|":
+            continue
+        if _HEADING.fullmatch(small, start, end):
             continue
         verdict = _FINDING.search(small, start, end)
         if verdict is not None and verdict["strong"] is not None:

@@ -237,8 +237,13 @@ def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
 
 
 def file_id(path: Path) -> str:
-    """Return the id in a session's file name: its UUID if it has one, else the name."""
+    """Return the id in a session's file name: its UUID if it has one, else the name.
+
+    A hidden file has the same name in every project: its folder and a hash of its path tell them apart.
+    """
     name = path.name.split(".")[0]
+    if not name:
+        return f"{path.parent.name}-{sha256(os.fsencode(path)).hexdigest()[:SHORT_ID_LENGTH]}"
     name = path.parent.name if name in _NAMED_BY_FOLDER else name
     match = _UUID.search(name)
     return match[0] if match else name.removeprefix("rollout-")

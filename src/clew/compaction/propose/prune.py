@@ -163,11 +163,15 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     last = {step.key: step for step in steps}
     for step in _long(steps):
         later = last[step.key]
-        if later is not step:
+        if later is not step and step.asked.name.lower() not in _AGENTS:
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
             if verdict := page.telling(step.text).verdict:
                 text = f"{verdict}\n{text}"
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
+
+
+_AGENTS = frozenset(("task", "agent", "dispatch_agent", "spawn_agent", "delegate"))
+"""Tools that ask another agent: each answer has findings of its own."""
 
 
 def _read_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
