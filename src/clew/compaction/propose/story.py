@@ -46,8 +46,8 @@ _DONE = re.compile(
 )
 
 _TROUBLE = re.compile(
-    r"\b(?:fails?|failing|failed|broken|breaks|crash\w*|missing|(?:still|currently) not|not (?:yet|found)"
-    r"|never (?:ran|run)|(?:syntax|indentation|type|import|compile|build) ?errors?)\b",
+    r"\b(?:(?:tests?|build|check|suite) (?:still )?(?:fails?|failed)|failing tests?"
+    r"|still (?:not|failing|broken)|(?:is|are) (?:failing|broken)|still fails?|never ran|not yet)\b",
     re.IGNORECASE,
 )
 """A state that a passing run of the tests mostly ends."""

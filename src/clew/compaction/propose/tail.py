@@ -157,9 +157,9 @@ larger room that share of it, up to the limit."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80
 """Size of faded text that a harness put into a message."""
-WHOLE_UNREAD_SHARE = 0.5
+WHOLE_UNREAD_SHARE = 0.4
 """Share of the room up to which messages that the model has not answered yet stay whole..."""
-UNREAD_SHARE = 0.15
+UNREAD_SHARE = 0.1
 """...and share that they get first if they are larger: the agent's own words before a giant result help more
 to continue than more of the giant."""
 SMALL_SHARE = 0.05
