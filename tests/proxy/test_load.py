@@ -87,8 +87,14 @@ def test_few_requests_wait_to_be_read_and_a_large_one_is_read_nevertheless(monke
     follower.close()
 
 
+def known_conversations() -> set[int]:
+    gc.collect()
+    return {id(one) for one in gc.get_objects() if isinstance(one, conversations.Conversation)}
+
+
 def test_only_the_newest_sessions_stay_in_memory(monkeypatch):
     monkeypatch.setattr(conversations, "OPEN_SESSIONS", 2)
+    others = known_conversations()  # of other tests
     follower = Follower(Stats())
     for count in (FIRST, FIRST + 20):
         for n in range(6):
@@ -97,9 +103,7 @@ def test_only_the_newest_sessions_stay_in_memory(monkeypatch):
             headers = [("x-claude-code-session-id", f"s{n}")]
             follower.offer(Exchange("POST", "/v1/messages", headers, raw), raw, "anthropic")
             assert follower.wait()
-    gc.collect()
-    alive = [one for one in gc.get_objects() if isinstance(one, conversations.Conversation)]
-    assert len(alive) == 2
+    assert len(known_conversations() - others) == 2
     assert not follower.conversations._locks
     assert follower.stats["followed"] == 6 * (FIRST + 20)
     follower.close()

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clew
+from clew.compaction.verify.report import LossKind
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.log.store import MemoryStore
 from clew.message import LONGEST_RULE
@@ -64,6 +65,8 @@ def test_found_rules_collapse_the_oldest_first_to_a_line_that_leads_to_them(wind
     assert kept == list(range(kept[0], 400))
     assert f"[m1,m3,m5,m7,m9,m11,m13,m15,m17,m19,m21,m23]\n- {kept[0]} more rules apply" in shown
     assert len(done.ledger.pins.active) == 400
+    (count,) = (one for one in done.report.kept if one.matter is LossKind.RULE)
+    assert (count.before, count.stand) == (400, 400 - kept[0])  # the report counts those not shown
     again = clew.compact([*done.messages, *LATER], window, previous=done)
     assert again.tokens_after <= window
 

@@ -65,6 +65,8 @@ class MandatoryContent:
     """What a digest should say, most important first. These need no grounding, because code made them."""
     open_items: tuple[LedgerEntry, ...] = ()
     decisions: tuple[LedgerEntry, ...] = ()
+    collapsed: tuple[RuleQuote, ...] = ()
+    """Active rules that a line of the claims stands for, because there is no room for their words."""
 
 
 def mandatory_content(

@@ -82,11 +82,16 @@ class CompactionTask:
         """Return what a digest of this span must contain."""
         own, more = mandatory_content(self.ledger, span, self.shown, self.unseen), self.carried
         pins, claims = (*more.pins, *own.pins), (*more.claims, *own.claims)
+        collapsed: list[RuleQuote] = []
         if self.rule_tokens is not None:
             pins, collapsed = self._collapse_rules(pins, self.rule_tokens)
             claims = (*_line_for(collapsed), *claims)
         return MandatoryContent(
-            pins, claims, (*more.open_items, *own.open_items), (*more.decisions, *own.decisions)
+            pins,
+            claims,
+            (*more.open_items, *own.open_items),
+            (*more.decisions, *own.decisions),
+            tuple(collapsed),
         )
 
     @cached_property

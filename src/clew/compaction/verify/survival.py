@@ -41,17 +41,27 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
         what = f'the rule "{pin.quote}" would no longer be in the view'
         level = _level_of_missing(case, pin.source)
         yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
-    entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in missing]
-    yield loss_of(case, LossKind.RULE, len(case.required.pins), entries)
+    collapsed = _not_shown(case, case.required.collapsed)
+    if collapsed:
+        what = f"{len(collapsed):,} rules that were found in the conversation would not be shown"
+        why = "there is no room for their words; one line leads to them"
+        yield Finding("pins", Level.NOTE, "", what, why)
+    entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in (*missing, *collapsed)]
+    total = len(case.required.pins) + len(case.required.collapsed)
+    yield loss_of(case, LossKind.RULE, total, entries)
 
 
 def missing_pins(case: VerificationContext) -> list[RuleQuote]:
-    """Return the rules that would be nowhere in the view word for word."""
+    """Return the rules that must be in the view word for word and would be nowhere in it."""
+    return _not_shown(case, case.required.pins)
+
+
+def _not_shown(case: VerificationContext, rules: Iterable[RuleQuote]) -> list[RuleQuote]:
     shown = filter(None, case.read_back.values())
     rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
     return [
         pin
-        for pin in case.required.pins
+        for pin in rules
         if (pin.quote, pin.source.message, pin.trust) not in rendered
         and not is_visible(case.shown_message(pin.source.message), pin.source, pin.quote)
     ]
