@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -274,10 +274,8 @@ class Failures:
         """Return the failed edits of files that have been changed since, by any tool."""
         return [
             signature
-            for signature, failure in self.open.items()
-            if not signature.startswith("$ ")
-            and BY_NAME.get(failure.tool.lower()) in _CHANGE_FILES
-            and any(_same_file(failure.subject, name) for name in changed)
+            for signature, path in self._open_calls(_CHANGE_FILES)
+            if any(_same_file(path, name) for name in changed)
         ]
 
     def _edited_by_command(self, exchange: Exchange) -> list[str]:
@@ -287,26 +285,27 @@ class Failures:
         """
         if exchange.action.kind is not ActionKind.SHELL:
             return []
-        unedited = [
-            (signature, failure.subject.replace("\\", "/").rpartition("/")[2])
-            for signature, failure in self.open.items()
-            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) in _CHANGE_FILES
-        ]
         command = exchange.action.subject
-        found = [signature for signature, name in unedited if name and name in command]
+        found = [
+            signature
+            for signature, path in self._open_calls(_CHANGE_FILES)
+            if (name := path.replace("\\", "/").rpartition("/")[2]) and name in command
+        ]
         return found if found and not only_looks(exchange.action) else []
 
     def _read_after_all(self, exchange: Exchange) -> list[str]:
         """Return the failed reads of files that a call reads now, by any tool."""
-        unread = [
-            (signature, failure.subject)
-            for signature, failure in self.open.items()
-            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) is ActionKind.READ
-        ]
+        unread = list(self._open_calls(_READS))
         if not unread:
             return []
         names = [touch.name for touch in touches(exchange.action, exchange.result.text)]
         return [signature for signature, path in unread if any(_same_file(path, name) for name in names)]
+
+    def _open_calls(self, kinds: Collection[ActionKind]) -> Iterator[tuple[str, str]]:
+        """Yield the signature and subject of the failed calls of tools, not commands, that do such things."""
+        for signature, failure in self.open.items():
+            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) in kinds:
+                yield signature, failure.subject
 
     def _add_failure(self, exchange: Exchange, number: int) -> None:
         text = exchange.result.text
@@ -346,6 +345,7 @@ class Failures:
                 self.open[signature] = replace(failure, changed=(*failure.changed, *new)[:MOST_CHANGES])
 
 
+_READS = frozenset((ActionKind.READ,))
 _CHANGE_FILES = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
 
 

@@ -168,9 +168,10 @@ class DigestInput:
     @property
     def _agreed(self) -> list[Claim]:
         """The user's last message if it only agrees, and the offer it accepts if that leaves the view."""
-        agreed, offer = self.agreement or (None, None)
-        is_gone = offer is not None and offer.sources[0].message in self.gone
-        return [one for one in (agreed, offer if is_gone else None) if one is not None]
+        if self.agreement is None:
+            return []
+        agreed, offer = self.agreement
+        return [agreed, *self._if_gone(offer)]
 
     def _is_earlier_goal(self, claim: Claim) -> bool:
         """Whether a claim states a past goal, and the user has asked for something else since."""
@@ -180,9 +181,10 @@ class DigestInput:
     @property
     def _offer(self) -> list[Claim]:
         """The agent's offer that a short request answers, if it leaves the view."""
-        offer = self.answered
-        is_gone = offer is not None and offer.sources[0].message in self.gone
-        return [offer] if offer and is_gone and self.terms.longest is None else []
+        return self._if_gone(self.answered) if self.terms.longest is None else []
+
+    def _if_gone(self, claim: Claim | None) -> list[Claim]:
+        return [claim] if claim and claim.sources[0].message in self.gone else []
 
     def _goal_in_room(self, claim: Claim) -> Claim:
         """Return the goal more fully than the ledger quotes it, if it leaves the view."""
