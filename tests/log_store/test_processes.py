@@ -2,9 +2,12 @@
 
 import random
 import re
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
+from threading import Timer
 
 import pytest
 
@@ -30,14 +33,24 @@ def outcome(process):
 @pytest.mark.slow
 @pytest.mark.parametrize(("writers", "times"), [(4, 200), (16, 40)])
 def test_processes_that_race_lose_nothing_and_keep_their_order(path, open_sqlite, writers, times):
-    for process in [start("race", path, worker, times) for worker in range(writers)]:
-        outcome(process)
+    processes = [start("race", path, worker, times) for worker in range(writers)]
+    assert [(*process.communicate(), process.returncode) for process in processes] == [("", "", 0)] * writers
     store = open_sqlite()
     written = [(stored.event.body["worker"], stored.event.body["n"]) for stored in store.read(CTX)]
     assert Counter(written) == Counter((str(worker), n) for worker in range(writers) for n in range(times))
     assert all([n for who, n in written if who == str(w)] == list(range(times)) for w in range(writers))
     assert list(check_session(store, CTX)) == []
     assert audit(path).sound
+
+
+def test_opening_a_new_file_waits_for_another_that_sets_it_up(path, open_sqlite):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = Timer(0.2, other.execute, ["COMMIT"])
+        release.start()
+        assert open_sqlite().head(CTX).seq == 0
+        release.join()
 
 
 def killed_after(path, acknowledged):

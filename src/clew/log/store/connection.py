@@ -189,18 +189,18 @@ def connect(path: Path, busy_s: float, exclusive: bool) -> sqlite3.Connection:
     # One connection serves all threads: the store locks around it.
     database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
-        _set_up(database, exclusive)
+        _set_up(database, busy_s, exclusive)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _set_up(database: sqlite3.Connection, exclusive: bool) -> None:
+def _set_up(database: sqlite3.Connection, busy_s: float, exclusive: bool) -> None:
     if exclusive:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
     wanted = "delete" if exclusive else "wal"
-    (mode,) = database.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
+    (mode,) = _wait_for_lock(database, f"PRAGMA journal_mode = {wanted}", busy_s).fetchone()
     if mode != wanted:
         raise UnsafeFileSystem(f"SQLite offers journal mode {mode!r} only")
     for pragma in _PRAGMAS:
@@ -211,28 +211,28 @@ def _set_up(database: sqlite3.Connection, exclusive: bool) -> None:
 
 
 def begin(database: sqlite3.Connection, busy_s: float) -> None:
-    """Begin a write transaction, waiting for other writers up to ``busy_s``.
+    """Begin a write transaction, waiting for other writers up to ``busy_s``."""
+    _wait_for_lock(database, "BEGIN IMMEDIATE", busy_s)
 
-    SQLite retries after 1 ms, then less and less often, so under contention the longest waiter starves. Many
-    short waits keep every process retrying often.
+
+def _wait_for_lock(database: sqlite3.Connection, statement: str, busy_s: float) -> sqlite3.Cursor:
+    """Execute a statement as soon as its lock is free, within ``busy_s``.
+
+    SQLite retries after 1 ms, then less and less often, so under contention the longest waiter starves; and
+    it does not wait at all to change the journal mode. Many short waits keep every process retrying often.
     """
     deadline = time.monotonic() + busy_s
     database.execute(f"PRAGMA busy_timeout = {SHORT_WAIT_MS}")
     try:
-        while not _try_begin(database, deadline):
-            pass
+        while True:
+            try:
+                return database.execute(statement)
+            except sqlite3.OperationalError as cause:
+                if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.001)
     finally:
         database.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
-
-
-def _try_begin(database: sqlite3.Connection, deadline: float) -> bool:
-    try:
-        database.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as cause:
-        if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-            raise
-        return False
-    return True
 
 
 _PRAGMAS = (
