@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from clew.compaction.plan import Shrink
-from clew.compaction.propose.prune import prune
+from clew.compaction.propose.prune import prune, prune_repeated
 from clew.compaction.propose.stubs import Page, Stubs, shorten
 from clew.message import Cite, Item, Place, ToolCall, ToolResult
 from tests.compaction_propose.sessions import COUNTER, LONG, history
@@ -48,6 +48,17 @@ def test_a_read_is_outdated_once_the_file_is_read_whole_again_or_changed():
     assert pruned(again) == {"m3": "[outdated: a.py was read again in m5; kept as m3]"}
     changed = history(("Read", {"file_path": "./a.py"}, LONG), ("Edit", {"file_path": "a.py"}, "ok"))
     assert pruned(changed) == {"m3": "[outdated: a.py was changed in m5; kept as m3]"}
+
+
+def test_a_recent_result_that_shows_what_its_call_wrote_keeps_only_its_own_lines():
+    text = "\n".join(f"value_{n} = {n} * compute(value_{n})" for n in range(30))
+    numbered = "\n".join(f"{n + 1:6}→{line}" for n, line in enumerate(text.split("\n")))
+    echo = f"The file a.py has been updated.\n{numbered}\nError [3:1] compute is not defined"
+    view = history(("Write", {"file_path": "a.py", "content": text}, echo), ("run", {"cmd": "b"}, "ok"))
+    assert shown(prune_repeated(Page(view, COUNTER), 0, len(view))) == {
+        "m3": "The file a.py has been updated.\nError [3:1] compute is not defined\n"
+        "[… 30 lines that repeat the change, kept as m3]"
+    }
 
 
 def test_what_the_shell_reads_and_changes_counts_as_well():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.plan import ClaimKind, Digest, Topic
+from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import digest_content
+from clew.compaction.propose.digest_content import _repeats
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.stubs import _changed_only
-from clew.message import Message, Role, text_message
+from clew.message import Cite, Message, Role, Trust, text_message
 from tests.compaction_propose.sessions import Living, spoken, step
 
 PLAN = "Implement this plan:\n" + "\n".join(f"{n}. Change module_{n} as agreed." for n in range(60))
@@ -147,6 +148,24 @@ def test_a_goal_before_the_offer_that_was_accepted_is_past():
     fix = [text_message(Role.USER, "Fix the parser."), *work(10), spoken("I fixed the parser.")]
     digest = agreed_after(*fix, text_message(Role.USER, "Which points are open in the reader?"), *work(3))
     assert not [one for one in digest.claims if one.kind is ClaimKind.GOAL and "parser" in one.text]
+
+
+def test_a_longer_beginning_of_the_request_in_view_repeats_it():
+    asked = "Tests fail on the server:\n" + "\n".join(f"--- FAIL: TestStatus_{n} (0.00s)" for n in range(40))
+    cites = (Cite("m9"),)
+    item = Claim("", ClaimKind.OPEN, f"request: {asked[:500]}", cites, Trust.USER)
+    now = Claim("", ClaimKind.NEXT, f"{asked[:240]}…", cites, Trust.USER)
+    assert _repeats(item, now, asked)
+    assert not _repeats(item._replace(text="request: Tests fail on my laptop too."), now, asked)
+
+
+def test_a_long_plan_is_quoted_beyond_what_the_ledger_keeps_of_it():
+    plan = "Implement this plan:\n\n" + "\n\n".join(f"{n}. Change module_{n} as agreed." for n in range(120))
+    asked = "Make the flag of the second step optional."
+    digest = digest_of(
+        [text_message(Role.USER, plan), *work(3), text_message(Role.USER, asked), *work_alone(90)], 9_000
+    )
+    assert [one.text for one in digest.claims if one.kind is ClaimKind.GOAL] == [plan]
 
 
 def test_a_plan_stays_whole_although_a_later_request_is_in_progress():

@@ -105,13 +105,17 @@ class CompactionTask:
         turns = (turn for turn in reversed(self.ledger.turns.all) if turn.asks)
         return next(filter(None, map(self._quote_request, turns)), None)
 
-    @property
+    @cached_property
     def goal(self) -> Claim | None:
         """The goal, whole."""
         goal = self.ledger.goal
         if goal is None:
             return None
-        return Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
+        turns = (turn for turn in self.ledger.turns.all if turn.ask.message == goal.source.message)
+        whole = next(filter(None, map(self._quote_request, turns)), None)
+        if whole is None or not whole.text.startswith(goal.quote):  # of a plan, say
+            whole = Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
+        return whole._replace(kind=ClaimKind.GOAL, trust=goal.trust)
 
     @cached_property
     def agreement(self) -> tuple[Claim, Claim] | None:

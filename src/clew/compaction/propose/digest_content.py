@@ -67,7 +67,7 @@ def _bytes(text: str) -> int:
 
 REQUEST_SHARE = (0.2, 0.3)
 """Share of a small and of a large view's room for the request in progress, if it leaves the view..."""
-LEAST_OF_REQUEST, MOST_OF_REQUEST = 800, 12_000
+LEAST_OF_REQUEST, MOST_OF_REQUEST = 1_600, 12_000
 """...and the limits of that share, in characters..."""
 LONGEST_IN_VIEW = 240
 """...and its characters if the view shows the whole."""
@@ -191,7 +191,8 @@ class DigestInput:
         goal = self.goal
         if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None or claim.verbatim:
             return claim
-        text = both_ends(goal.text, self.for_request // 2) if goal.sources[0].message in self.gone else None
+        room = max(self.for_request // 2, self.for_request - len(self.request.text if self.request else ""))
+        text = both_ends(goal.text, room) if goal.sources[0].message in self.gone else None
         if text is None or len(text) <= len(claim.text) or not _of_turn(claim, goal.sources[0]):
             return claim
         return goal._replace(text=text, verbatim=text == goal.text, trust=claim.trust)
@@ -483,13 +484,11 @@ def _of_turn(claim: Claim, cite: Cite) -> bool:
 def _repeats(claim: Claim, request: Claim, whole_request: str) -> bool:
     """Whether an open item only repeats what a request says, or its beginning."""
     kind, _, text = claim.text.partition(": ")
-    whole = text.rstrip("…")
+    whole, shown = text.rstrip("…"), request.text.rstrip("…")
     if kind not in (LoopKind.REQUEST, LoopKind.QUESTION):
         return False
     is_beginning = text.endswith("…") or whole_request.startswith(whole)
-    return whole in request.text or (
-        is_beginning and request.text.startswith(whole[:LONGEST_IN_VIEW].rstrip())
-    )
+    return whole in shown or (is_beginning and whole.startswith(shown))
 
 
 def place(claim: Claim) -> tuple[int, int]:

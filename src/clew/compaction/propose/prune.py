@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
-from clew.compaction.propose.stubs import Page, Stubs, excerpted
+from clew.compaction.propose.stubs import Page, Stubs, excerpted, texts_of
 from clew.ledger.exchange import Ended, outcome
 from clew.ledger.shell import CHANGES, Action
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
@@ -296,6 +296,25 @@ def _acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, f"{first}\n[the rest is kept as {step.name}]", "only confirms the call")
 
 
+_WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
+_NUMBERED = re.compile(r"\s*\d+(?:→|\t|: |\|)")
+"""The beginning of a line that quotes a file with line numbers."""
+ECHO_SHARE = 0.5
+"""Share of a result from which it counts as an echo of its call; chosen by hand."""
+
+
+def _echoes(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find results that show again what their call wrote; lines that only the result has stay."""
+    for step in _long(steps):
+        if step.action.kind in _WRITES and step.succeeded:
+            lines = step.text.split("\n")
+            written = {line.strip() for text in texts_of(step.asked.input) for line in text.split("\n")}
+            own = [line for line in lines if not (_NUMBERED.match(line) or line.strip("+- \t") in written)]
+            if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
+                note = f"[… {len(lines) - len(own):,} lines that repeat the change, kept as {step.name}]"
+                yield Stub(step.result, "\n".join([*own, note]), "repeats what its call wrote")
+
+
 _LOG_LINE = re.compile(
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|TRACE|NOTICE|WARN(?:ING)?)\b"
     r"|(?:Download|Compil|Fetch|Install|Collect|Build|Unpack|Extract|Resolv|Prepar)(?:ed|ing)\b"
@@ -334,7 +353,9 @@ RULES: tuple[Rule, ...] = (
     *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits, _prose),
 )
 """Rules about what something later repeats or outdates; they look at every step."""
-IN_RECENT: tuple[Rule, ...] = (_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose)
+IN_RECENT: tuple[Rule, ...] = (
+    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose, _echoes),
+)
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""

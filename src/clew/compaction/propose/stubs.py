@@ -220,7 +220,7 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     name = page.view[place.message].id
     characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens
     if isinstance(part, ToolCall) and part.input is not None:
-        long = sum(len(leaf) > SHORT_ARGUMENT for leaf in _texts(part.input))
+        long = sum(len(leaf) > SHORT_ARGUMENT for leaf in texts_of(part.input))
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
     shown = page.telling(text).fullest(
@@ -242,13 +242,13 @@ def _line(characters: int) -> int:
     return min(LONGEST_LINE, max(SHORT_LINE, int(characters * LINE_SHARE)))
 
 
-def _texts(value: Json) -> Iterator[str]:
+def texts_of(value: Json) -> Iterator[str]:
     """Yield the strings among a call's arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for child in value.values() if isinstance(value, dict) else value:
-            yield from _texts(child)
+            yield from texts_of(child)
 
 
 def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
