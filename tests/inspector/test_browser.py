@@ -112,7 +112,7 @@ def test_the_dashed_marks_of_the_window_are_explained(page):
     go(page, "context")
     page.wait_for_selector(".bar .mark")
     told = page.locator(".fill .legend li").all_inner_texts()
-    assert [one.rsplit(" ", 1)[0] for one in told] == ["compacts at", "warns at"]
+    assert [one.split(", ", 1)[1] for one in told] == ["at which clew compacts", "at which clew warns"]
     assert page.locator(".bar .mark").count() == len(told)
 
 

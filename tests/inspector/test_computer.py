@@ -6,19 +6,33 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from clew.cli.inspect import _with_others, own_shelf
+from clew.cli.log import import_transcript
 from clew.compaction.plan import ClaimKind
-from clew.inspector import context, tool_compactions, transcript
+from clew.inspector import actions, context, history, timeline, tool_compactions, transcript
 from clew.inspector.server import Server
 from clew.inspector.session_pool import SessionPool
+from clew.log.store import SqliteStore
 from clew.message import Role, text_message
 from clew.session import Session
-from tests.cli.homes import CLAUDE, CODEX, COPILOT, MOVED, RULE, make_home
+from clew.transcripts import Entry, Transcript, load
+from clew.transcripts.records import Record
+from tests.cli.homes import (
+    CLAUDE,
+    CODEX,
+    COPILOT,
+    MOVED,
+    RULE,
+    claude_session,
+    codex_session,
+    make_home,
+)
 from tests.inspector.conftest import visiting
 from tests.inspector.house import House
 
@@ -85,13 +99,76 @@ def test_the_model_sees_what_its_tool_left(pool: SessionPool):
 def test_what_clew_compacts_afterwards_is_what_the_model_sees(pool: SessionPool):
     home = pool.home(CLAUDE_NAME)
     with home.open(CLAUDE_NAME) as handle:
-        handle.session.compact(target_tokens=5_000)
+        assert handle.session.compact(target_tokens=600)
         handle.message_index.catch_up()
         shown = [block["id"] for block in context.context_map(handle, None)["blocks"]]
         assert shown == [item.id for item in handle.session.view()]
         handle.session.undo()
         handle.message_index.catch_up()
         assert context.context_map(handle, None)["blocks"][0]["id"] == "c1"
+
+
+@pytest.mark.parametrize("name", [CLAUDE_NAME, CODEX_NAME, COPILOT_NAME])
+def test_every_place_shows_one_size_and_a_preview_starts_from_it(pool: SessionPool, name: str):
+    home = pool.home(name)
+    (row,) = [row for row in pool.others.listed() if row["name"] == name]
+    with home.open(name) as handle:
+        about = tool_compactions.about_session(home, handle)
+        drawn = timeline.timeline(handle)
+        sizes = {
+            "list": row["tokens"],
+            "header": about["now"],
+            "context": context.context_map(handle, None)["tokens"],
+            "timeline": sum(region["tokens"][-1] for region in drawn["regions"]),
+        }
+        assert len(set(sizes.values())) == 1, sizes
+        assert history.compactions(handle)["preview_from"] == "now"
+        if name == CLAUDE_NAME:  # in the others there is nothing to take out
+            wanted = {"does": "preview", "target_tokens": about["now"] - 100}
+            preview = actions.act(home, handle, wanted)["preview"]
+            assert preview["before"] == about["now"] > preview["after"]
+
+
+def test_the_window_is_the_one_that_the_tool_showed(pool: SessionPool):
+    """Not that of the model's price list: tools compact long before it, or give the model a part of it."""
+    limits = {}
+    for name in (CLAUDE_NAME, CODEX_NAME, COPILOT_NAME):
+        with pool.home(name).open(name) as handle:
+            shown = context.context_map(handle, None)
+            assert timeline.timeline(handle)["marks"] == shown["marks"]
+            limits[name] = shown["usable"], shown["limit"]
+    assert limits[CLAUDE_NAME] == (121_000, "at which its tool compacted")
+    assert limits[COPILOT_NAME] == (9_000, "at which its tool compacted")
+
+
+def test_the_window_is_the_recorded_or_the_usual_one_if_the_tool_never_compacted(tmp_path: Path):
+    codex = codex_session()
+    count = {"info": {"last_token_usage": {"input_tokens": 900}, "model_context_window": 258_400}}
+    codex.insert(-1, {"type": "event_msg", "payload": {"type": "token_count", **count}})
+    codex = [line for line in codex if line["type"] != "compacted"]
+    claude = [line for line in claude_session().records if line.get("subtype") != "compact_boundary"]
+    for path, lines in ((tmp_path / "codex.jsonl", codex), (tmp_path / "claude.jsonl", claude)):
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    limits = {}
+    for path in sorted(tmp_path.glob("*.jsonl")):
+        (read,) = load(path)
+        with SqliteStore(tmp_path / f"{path.stem}.db") as store:
+            taken = import_transcript(store, replace(read, records=_of_model(read)), calls=True)
+            with SessionPool(store).open(taken.ctx.session) as handle:
+                limits[path.stem] = context.limits(handle)
+    assert limits["codex"]["window"] == 258_400
+    assert (limits["claude"]["window"], limits["claude"]["limit"]) == (
+        200_000,
+        "of Claude Code's usual window",
+    )
+
+
+def _of_model(read: Transcript) -> tuple[Record, ...]:
+    """Return the records as of a model whose window is larger than what its tool uses."""
+    return tuple(
+        replace(record, model="claude-opus-4-6") if isinstance(record, Entry) and record.model else record
+        for record in read.records
+    )
 
 
 def test_messages_that_the_tool_kept_are_in_view(pool: SessionPool):
@@ -109,7 +186,10 @@ def test_an_imported_session_is_opened_from_the_log(pool: SessionPool):
     assert pool.others
     assert pool.others.copy(pool.store, CLAUDE_NAME)
     assert pool.home(CLAUDE_NAME) is pool
-    assert len(Session.open(CLAUDE_NAME, pool.store).view()) > 80
+    session = Session.open(CLAUDE_NAME, pool.store)
+    assert session.view()[0].id == "c1"
+    session.switch_off()
+    assert len(session.view()) > 80
 
 
 # In a browser ----------------------------------------------------------------------------------------

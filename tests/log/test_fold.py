@@ -226,6 +226,8 @@ def test_switched_off_the_whole_history_is_shown_until_switched_on_again():
         undo(3),
         new_event("undo", {}),
         new_event("compaction", {"messages": []}),
+        new_event("resume", {}),
+        new_event("resume", {"compaction": 4, "messages": 1, "keeps": [9], "system": 0}),
     ],
 )
 def test_an_event_that_does_not_fit_its_view_is_skipped_and_listed(wrong):
@@ -236,6 +238,28 @@ def test_an_event_that_does_not_fit_its_view_is_skipped_and_listed(wrong):
     assert view_from_json(view_to_json(view)) == view
 
 
+def by_tool():
+    return new_event("tool_compaction", {**compaction(names=("c1",)).body, "name": "c1", "keeps": [1, 3]})
+
+
+def resume(seq, keeps=(1, 3), system=1):
+    return new_event("resume", {"compaction": seq, "messages": 1, "keeps": list(keeps), "system": system})
+
+
+def test_a_session_continues_from_what_its_tool_left():
+    """The system prompt, the tool's summary, what it kept, and the rest; an undo leads back to that."""
+    begun = [*MESSAGES, by_tool(), message_event(hello(9)), resume(5)]
+    assert shown(*begun) == ["m1", "c1", "m3", "m5"]
+    d1 = compaction(over((5, 0), (3,), 0))
+    assert shown(*begun, d1, message_event(hello(10))) == ["m1", "d1", "m5", "m6"]
+    assert shown(*begun, d1, message_event(hello(10)), undo(8)) == ["m1", "c1", "m3", "m5", "m6"]
+    assert shown(*begun, d1, switch(True)) == ["m1", "m2", "m3", "m4", "m5"]
+    view = fold(kept(*begun, d1).read(CTX))
+    assert view_from_json(json.loads(json.dumps(view_to_json(view)))) == view
+    late = fold(kept(*MESSAGES, compaction(over((1,), (2,), 0)), by_tool(), resume(6)).read(CTX))
+    assert [problem.kind for problem in late.problems] == ["resume"]  # clew compacted it before
+
+
 def test_a_second_undo_of_one_compaction_changes_nothing():
     d1, d2 = compaction(over((1,), (2,), 0)), compaction(over((5, 0), (3,), 0), names=("d2",))
     assert shown(*MESSAGES, d1, d2, undo(6), undo(6)) == ["d1", "m3", "m4"]
@@ -244,10 +268,10 @@ def test_a_second_undo_of_one_compaction_changes_nothing():
     assert str(problem) == "event 8 (undo): it undoes the compaction of event 6, which is not in force"
 
 
-@given(st.lists(st.integers(0, 9), max_size=8))
-def test_views_folded_earlier_never_change(script):
+@given(st.lists(st.integers(0, 9), max_size=8), st.booleans())
+def test_views_folded_earlier_never_change(script, resumed):
     """Compact the first two entries again and again, undo at random; every earlier view stays itself."""
-    store = kept(*MESSAGES)
+    store = kept(*MESSAGES, *([by_tool(), resume(5)] if resumed else ()))
     view = fold(store.read(CTX))
     seen = []
     for choice in script:

@@ -35,6 +35,7 @@ from clew.log import (
     ABOUT,
     CALL,
     MESSAGE,
+    RESUME,
     TOOL_COMPACTION,
     ImportResult,
     canonical,
@@ -98,7 +99,8 @@ def import_transcript(
 ) -> ImportResult:
     """Append what is new; refuse if the file and the log have diverged.
 
-    With ``calls``, what the provider reported for each reply is recorded too, and the label of the session.
+    With ``calls``, what the provider reported for each reply is recorded too, and the label of the session;
+    and the view continues from what the tool's last compaction left.
     """
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
@@ -115,6 +117,8 @@ def import_transcript(
         about["title"] = one_line(mask(title).text, 200)
     if transcript.start.directory:
         about["project"] = project_at(transcript.start.directory)
+    if transcript.window:
+        about["window"] = transcript.window
     if about and not before:
         head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
     recorded = sum(1 for _ in store.read(ctx, kinds=[TOOL_COMPACTION.name]))
@@ -122,7 +126,22 @@ def import_transcript(
     events = _events(entries, known, compacted, keep_secrets, calls)
     while batch := list(islice(events, BATCH)):
         head = store.append(ctx, batch, head)
+    if calls and compacted and not before:
+        head = store.append(ctx, [_resume(store, ctx)], head)
     return ImportResult(ctx, head, head.seq - before)
+
+
+def _resume(store: Store, ctx: Ctx) -> Event:
+    """Return the event that makes the view what the tool's model sees now."""
+    *_, last = store.read(ctx, kinds=[TOOL_COMPACTION.name])
+    body = last.event.body
+    fields: JsonObject = {
+        "compaction": last.seq,
+        "messages": len(TOOL_COMPACTION.messages(body)),
+        "keeps": body["keeps"],
+        "system": body["system"],
+    }
+    return new_event(RESUME.name, fields, RESUME.version)
 
 
 def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
@@ -147,9 +166,9 @@ def _tool_compactions(
     done = 0
     for compaction in tool_compactions(transcript):
         done = max((numbers[entry.id] for entry in compaction.before if entry.id in numbers), default=done)
-        system = (
+        system = [
             number for number, entry in enumerate(entries[:done], 1) if entry.message.role is Role.SYSTEM
-        )
+        ]
         kept = (numbers[entry.id] for entry in compaction.kept if entry.id in numbers)
         summary = [
             entry.message if keep_secrets else mask_message(entry.message) for entry in compaction.summary
@@ -163,9 +182,10 @@ def _tool_compactions(
             "after": sizes.after,
             "estimated": not (sizes.before_reported and sizes.after_reported),
             "sealed": compaction.is_sealed,
-            "names": [compaction.name] * len(summary),
+            "names": list[Json](compaction.summary_names),
             "messages": [message_to_json(message) for message in summary],
             "keeps": list[Json](dict.fromkeys((*system, *kept))),
+            "system": len(system),
         }
         result.append((done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
     return result

@@ -43,7 +43,7 @@ from clew.session import Session
 
 ANSWER_SECONDS = 1_800
 """How long a turn waits for an approval; then the answer is no."""
-ROOM_HERE = "the checkbox above switches automatic compaction on, the digests page compacts now"
+ROOM_HERE = "the checkbox above switches automatic compaction on, the page Compactions compacts now"
 """The advice of the page in place of the terminal's commands."""
 ModelFactory = Callable[[Session], StreamingModel]
 """Returns the model for a session."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clew.budget import FRESH, Fill, Region, region_of
-from clew.budget.verdict import Levels, levels_for
+from clew.budget.verdict import levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.message_json import first_words, said_at, speaker
@@ -49,13 +49,11 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     at = index.upto if seq is None else max(0, min(seq, index.upto))
     entries = index.seen(at)
     blocks = _blocks(handle, entries[-MOST_BLOCKS:])
-    gauge = handle.gauge
-    model, window = gauge.model, gauge.window
+    model = handle.gauge.model
     sizes = _by_region(
         [*((block["region"], block["tokens"]) for block in blocks), *beyond_messages(handle, at)]
     )
     used = sum(sizes.values())
-    fill = Fill(window, used, sizes.get(Region.SYSTEM.value, 0))
     return {
         "seq": at,
         "last": index.upto,
@@ -64,9 +62,7 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
         "time": _time(handle, at),
         "model": model.id if model.known else None,
         "price": model.input_price,
-        "window": window.tokens,
-        "usable": window.usable_tokens,
-        "marks": marks(levels_for(fill, gauge.policy, FRESH.results)),
+        **limits(handle, used, sizes.get(Region.SYSTEM.value, 0)),
         "tokens": used,
         "regions": [{"region": name, "tokens": tokens} for name, tokens in sizes.items()],
         "blocks": list[Json](blocks),
@@ -74,9 +70,43 @@ def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     }
 
 
-def marks(levels: Levels) -> JsonObject:
-    """Return the thresholds of a window."""
-    return {"warn": levels.warn_at, "compact": levels.compact_at, "target": levels.target, "why": levels.why}
+CLAUDE_CODE_WINDOW = 200_000
+"""The window that Claude Code gives every model, unless its user chose a larger one (a request shows it)."""
+
+
+def limits(handle: OpenSession, used: int = 0, system: int = 0) -> JsonObject:
+    """Return the window and its thresholds: as the session's own tool showed them, else as clew sets them."""
+    limit, why = _tool_limit(handle)
+    if limit:
+        marks: JsonObject = {"warn": 0, "compact": limit}
+        return {"window": limit, "usable": limit, "limit": why, "marks": marks}
+    gauge = handle.gauge
+    window = gauge.window
+    levels = levels_for(Fill(window, used, system), gauge.policy, FRESH.results)
+    marks = {"warn": levels.warn_at, "compact": levels.compact_at}
+    return {"window": window.tokens, "usable": window.usable_tokens, "limit": "", "marks": marks}
+
+
+def _tool_limit(handle: OpenSession) -> tuple[int, str]:
+    """Return the size up to which the session's own tool lets it grow, and how that is known; 0 if it is not.
+
+    A model's own window says little: tools compact long before it, or use a part of it.
+    """
+    index = handle.message_index
+    if handle.options.window:
+        return 0, ""
+    largest = max((tokens for _, tokens in index.reports), default=0)
+    cuts = [stored.event.body for stored in index.of_kinds(TOOL_COMPACTION.name)]
+    sizes = [int_or_zero(body.get("before")) for body in cuts if body.get("trigger") != "manual"]
+    if any(sizes):
+        return max(*sizes, largest), "at which its tool compacted"
+    recorded = [int_or_zero(stored.event.body.get("window")) for stored in index.of_kinds(ABOUT.name)]
+    if any(recorded):
+        return recorded[-1], "of the window that its tool recorded"
+    is_usual = largest <= CLAUDE_CODE_WINDOW < handle.gauge.window.tokens
+    if is_usual and handle.ctx.session.startswith("claude-code:"):
+        return CLAUDE_CODE_WINDOW, "of Claude Code's usual window"
+    return 0, ""
 
 
 IMPORTED = frozenset({ABOUT.name, CALL.name, MESSAGE.name, TOOL_COMPACTION.name})
@@ -148,7 +178,7 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
     """Return what a compaction changed, block by block; raise ``NotFound`` for another event."""
     stored = next(handle.store.read(handle.ctx, seq - 1, seq), None) if seq > 0 else None
     if stored is None or stored.event.kind != COMPACTION.name:
-        raise NotFound(f"event {seq} is not a compaction", "the digests page lists them")
+        raise NotFound(f"event {seq} is not a compaction", "the page Compactions lists them")
     plan = read_compaction(COMPACTION.current(stored)).plan
     before = handle.shown(handle.message_index.view(seq - 1).entries)
     after = {item[0].id: item for item in handle.shown(handle.message_index.view(seq).entries)}

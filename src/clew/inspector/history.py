@@ -45,8 +45,17 @@ def compactions(handle: OpenSession) -> JsonObject:
         "off": handle.message_index.view(handle.message_index.upto).off,
         "undo": _undo_price(handle),
         "total_messages": handle.message_index.messages,
+        "preview_from": _preview_from(handle),
         "by_model": handle.options.summariser.name if handle.options.summariser else None,
     }
+
+
+def _preview_from(handle: OpenSession) -> str:
+    """Return where a preview starts: what the model sees now, unless only the tool has compacted it."""
+    index = handle.message_index
+    view = index.view(index.upto)
+    is_now = view.steps or view.resumed or index.tool_compaction_before(index.upto) is None
+    return "now" if is_now else "whole"
 
 
 def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
@@ -104,7 +113,7 @@ def find(handle: OpenSession, name: str) -> PastCompaction:
     for item in compactions_of(handle):
         if item.name == name:
             return item
-    raise NotFound(f"there is no compaction {name!r}", "the digests page lists them")
+    raise NotFound(f"there is no compaction {name!r}", "the page Compactions lists them")
 
 
 def compaction(handle: OpenSession, name: str) -> JsonObject:

@@ -142,7 +142,7 @@ class MessageIndex:
         """
         view = self.view(seq)
         last = self.tool_compaction_before(seq)
-        if last is None or view.steps or view.off:
+        if last is None or view.steps or view.off or view.resumed:
             return view.entries
         keeps = last.event.body.get("keeps")
         kept = [self.seq(keep) for keep in keeps if isinstance(keep, int)] if isinstance(keeps, list) else []

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clew.budget import FRESH, Fill, Region
-from clew.budget.verdict import levels_for
-from clew.inspector.context import DIGEST, UNLISTED, marks, region, sent_besides
+from clew.budget import Region
+from clew.inspector.context import DIGEST, UNLISTED, limits, region, sent_besides
 from clew.inspector.history import compactions_of
 from clew.inspector.message_json import said_at
 from clew.inspector.session_pool import OpenSession, reported_tokens
 from clew.inspector.tool_compactions import tool_sizes
 from clew.inspector.transcript import message_of
-from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, VisibleMessage
+from clew.log import (
+    CALL,
+    COMPACTION,
+    MESSAGE,
+    RESHAPING,
+    SWITCH,
+    TOKEN_BUDGET,
+    TOOL_COMPACTION,
+    UNDO,
+    Ref,
+    VisibleMessage,
+)
 from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Origin
 from clew.providers.api import int_or_zero
@@ -40,18 +50,15 @@ def timeline(handle: OpenSession) -> JsonObject:
     events = sorted((*_view_changes(handle), *by_tool, *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
-    gauge = handle.gauge
-    window = gauge.window
+    model = handle.gauge.model
     return {
         "x": [number for number, _ in points],
         "regions": [
             {"region": name, "tokens": [sizes.get(name, 0) for _, sizes in points]} for name in drawn
         ],
-        "window": window.tokens,
-        "usable": window.usable_tokens,
-        "marks": marks(levels_for(Fill(window, 0), gauge.policy, FRESH.results)),
-        "model": gauge.model.id if gauge.model.known else None,
-        "price": gauge.model.input_price,
+        **limits(handle),
+        "model": model.id if model.known else None,
+        "price": model.input_price,
         "events": list[Json](events),
         "calls": list(_calls(handle)),
         "counted": counted,
@@ -131,7 +138,7 @@ def _thin_out(points: list[Point]) -> list[Point]:
 def _view_changes(handle: OpenSession) -> Iterator[Event]:
     """Yield the events that changed the view, with their reasons."""
     past = {compaction.compaction.seq: compaction for compaction in compactions_of(handle)}
-    for stored in handle.message_index.of_kinds(*RESHAPING):
+    for stored in handle.message_index.of_kinds(COMPACTION.name, UNDO.name, SWITCH.name):
         known = past.get(stored.seq)
         plan = known.compaction.plan if known else None
         yield {

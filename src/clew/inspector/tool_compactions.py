@@ -63,7 +63,7 @@ def find(handle: OpenSession, name: str) -> StoredEvent:
     for stored in handle.message_index.of_kinds(TOOL_COMPACTION.name):
         if stored.event.body.get("name") == name:
             return stored
-    raise NotFound(f"there is no compaction {name!r} by the tool", "the digests page lists them")
+    raise NotFound(f"there is no compaction {name!r} by the tool", "the page Compactions lists them")
 
 
 def tool_compaction(handle: OpenSession, name: str) -> JsonObject:

@@ -124,8 +124,24 @@ COMPACTION = EventKind(
 TOOL_COMPACTION = EventKind("tool_compaction", lambda view, _stored: view, _messages_of, _name_of)
 """A compaction by the tool that wrote an imported session: its summary, and the messages that it kept.
 
-It does not change clew's view, which is the whole conversation.
+It does not change clew's view, which is the whole conversation, unless a ``resume`` event follows.
 """
+
+
+def _resume(view: View, stored: StoredEvent) -> View:
+    body: dict[str, Any] = stored.event.body
+    try:
+        at, system = body["compaction"], body["system"]
+        keeps = [view.whole[number - 1] for number in body["keeps"] if number > 0]
+        summary = [Ref(at, nth) for nth in range(body["messages"])]
+        later = view.whole[view.number(at) :]
+    except (KeyError, IndexError, TypeError) as cause:
+        raise StoreDamaged(f"event {stored.seq} does not say what the tool left ({cause!r})") from cause
+    return view.resume([*keeps[:system], *summary, *keeps[system:], *later])
+
+
+RESUME = EventKind("resume", _resume)
+"""The view continues from what the tool's last compaction left: its summary, what it kept, what followed."""
 UNDO = EventKind("undo", _undo)
 SWITCH = EventKind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
 
@@ -168,9 +184,9 @@ CALL = record_only("call")
 
 _ALL = (
     *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, RULES, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
-    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL, TOOL_COMPACTION),
+    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL, TOOL_COMPACTION, RESUME),
 )
-RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)
+RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name, RESUME.name)
 """Kinds of events that change how existing messages are shown to the model."""
 KINDS: Mapping[str, EventKind] = MappingProxyType({kind.name: kind for kind in _ALL})
 

@@ -134,6 +134,8 @@ class View:
     """Compaction is switched off: the whole history is shown."""
     problems: Prefix[LogProblem] = field(default_factory=Prefix)
     """Events that were skipped because they do not fit the events before them."""
+    resumed: bool = False
+    """Whether the view continues from what the tool of an imported session left, not from every message."""
 
     @property
     def entries(self) -> Prefix[Ref]:
@@ -155,13 +157,19 @@ class View:
         left = _splice(before, splices)
         return replace(self, compacted=Prefix(left), steps=(*self.steps, CompactionStep(seq, before)))
 
+    def resume(self, refs: Iterable[Ref]) -> View:
+        """Return a view that starts with these references, before any compaction of clew's own."""
+        if self.steps:
+            raise StoreDamaged("a session that clew compacted cannot continue from its tool's summary")
+        return replace(self, compacted=Prefix(refs), resumed=True)
+
     def undo(self, seq: int) -> View:
         """Return this view without a compaction and those built on it."""
         kept = tuple(step for step in self.steps if step.seq < seq)
         undone = self.steps[len(kept) :]
         if not undone or undone[0].seq != seq:
             raise StoreDamaged(f"it undoes the compaction of event {seq}, which is not in force")
-        if not kept:
+        if not kept and not self.resumed:
             return replace(self, compacted=None, steps=())
         since = self.whole[self.number(seq) :]
         return replace(self, compacted=Prefix([*undone[0].before, *since]), steps=kept)
@@ -194,6 +202,7 @@ def view_to_json(view: View) -> JsonObject:
         "steps": [{"seq": step.seq, "before": _runs(step.before)} for step in view.steps],
         "off": view.off,
         "problems": [list[Json](problem) for problem in view.problems],
+        "resumed": view.resumed,
     }
 
 
@@ -210,6 +219,7 @@ def view_from_json(value: JsonObject) -> View:
             tuple(CompactionStep(step["seq"], _refs(step["before"])) for step in body["steps"]),
             body["off"] is True,
             Prefix(LogProblem(*problem) for problem in body.get("problems", ())),
+            body.get("resumed") is True,
         )
     except (KeyError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"a view cannot be read back ({cause!r})") from cause

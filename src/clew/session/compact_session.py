@@ -103,7 +103,8 @@ def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
         )
     first, last = int(named[1]), int(named[2] or len(replay.view.whole))
     view, prompt = replay.items, fixed_prefix(replay.items)
-    covered = {int(name[1:]) for name in replay.shown_digest[1].covers} if replay.shown_digest else set[int]()
+    covers = replay.shown_digest[1].covers if replay.shown_digest else ()
+    covered = {int(name[1:]) for name in covers if name[0] == "m"}
     numbers = [int(item.id[1:]) if item.id[0] == "m" else 0 for item in view]
     inside = [i for i in range(prompt, len(view)) if first <= numbers[i] <= last]
     if not inside:

@@ -29,6 +29,7 @@ from clew.log import (
     PIN,
     RESHAPING,
     RULES,
+    TOOL_COMPACTION,
     LogProblem,
     Ref,
     View,
@@ -423,17 +424,29 @@ class Replay:
             stored = next(self.store.read(self.ctx, ref.seq - 1, ref.seq), None)
             if stored is None:
                 raise StoreDamaged(f"event {ref.seq}, which holds {name}, is missing")
-            (self._originals[name],) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+            kind = KINDS[stored.event.kind]
+            self._originals[name] = kind.messages(kind.current(stored).event.body)[ref.nth]
             while len(self._originals) > REMEMBERED:
                 self._originals.popitem(last=False)
         return self._originals[name]
 
     def _ref(self, name: str) -> Ref | None:
-        """Return the position of a message in the log."""
+        """Return the position of a message in the log; ``c1`` is the first summary of its tool."""
+        if name.startswith("c"):
+            return self._summaries().get(name)
         number = name.removeprefix("m")
         if not (name.startswith("m") and number.isdecimal() and name.isascii()):
             return None
         return self.view.whole[int(number) - 1] if 0 < int(number) <= len(self.view.whole) else None
+
+    def _summaries(self) -> dict[str, Ref]:
+        """Return where the summaries of the session's own tool are, by name."""
+        stored = self.store.read(self.ctx, until=self.view.seq, kinds=[TOOL_COMPACTION.name])
+        return {
+            str(TOOL_COMPACTION.name_of(event, nth)): Ref(event.seq, nth)
+            for event in stored
+            for nth in range(len(TOOL_COMPACTION.messages(event.event.body)))
+        }
 
     def originals(self, names: Iterable[str]) -> Iterator[Item]:
         """Yield messages as they were added, in the order given."""

@@ -47,6 +47,8 @@ class Entry:
     """What the tool's model sees instead of ``message``; None if it sees the message itself."""
     replaces: str | None = None
     """The id of the entry that it replaces: a system prompt that was logged again, changed."""
+    window: int | None = None
+    """The context window of its model, if the tool recorded it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,11 @@ class Transcript:
         return next(main, self.start.model or (entries[0].model if entries else None))
 
     @property
+    def window(self) -> int | None:
+        """Return the context window that the tool recorded last; None if it recorded none."""
+        return next((entry.window for entry in reversed(self.entries) if entry.window), None)
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """Return every message, including those of sub-agents and dropped ones."""
         return tuple(record for record in self.records if isinstance(record, Entry))
@@ -139,9 +144,9 @@ class Transcript:
         live = self._live()
         whole = {entry.id: f"m{number}" for number, entry in enumerate(self.full_entries(), start=1)}
         names = {place: whole[entry.id] for place, entry in live.items() if entry.id in whole} | whole
-        for number, compaction in enumerate(tool_compactions(self), start=1):
-            for nth, entry in enumerate(compaction.summary):  # a summary of several messages is rare
-                names.setdefault(entry.id, f"c{number + nth * MOST_COMPACTIONS}")
+        for compaction in tool_compactions(self):
+            for name, entry in zip(compaction.summary_names, compaction.summary, strict=True):
+                names.setdefault(entry.id, name)
         return names
 
     def current(self) -> list[Message]:
@@ -286,6 +291,12 @@ class ToolCompaction:
     """What was kept verbatim."""
     after: tuple[Entry, ...] = field(repr=False)
     """What was said until the next compaction."""
+
+    @property
+    def summary_names(self) -> list[str]:
+        """Return the name of each message of the summary: its own, and others if there are several (rare)."""
+        number = int(self.name.removeprefix("c"))
+        return [f"c{number + nth * MOST_COMPACTIONS}" for nth in range(len(self.summary))]
 
     @property
     def is_sealed(self) -> bool:

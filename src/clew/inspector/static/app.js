@@ -17,9 +17,9 @@ import { Tour } from "./tour.js";
 const VIEWS = [
   ["transcript", "Transcript", "1"],
   ["context", "Context", "2"],
-  ["digests", "Digests", "3"],
+  ["digests", "Compactions", "3"],
   ["timeline", "Timeline", "4"],
-  ["ledger", "Ledger", "5"],
+  ["ledger", "Rules and work", "5"],
   ["memory", "Memory", "6"],
   ["chat", "Chat", "7"],
 ];
@@ -105,7 +105,7 @@ function Header({ session, head }) {
         <span>${plural(one.messages, "message")}</span>
         ${one.copy && html`<span title="your file is only read; what you try here is gone when the server stops">a copy: your file is only read</span>`}
       </p></div>
-    ${one.now !== null && html`<p class="figure now" title=${sure}>${one.whole !== null && one.whole !== one.now && html`<span class="was">${number(one.whole)} →</span> `}<strong>${number(one.now)}</strong><span class="unit">tokens ${one.unlisted ? "in view" : "in view, estimated"}</span></p>`}
+    ${one.now !== null && html`<p class="figure now" title=${sure}><strong>${number(one.now)}</strong><span class="unit">tokens the model sees now${one.unlisted ? "" : ", estimated"}${one.whole !== null && one.whole > one.now ? html`<br />${number(one.whole)} in the whole conversation` : ""}</span></p>`}
     <p class="figure"><strong>${number(compactions)}</strong><span class="unit">${compactions === 1 ? "compaction" : "compactions"}${by}</span></p>
   </header>`;
 }

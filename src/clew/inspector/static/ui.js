@@ -68,7 +68,8 @@ export const address = (session, ...rest) =>
 // A link to a message in the transcript.
 export function Turn({ session, id }) {
   if (!id) return null;
-  const place = /^[cd]/.test(id) ? ["digests", id] : [id]; // the summary of a tool, or a digest
+  // The summary of a tool (c1001 is the second message of c1), or a digest.
+  const place = /^c/.test(id) ? ["digests", `c${Number(id.slice(1)) % 1000}`] : /^d/.test(id) ? ["digests", id] : [id];
   return html`<a class="turn" href=${address(session, ...place)}>${id}</a>`;
 }
 

@@ -229,7 +229,8 @@ class _Rollout:
         match event.get("type"):
             case "token_count" if self.held is not None:
                 usage = _usage(mapping(event, "info", "last_token_usage") or event)
-                self.held = replace(self.held, usage=usage or self.held.usage)
+                window = count(mapping(event, "info"), "model_context_window") or None
+                self.held = replace(self.held, usage=usage or self.held.usage, window=window)
             case "thread_rolled_back":
                 yield from self.end()
                 yield from self._rolled_back(count(event, "num_turns"), number)

@@ -69,25 +69,25 @@ export const css = (region) => `region-${region.replaceAll(" ", "-")}`;
 function Fill({ map }) {
   const scale = Math.max(map.window, map.tokens);
   const width = (tokens) => ({ width: `${(100 * tokens) / scale}%` });
-  const marks = [["compacts at", map.marks.compact, "compact"], ["warns at", map.marks.warn, "warn"]].filter(([, at]) => at > 0 && at < scale);
+  const marks = [[map.limit || "at which clew compacts", map.marks.compact, "compact"], ["at which clew warns", map.marks.warn, "warn"]].filter(([, at]) => at > 0 && (at < scale || map.limit));
   return html`<section class="card fill" aria-label="how full the window is">
     <p class="big"><strong>${number(map.tokens)}</strong> tokens${" "}
-      <span class="quiet">${share(map.tokens, map.usable)} of ${number(map.usable)} usable${map.model ? `, ${map.model}` : ""}</span>
+      <span class="quiet">${map.limit ? `${share(map.tokens, map.usable)} of the ${number(map.usable)} ${map.limit}` : `${share(map.tokens, map.usable)} of ${number(map.usable)} usable`}${map.model ? `, ${map.model}` : ""}</span>
       ${map.not_drawn > 0 && html`<span class="quiet">in the last ${plural(map.blocks.length, "message")}; ${number(map.not_drawn)} earlier ones are not counted</span>`}
       ${money(map.tokens, map.price) && html`<span class="price" title="as uncached input">${money(map.tokens, map.price)} a request</span>`}
     </p>
     <div class="bar">
       ${map.regions.map((one) => html`<span class=${css(one.region)} style=${width(one.tokens)} title=${`${one.region}: ${number(one.tokens)} tokens`}></span>`)}
-      ${marks.map(([name, at, look]) => html`<i class="mark ${look}" style=${{ left: `${(100 * at) / scale}%` }} title=${`${name} ${number(at)}`}></i>`)}
+      ${marks.map(([name, at, look]) => html`<i class="mark ${look}" style=${{ left: `${(100 * at) / scale}%` }} title=${`${number(at)} tokens, ${name}`}></i>`)}
     </div>
-    ${marks.length > 0 && html`<ul class="legend marks">${marks.map(([name, at, look]) => html`<li><i class="line ${look}"></i>${name} ${number(at)}</li>`)}</ul>`}
+    ${marks.length > 0 && html`<ul class="legend marks">${marks.map(([name, at, look]) => html`<li><i class="line ${look}"></i>${number(at)} tokens, ${name}</li>`)}</ul>`}
     <table class="regions">
       <thead><tr><th>region</th><th>tokens</th><th>share</th><th>cost</th></tr></thead>
       <tbody>
         ${map.regions.map(
           (one) => html`<tr><td><i class="swatch ${css(one.region)}"></i>${one.region}</td><td>${number(one.tokens)}</td><td>${share(one.tokens, map.tokens)}</td><td>${money(one.tokens, map.price) ?? "–"}</td></tr>`,
         )}
-        <tr class="quiet"><td><i class="swatch"></i>free until it compacts</td><td>${number(Math.max(0, map.marks.compact - map.tokens))}</td><td></td><td></td></tr>
+        <tr class="quiet"><td><i class="swatch"></i>${map.limit ? "free until then" : "free until clew compacts"}</td><td>${number(Math.max(0, map.marks.compact - map.tokens))}</td><td></td><td></td></tr>
       </tbody>
     </table>
     ${map.regions.some((one) => one.region === "not in the log") && html`<p class="quiet small">Not in the log: the system prompt, tool definitions and attached files that the tool sends but does not record, as far as the provider reported them.</p>`}

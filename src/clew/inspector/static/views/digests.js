@@ -12,7 +12,7 @@ export function Digests({ session, head, name, claim }) {
   const [version, renew] = useState(0);
   const result = useAnswer(() => get("compactions", { session }), [session, head, version]);
   const done = () => renew((now) => now + 1);
-  return html`<${Title} title="Digests" />
+  return html`<${Title} title="Compactions" />
     <${Answer} result=${result}>${(past) => html`<${Page} session=${session} past=${past} name=${name} claim=${claim} done=${done} />`}<//>`;
 }
 
@@ -33,7 +33,7 @@ function Page({ session, past, name, claim, done }) {
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
     <div class="digest">
-      ${open && html`<${Compacting} session=${session} by=${past.by_model} after_tool=${past.by_tool.length > 0 && !all.length} done=${() => {
+      ${open && html`<${Compacting} session=${session} by=${past.by_model} from=${past.preview_from} done=${() => {
         show(false);
         done();
       }} />`}

@@ -7,7 +7,7 @@ import { Answer, Title, Status, Trust, Turn, html, number, plural, useAnswer, us
 export function Ledger({ session, head }) {
   const [version, renew] = useState(0);
   const result = useAnswer(() => get("ledger", { session }), [session, head, version]);
-  return html`<${Title} title="Ledger"><span class="quiet">recorded by code, word for word; no summary can change it</span><//>
+  return html`<${Title} title="Rules and work"><span class="quiet">recorded by code, word for word; no summary can change it</span><//>
     <${Answer} result=${result}>${(kept) => html`<${Kept} session=${session} kept=${kept} done=${() => renew((now) => now + 1)} />`}<//>`;
 }
 

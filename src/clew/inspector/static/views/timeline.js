@@ -18,7 +18,7 @@ function Drawn({ session, line }) {
       <${Plot} options=${() => growth(line)} data=${stacked(line)} again=${line} label=${`tokens from message ${line.x[0]} to ${line.x.at(-1)}`} />
       <ul class="legend">
         ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replaceAll(" ", "-")}"></i>${one.region}</li>`)}
-        ${limits(line).map(([name, at, look]) => html`<li><i class="line ${look}"></i>clew ${name} ${number(at)}</li>`)}
+        ${limits(line).map(([name, at, look]) => html`<li><i class="line ${look}"></i>${number(at)} tokens, ${name}</li>`)}
         ${line.events.length > 0 && html`<li><i class="line cut"></i>compaction or undo, see below</li>`}
         ${line.price !== null && html`<li class="quiet">${money(1e6, line.price)} for a million tokens, so ${money(peak(line), line.price)} for the fullest request</li>`}
       </ul>
@@ -47,7 +47,7 @@ function axes() {
 }
 
 const top = (line) => Math.max(peak(line), ...(peak(line) > line.marks.compact * 0.5 ? [line.marks.compact] : [])) * 1.06;
-const limits = (line) => [["compacts at", line.marks.compact, "compact"], ["warns at", line.marks.warn, "warn"]].filter(([, at]) => at <= top(line));
+const limits = (line) => [[line.limit || "at which clew compacts", line.marks.compact, "compact"], ["at which clew warns", line.marks.warn, "warn"]].filter(([, at]) => at > 0 && at <= top(line));
 
 function growth(line) {
   return {
