@@ -16,6 +16,7 @@ from clew.compaction.propose.tail import (
     USER_TOKENS,
     WHOLE_UNREAD_SHARE,
     WORTH_AN_EXCERPT,
+    Fading,
     allotments,
     between,
     faded_part,
@@ -131,8 +132,8 @@ def test_each_kind_of_part_fades_to_its_own_size():
 def test_fading_only_shrinks_and_stops_where_the_room_ends(steps: list[str], room: int):
     view = items(session(steps))
     sizes = [COUNTER.count(item.message) for item in view]
-    whole, faded = faded_sizes(view, sizes, room, 0, COUNTER.count_part)
-    _, every = faded_sizes(view, sizes, sum(sizes), 0, COUNTER.count_part)
+    whole, faded = faded_sizes(view, sizes, room, Fading(0), COUNTER.count_part)
+    _, every = faded_sizes(view, sizes, sum(sizes), Fading(0), COUNTER.count_part)
     assert whole == sizes
     assert all(0 < small <= size for small, size in zip(faded, sizes, strict=True))
     reached = next((i for i in reversed(range(len(view))) if sum(every[i:]) > room), 0)
@@ -144,7 +145,7 @@ def test_thoughts_of_earlier_turns_take_nothing_and_those_of_the_running_turn_st
     thinking = Message(Role.ASSISTANT, (Thinking("word " * 300), Text("Done.", trust=Trust.ASSISTANT)))
     view = items([text_message(Role.USER, "go"), thinking, text_message(Role.USER, "on"), thinking])
     sizes = [COUNTER.count(item.message) for item in view]
-    whole, faded = faded_sizes(view, sizes, 10_000, 2, COUNTER.count_part)
+    whole, faded = faded_sizes(view, sizes, 10_000, Fading(2), COUNTER.count_part)
     assert faded[1] == whole[1] < 30 < sizes[1]
     assert faded[3] == whole[3] == sizes[3]
 

@@ -14,7 +14,7 @@ import clew
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import last_cuts, tail_start, water_level
 from clew.compaction.task import CompactionTask, Keep
-from clew.message import Message, Role, Thinking, Trust, cut_points, fixed_prefix, text_message
+from clew.message import Message, Role, Thinking, Trust, cut_points, fixed_prefix, text_message, words
 from tests.compaction_propose.sessions import COUNTER, items, kinds, read, session, step
 from tests.strategies import wild_histories
 
@@ -113,3 +113,34 @@ def test_messages_of_the_agent_in_a_row_keep_their_thinking_together():
     )
     scene = Scene(task)
     assert (scene.verbatim, scene.thinking) == (3, 1)
+
+
+def running_loop(plan: str, count: int) -> list[Message]:
+    """Return one request and a loop of calls, of which only the first and one of the last have thinking."""
+    messages = [text_message(Role.USER, plan)]
+    for n in range(count):
+        text = "\n".join(f"value_{n}_{k} = compute({k})" for k in range(30))
+        call, result = step(f"c{n}", "Write", {"file_path": f"m{n}.py", "content": text}, "done")
+        if n in (0, count - 3):
+            thought = Thinking("Next.", signature="x" * 40, trust=Trust.ASSISTANT)
+            call = replace(call, parts=(thought, *call.parts))
+        messages += [call, result]
+    return messages
+
+
+def test_a_long_running_loop_that_cannot_be_cut_fades_further_instead_of_leaving():
+    messages = running_loop("Write the modules.", 60)
+    made = clew.compact(messages, window=100_000, target_tokens=8_000)
+    assert len(made.messages) > 100
+    assert 6_000 < made.tokens_after <= 8_000
+    assert made.messages[-1] == messages[-1]
+
+
+def test_more_stays_of_the_request_in_progress_than_of_other_faded_messages():
+    plan = "Write the modules:\n" + "\n".join(f"- module {n} as we agreed on Monday" for n in range(150))
+    made = clew.compact(running_loop(plan, 60), window=100_000, target_tokens=9_000)
+    shown = words(made.messages[0].parts[0])
+    assert shown.startswith("Write the modules:\n- module 0 as")
+    assert shown.endswith("- module 149 as we agreed on Monday")
+    assert 100 < shown.count("as we agreed") <= 150
+    assert shown.count("[…") <= 1

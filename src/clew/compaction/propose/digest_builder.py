@@ -19,9 +19,9 @@ from clew.compaction.propose.digest_content import (
     by_turn,
     last_words,
     place,
-    request_characters,
 )
 from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.tail import request_characters
 from clew.message import Cite, Item, Message, words
 
 CODE = "clew"

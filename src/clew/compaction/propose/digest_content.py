@@ -13,7 +13,7 @@ from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
-from clew.compaction.propose.tail import between
+from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.propose.value_index import value_index
 from clew.ledger.kinds import WORD
 from clew.ledger.loop import LoopKind
@@ -65,17 +65,12 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-REQUEST_SHARE = (0.2, 0.3)
-"""Share of a small and of a large view's room for the request in progress, if it leaves the view..."""
-LEAST_OF_REQUEST, MOST_OF_REQUEST = 1_600, 12_000
-"""...and the limits of that share, in characters..."""
 LONGEST_IN_VIEW = 240
-"""...and its characters if the view shows the whole."""
+"""Characters of the request in progress if the view shows the whole."""
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
 EARLY_WORDS_SHARE = 0.4
 """Part of that share for early statements of the user; chosen by hand."""
-CHARACTERS_PER_TOKEN = 3
 FILES_SHARE = 0.8
 """...and shares of a digest's room: for changed files, if there are very many..."""
 DECISIONS_SHARE = 0.5
@@ -521,14 +516,6 @@ def _unsaid(text: str, said: str) -> str:
     shared = commonprefix((text, said))
     start = text.rfind("\n", 0, len(shared)) + 1
     return text[start:].strip() if start else text
-
-
-def request_characters(room: int) -> int:
-    """Return the characters shown of the request that the agent is working on, in a view of this room."""
-    return min(
-        MOST_OF_REQUEST,
-        max(LEAST_OF_REQUEST, int(room * between(REQUEST_SHARE, room)) * CHARACTERS_PER_TOKEN),
-    )
 
 
 def last_words(span: Iterable[Item]) -> list[Claim]:

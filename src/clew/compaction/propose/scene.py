@@ -10,7 +10,10 @@ from functools import cached_property
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.stubs import without_thinking
 from clew.compaction.propose.tail import (
+    FEW_SHARE,
+    FEWER_AGENT_TOKENS,
     MOST_VERBATIM,
+    Fading,
     faded_sizes,
     last_cuts,
     opens_turn,
@@ -135,8 +138,30 @@ class Scene:
 
     @cached_property
     def _sizes_to_keep(self) -> tuple[list[int], list[int]]:
-        count = self.task.counter.count_part
-        return faded_sizes(self.view, self.sizes, self.tail_room, self.thinking, count)
+        """The sizes whole and faded; agent text fades further if otherwise too few messages would stay."""
+        whole, faded = usual = self._faded_sizes(None)
+        if self._fills(faded, self._start(whole, faded)):
+            return usual
+        for most in FEWER_AGENT_TOKENS:
+            whole, faded = self._faded_sizes(most)
+            if self._fills(faded, self._start(whole, faded)):
+                return whole, faded
+        return usual
+
+    def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
+        fading = Fading(self.thinking, self._asked, most)
+        return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
+
+    @cached_property
+    def _asked(self) -> frozenset[int]:
+        """The indices of the messages with the goal and with the request in progress."""
+        said = (self.task.goal, self.task.request)
+        names = {claim.sources[0].message for claim in said if claim}
+        return frozenset(i for i, item in enumerate(self.view) if item.id in names) if names else frozenset()
+
+    def _fills(self, faded: Sequence[int], start: int) -> bool:
+        """Whether messages from an index on use their room, or are all there are."""
+        return start == self.floor or sum(faded[start:]) >= self.tail_room * FEW_SHARE
 
     @property
     def whole(self) -> list[int]:
@@ -151,15 +176,19 @@ class Scene:
     @cached_property
     def stop(self) -> int:
         """The index of the first recent message, whole or faded."""
-        unread = unread_room(sum(self.whole[self.unread :]), self.tail_room) - sum(self.faded[self.unread :])
-        held = sum(self.whole[self.verbatim :]) - sum(self.faded[self.verbatim :])
-        room = self.tail_room - max(0, unread, held)  # unanswered messages first, and those asked for
-        stop = tail_start(self.view, self.faded, room, self.task.keep, self.floor)
+        stop = self._start(self.whole, self.faded)
         if stop <= self.verbatim:
             return stop
         kept = len(self.view) - self.verbatim
         cuts = last_cuts(self.view, self.faded, self.floor, messages=kept, tokens=0)
         return max((cut for cut in cuts if cut <= self.verbatim), default=stop)
+
+    def _start(self, whole: Sequence[int], faded: Sequence[int]) -> int:
+        """Return where recent messages of these sizes begin: unanswered ones and those asked for first."""
+        unread = unread_room(sum(whole[self.unread :]), self.tail_room) - sum(faded[self.unread :])
+        held = sum(whole[self.verbatim :]) - sum(faded[self.verbatim :])
+        room = self.tail_room - max(0, unread, held)
+        return tail_start(self.view, faded, room, self.task.keep, self.floor)
 
     @cached_property
     def terms(self) -> frozenset[str]:

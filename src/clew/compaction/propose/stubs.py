@@ -14,7 +14,14 @@ from dataclasses import dataclass, field, replace
 
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
-from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, ExcerptSource, Span, gap_note
+from clew.compaction.propose.excerpt import (
+    LINE_SHARE,
+    LONGEST_LINE,
+    ExcerptSource,
+    Span,
+    both_ends,
+    gap_note,
+)
 from clew.message import (
     Cite,
     Item,
@@ -223,9 +230,13 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
         long = sum(len(leaf) > SHORT_ARGUMENT for leaf in texts_of(part.input))
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
-    shown = page.telling(text).fullest(
-        max(LEAST_CHARACTERS, characters), page.spans(place), _line(characters)
-    )
+    characters = max(LEAST_CHARACTERS, characters)
+    spans = page.spans(place)
+    shown = None
+    if isinstance(part, Text) and page.view[place.message].message.role is Role.USER:
+        shown = both_ends(text, characters)
+    if shown is None or any(text[slice(*span)] not in shown for span in spans):
+        shown = page.telling(text).fullest(characters, spans, _line(characters))
     return _naming(shown, name)
 
 

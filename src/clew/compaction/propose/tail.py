@@ -7,7 +7,8 @@ from few whole ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from clew.compaction.task import Keep
 from clew.message import (
@@ -147,6 +148,19 @@ def water_level(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
+REQUEST_SHARE = (0.2, 0.3)
+"""Share of a small and of a large view's room for the request in progress, if it is not shown whole..."""
+LEAST_OF_REQUEST, MOST_OF_REQUEST = 1_600, 12_000
+"""...and the limits of that share, in characters."""
+CHARACTERS_PER_TOKEN = 3
+
+
+def request_characters(room: int) -> int:
+    """Return the characters shown of the request that the agent is working on, in a view of this room."""
+    share = int(room * between(REQUEST_SHARE, room)) * CHARACTERS_PER_TOKEN
+    return min(MOST_OF_REQUEST, max(LEAST_OF_REQUEST, share))
+
+
 RESULT_TOKENS = 24
 """Size of a faded tool result: about its first and last line."""
 SHORT_RESULT = 40
@@ -154,6 +168,11 @@ SHORT_RESULT = 40
 AGENT_TOKENS, AGENT_SHARE, MOST_AGENT_TOKENS = 700, 0.3, 1_500
 """Size of faded agent text or arguments: most are shorter and stay whole, so that calls are not cut. In a
 larger room that share of it, up to the limit."""
+FEWER_AGENT_TOKENS = (300, 120, 50)
+"""Sizes tried instead if fewer recent messages than usual fit: a running loop of tool calls may have no legal
+cut between its beginning and its last steps..."""
+FEW_SHARE = 0.5
+"""...so that they fill less than this share of their room; chosen by hand."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80
 """Size of faded text that a harness put into a message."""
@@ -175,8 +194,13 @@ def agent_tokens(room: int) -> int:
     return min(MOST_AGENT_TOKENS, max(AGENT_TOKENS, int(room * AGENT_SHARE)))
 
 
-def faded_part(message: Message, part: Part, tokens: int, most: int = AGENT_TOKENS) -> int:
-    """Return the tokens of a part when faded; ``most`` is for text and arguments of the agent."""
+def faded_part(
+    message: Message, part: Part, tokens: int, most: int = AGENT_TOKENS, asked: int | None = None
+) -> int:
+    """Return the tokens of a part when faded; ``most`` is for text and arguments of the agent.
+
+    ``asked`` is for the text of the request in progress.
+    """
     match part:
         case ToolResult():
             return tokens if tokens <= SHORT_RESULT else RESULT_TOKENS
@@ -184,34 +208,47 @@ def faded_part(message: Message, part: Part, tokens: int, most: int = AGENT_TOKE
             return min(tokens, most)
         case Text() if message.role is Role.ASSISTANT:
             return min(tokens, most)
-        case Text() if message.origin is Origin.SPOKEN:
-            return min(tokens, USER_TOKENS)
         case Text():
-            return min(tokens, OTHER_TOKENS)
+            return min(tokens, asked or (USER_TOKENS if message.origin is Origin.SPOKEN else OTHER_TOKENS))
         case _:
             return tokens
 
 
+class Fading(NamedTuple):
+    """What stays of recent messages when they fade."""
+
+    thinking: int
+    """The index from which thinking stays."""
+    asked: Collection[int] = ()
+    """The indices of the goal and of the request in progress, of which more stays."""
+    agent_tokens: int | None = None
+    """Size of text and arguments of the agent; by default, it depends on the room."""
+
+
 def faded_sizes(
-    view: Sequence[Item], sizes: Sequence[int], room: int, thinking: int, count: Callable[[Part], int]
+    view: Sequence[Item], sizes: Sequence[int], room: int, fading: Fading, count: Callable[[Part], int]
 ) -> tuple[list[int], list[int]]:
     """Return the sizes of a view, whole and with recent messages faded as far back as ``room`` reaches.
 
-    Thinking counts only from ``thinking`` on. That of earlier turns is removed whenever messages fade, unless
-    it is to stay verbatim; providers do not read it either.
+    Thinking of earlier turns is removed whenever messages fade, unless it is to stay verbatim; providers do
+    not read it either.
     """
     whole, faded = list(sizes), list(sizes)
-    held, most = 0, agent_tokens(room)
+    held, most = 0, fading.agent_tokens or agent_tokens(room)
+    of_request = max(
+        USER_TOKENS, request_characters(room) // CHARACTERS_PER_TOKEN // len(fading.asked or "1")
+    )
     for i in reversed(range(len(view))):
         message = view[i].message
         if sizes[i] > RESULT_TOKENS:
             gone = thought = 0
+            asked = of_request if i in fading.asked else None
             for part in message.parts:
                 tokens = count(part)
                 if isinstance(part, Thinking):
-                    thought += tokens if i < thinking else 0
+                    thought += tokens if i < fading.thinking else 0
                 else:
-                    gone += tokens - faded_part(message, part, tokens, most)
+                    gone += tokens - faded_part(message, part, tokens, most, asked)
             whole[i] -= thought
             faded[i] = whole[i] - gone
         held += faded[i]
