@@ -218,3 +218,22 @@ def test_what_is_pasted_makes_no_rule_and_ends_none(paste, text):
 )
 def test_a_rule_beside_a_paste_is_the_users(text):
     assert any("upgrade react" in one.quote for one in find(text_message(Role.USER, text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please remember that the billing service uses acct 123456.",
+        "Remember that our staging database is at db-2.internal.",
+        "Keep in mind that the customer number is 4711.",
+    ],
+)
+def test_a_fact_to_remember_is_not_a_rule(text):
+    assert find(text_message(Role.USER, text)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Please remember that all tests must pass.", "Remember to run the linter after every change."]
+)
+def test_a_rule_to_remember_is_one(text):
+    assert [one.quote for one in find(text_message(Role.USER, text))] == [text]

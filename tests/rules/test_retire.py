@@ -243,3 +243,22 @@ def test_each_rule_ends_once_and_only_rules_that_were_active_end(active: list[st
 )
 def test_a_request_that_breaks_a_rule_does_not_lift_it(text: str):
     assert ends(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Actually you may modify legacy/ now, forget that rule.",
+        "Actually you may modify legacy/ now. Forget that rule.",
+        "You are allowed to edit legacy/ now, ignore the earlier rule.",
+    ],
+)
+def test_a_permission_followed_by_forget_that_rule_ends_the_rule(text: str):
+    assert ends(text, LEGACY) == [(LEGACY, How.LIFTED, True)]
+
+
+@pytest.mark.parametrize(
+    "text", ["You may modify legacy/, wait no.", "You may modify legacy/ now. Forget it."]
+)
+def test_a_permission_that_is_taken_back_ends_nothing(text: str):
+    assert ends(text, LEGACY) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.budget import CostMove, Milestone
+from clew.budget import Compact, CostMove, Milestone, Policy, Region, ResultArrived, TokenBudget
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
@@ -75,3 +75,99 @@ def test_a_known_age_of_the_cache_goes_before_the_sessions_own():
     session.signal(Milestone("tests pass"))
     warm = session.fit(Request(cache_age_seconds=1))
     assert cold.choice.estimates[-1].once.tokens < warm.choice.estimates[-1].once.tokens
+
+
+# One oversized result ----------------------------------------------------------------------------------
+
+LINES = [
+    f"12:00:{n % 60:02} worker {n * 7919 % 10_007} served request {n} in {n % 97} ms" for n in range(9_000)
+]
+
+
+def long_output(session: Session, share: float) -> str:
+    """Return an output of about this share of the usable window."""
+    room, size = share * session.gauge.window.usable_tokens, 0
+    for n, line in enumerate(LINES):
+        size += session.counter.count_text(line)
+        if size > room:
+            return "\n".join(LINES[:n])
+    raise AssertionError("more lines are needed")
+
+
+@pytest.mark.parametrize("window", [20_000, 60_000, 200_000])
+@pytest.mark.parametrize("summariser", [None, good_summariser()])
+def test_a_new_result_that_takes_most_of_the_window_is_shortened_and_nothing_else_changes(window, summariser):
+    session = session_of(["a.py\nb.py"] * 4, window, summariser=summariser)
+    session.fit(auto=True)
+    before = session.view()
+    whole = long_output(session, 0.58)
+    session.add(*call(9, whole))
+    fitted = session.fit(auto=True)
+    assert fitted.compaction is not None
+    assert (fitted.compaction.plan.trigger, fitted.ran) == ("oversized", CostMove.PRUNE)
+    assert session.view()[: len(before)] == before  # so the prompt cache is kept
+    most = session.gauge.policy.oversized.of(session.gauge.window.usable_tokens)
+    assert most // 2 < session.counter.count(session.view()[-1].message) <= most + 100
+    assert LINES[0] in session.view()[-1].message.parts[0].text
+    assert session.fit(auto=True).compaction is None
+    session.undo()
+    assert session.view()[-1].message == call(9, whole)[1]
+
+
+def test_a_result_that_leaves_most_of_the_window_free_is_read_whole():
+    session = session_of(["a.py\nb.py"] * 4, 60_000)
+    session.add(*call(9, long_output(session, 0.4)))
+    before = session.view()
+    assert session.fit(auto=True).compaction is None
+    assert session.view() == before
+
+
+def test_a_result_that_the_model_has_answered_is_not_oversized_any_more():
+    session = session_of(["a.py\nb.py"] * 4, 60_000)
+    session.add(*call(9, long_output(session, 0.52)), text_message(Role.ASSISTANT, "Nothing is wrong in it."))
+    assert session.fit(auto=True).compaction is None
+
+
+def test_a_result_reported_by_the_caller_is_shortened_from_the_limit_of_the_policy_on():
+    session = session_of(["a.py\nb.py"] * 4, 60_000)
+    session.add(*call(9, long_output(session, 0.4)))
+    session.signal(ResultArrived(session.counter.count(session.view()[-1].message), "list"))
+    fitted = session.fit(auto=True)
+    assert fitted.compaction is not None
+    assert fitted.compaction.plan.trigger == "oversized"
+
+
+def test_a_result_that_is_to_stay_verbatim_is_not_shortened():
+    session = session_of(["a.py\nb.py"] * 4, 60_000, policy=Policy(keep_tokens=36_000))
+    session.add(*call(9, long_output(session, 0.55)))
+    assert not isinstance(session.measure().verdict, Compact)
+
+
+# The event of a turn that compacts -----------------------------------------------------------------------
+
+
+def test_the_event_of_a_compacting_turn_shows_the_window_before_and_after():
+    outputs = [" ".join(f"w{n}x{k}" for k in range(260)) for n in range(60)]
+    session = session_of(outputs, 40_000)
+    used = session.tokens
+    fitted = session.fit(auto=True)
+    body = event(session)
+    assert body["before"]["verdict"]["is"] == "compact"
+    assert body["before"]["verdict"]["trigger"] == "pressure"
+    before, after = (
+        sum(one["asked"] for one in part["slices"] if one["region"] in ("history", "tool outputs"))
+        for part in (body["before"], body)
+    )
+    assert (before, after) == (used, session.tokens)
+    assert TokenBudget.from_json(body["before"]) == fitted.before
+    assert TokenBudget.from_json(body) == fitted.budget
+    session.fit(auto=True)
+    assert "before" not in event(session)
+
+
+def test_the_reserve_for_the_next_result_is_the_one_learnt_from_earlier_results():
+    session = session_of(["a.py"], 40_000)
+    plain = session.measure().allotment.of(Region.NEXT_RESULT).given
+    session.add(*call(1, long_output(session, 0.2)))
+    learnt = session.measure().allotment.of(Region.NEXT_RESULT).given
+    assert learnt == session.counter.count(session.view()[-1].message) > plain

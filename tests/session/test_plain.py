@@ -375,3 +375,32 @@ def test_the_loop_of_the_docstring_makes_requests_that_the_provider_takes():
     request = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": sent[-1]}
     assert len(sent[-1]) == 3
     assert not clew.check(request, "anthropic").refused
+
+
+def with_giant(share: float, window: int) -> list:
+    """Return a short history whose newest tool result takes about this share of a window."""
+    lines = [f"12:00:{n % 60:02} worker {n * 7919 % 10_007} served {n} in {n % 97} ms" for n in range(9_000)]
+    call = {"type": "tool_use", "id": "big", "name": "bash", "input": {"command": "cat worker.log"}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "big",
+        "content": "\n".join(lines[: int(share * window / 24)]),
+    }
+    more = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    return [*wire_list("anthropic", 4).items, *more]
+
+
+@pytest.mark.parametrize("window", [60_000, 200_000])
+@pytest.mark.parametrize("fit", [clew.compact, lambda given, window: clew.Compactor(window).fit(given)])
+def test_a_newest_result_that_takes_most_of_the_window_is_shortened_before_the_model_reads_it(fit, window):
+    given = with_giant(0.6, window)
+    done = fit(given, window)
+    assert done.plan.trigger == "oversized"
+    assert all(new is old for new, old in zip(done.messages[:-1], given[:-1], strict=True))
+    assert done.tokens_after < done.tokens_before - window // 4
+    assert "kept as" in str(done.messages[-1])
+
+
+def test_a_newest_result_that_leaves_room_is_left_as_it_is():
+    given = with_giant(0.35, 60_000)
+    assert clew.compact(given, 60_000).messages == given

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import clew
 from clew.budget import FRESH
 from clew.errors import ModelFailed
@@ -125,3 +127,25 @@ def test_the_reason_of_a_refusal_is_masked():
     event = refusal_event(f"no: {KEY}", "manual", FRESH.failed(1, f"no: {KEY}"))
     assert KEY not in json.dumps(event.body)
     assert str(event.body["reason"]).startswith("no: [secret:")
+
+
+SECRETS = {
+    "password: Tr0ub4dor&3": "Tr0ub4dor",
+    "the password is Tr0ub4dor&3": "Tr0ub4dor",
+    "DB_PASSWORD=hunter2x!9": "hunter2x",
+    f"token {KEY}": KEY,
+}
+
+
+@pytest.mark.parametrize(
+    "form", ["{rule}. {secret}", "{secret}. {rule}.", "{rule}, {secret}", "{secret}, {rule}."]
+)
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("rule", ["Never deploy on Fridays", "Do not touch vendor/"])
+def test_a_secret_on_the_line_of_a_rule_is_masked_and_the_rule_is_kept(rule, secret, form):
+    store = MemoryStore()
+    session = Session.open("main", store, window=20_000)
+    session.add({"role": "user", "content": form.format(rule=rule, secret=secret)})
+    assert SECRETS[secret] not in everything(store, session)
+    (pin,) = session.pins
+    assert rule in pin.quote

@@ -81,7 +81,8 @@ class Policy:
     """Upper bound for notes from memory."""
 
     oversized: Limit = Limit(share=0.25, tokens=25_000)
-    """A single tool result above this is shortened at once."""
+    """A single tool result above this is shortened at once if it is reported (``ResultArrived``), as
+    ``clew chat`` does; any other from half of the usable window on, and both down to this size."""
     boundary_from: Limit = Limit(share=0.40)
     """Milestones, phase changes, pauses and the agent's own request trigger a compaction from here on; below,
     too little is gained."""

@@ -205,7 +205,7 @@ class Chat:
 
     def budget(self) -> TokenBudget:
         """Return how full the window is now, without compacting or recording anything."""
-        return self.session.gauge.measure(self.requests.assembled().tokens_by_region)
+        return self.session.measure(self.requests.assembled())
 
     @property
     def cache_age_seconds(self) -> float | None:

@@ -123,7 +123,7 @@ class RequestBuilder:
         assembled = self.assembled()
         gauge = self.session.gauge
         return RequestState(
-            allotment=gauge.allot(assembled.tokens_by_region),
+            allotment=self.session.measure(assembled).allotment,
             contributions=assembled.contributions,
             compactions=self.session.trace(),
             compact_at_tokens=gauge.policy.compact_at.of(gauge.window.usable_tokens),

@@ -112,11 +112,13 @@ def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:
 def _on_record(handle: OpenSession) -> Iterator[Point]:
     """Yield the points of the recorded budgets."""
     for stored in handle.store.read(handle.ctx, kinds=[TOKEN_BUDGET.name]):
-        body: Mapping[str, Any] = stored.event.body
-        slices = [data for _, data in objects(body.get("slices"))]
-        sizes = {as_text(slice_.get("region")): int_or_zero(slice_.get("asked")) for slice_ in slices}
-        kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
-        yield handle.message_index.number(stored.seq), {**kept, **dict(sent_besides(body))}
+        sent: Mapping[str, Any] = stored.event.body
+        number = handle.message_index.number(stored.seq)
+        for body in filter(None, (as_object(sent.get("before")), sent)):
+            slices = [data for _, data in objects(body.get("slices"))]
+            sizes = {as_text(slice_.get("region")): int_or_zero(slice_.get("asked")) for slice_ in slices}
+            kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
+            yield number, {**kept, **dict(sent_besides(body))}
 
 
 def _thin_out(points: list[Point]) -> list[Point]:

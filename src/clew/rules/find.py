@@ -32,6 +32,7 @@ from clew.rules.pasted import (
     printed_spans,
     tasks,
 )
+from clew.rules.permission import PERMITS
 from clew.rules.rule import Force, Kind, Reason, Rule, Strength
 from clew.rules.sentences import Sentence, Spans, sentences
 from clew.rules.subject import scope_of
@@ -110,7 +111,7 @@ def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evide
     for sentence, around in _own_sentences(text, trust):
         seen = evidence(sentence, around)
         if pending and (joint := joint_of(text, pending[-1][0], sentence)):
-            if withdraws(sentence):
+            if withdraws(sentence) and not _drops_earlier_rule(sentence.text, pending[-1][1]):
                 pending = []  # "Don't push. Wait, no."
                 continue
             if _TAKEN_BACK.match(sentence.text):
@@ -122,8 +123,24 @@ def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evide
         if seen is not None and (not around.document or seen.among_rules):
             # A sentence that withdraws itself states nothing: "ignore the rule, wait no, keep it".
             apart = split_exception(sentence, seen, around) or split_rules(sentence, seen, around)
-            pending = [one for one in apart if not withdrawal_index(one[1].words)]
+            pending = [
+                one
+                for one in apart
+                if not withdrawal_index(one[1].words) or _drops_earlier_rule(one[0].text, one[1])
+            ]
     yield from pending
+
+
+def _drops_earlier_rule(text: str, permission: Evidence) -> bool:
+    """Return True if "forget that rule" after a permission means an earlier rule, not the permission."""
+    return _FORGET_RULE.search(text) is not None and any(hit.cue in PERMITS for hit in permission.hits)
+
+
+_FORGET_RULE = lazy_pattern(
+    r"\b(?:forget|scratch|drop|ignore|never ?mind)\s+(?:about\s+)?(?:that|the|this|my)\s+(?:\w+\s+)?"
+    r"(?:rules?|restriction|ban|limit|constraint)\b",
+    re.IGNORECASE,
+)
 
 
 def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:

@@ -47,6 +47,14 @@ _LONGEST = 400
 """Characters above which a quote is a paragraph without full stops, not a rule, unless it begins as one: a
 long list of what not to touch is still a rule. Chosen by hand."""
 _BEGINS_AS_RULE = lazy_pattern(r"\W*(?:never|always|do not|don['’]t|you must|must)\b", re.IGNORECASE)
+_TELLS_FACT = lazy_pattern(
+    r"\W*(?:(?:please|also|and|but|so|just)\W+)*(?:remember|note|(?:keep|bear)\s+in\s+mind)\s*(?:,|:|\bthat\b)*"
+    r"\s+(?!(?:to|we|you|i)\b)(?!.*\b(?:must|never|always|should|shall|only|not|no|\w+n['’]t|needs?|ha(?:ve|s)\s+to"
+    r"|required?|forbidden|allowed|may|can|cannot|avoid|make\s+sure|ensure|before|until|unless|instead|prefer|want"
+    r"|use|keep|run|ask|please|every|each|whenever|off[\s-]limits|read-only)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A reminder without a word that binds: "remember that the account is 123"."""
 _JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
 _RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+ ")
 _MOST_RUN_ON = 2
@@ -73,6 +81,8 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
         return Judged(Force.DECISION, "it permits something")
     if why := _unreadable(sentence.text):
         return Judged(Force.REQUEST, why)
+    if _TELLS_FACT.match(sentence.text):
+        return Judged(Force.REQUEST, "it asks to remember a fact")
     if why := _reason_by_position(sentence, seen, fired):
         return Judged(Force.STANDING, why)
     if fired & {"document", "deep"}:

@@ -75,6 +75,7 @@ _CODE_START = lazy_pattern(
 _PLAIN_PROSE = lazy_pattern(r"(?!diff )(?:I|[A-Z]?[a-z]+),?(?: [\w'/.,!?-]+)+\n?", re.ASCII)
 _MAY_BE_CODE = lazy_pattern(r"import|WARN")
 """A line of plain words is prose unless this matches; the other checks are skipped."""
+_MASKED = lazy_pattern(r"\[secret:[\w:-]+\]")
 _SYMBOL = lazy_pattern(r"[^\w\s.,'\"!?:;()/`*-]")
 _CODE_MARK = lazy_pattern(r"[(){}=<>\[\]]")
 
@@ -268,6 +269,8 @@ def _is_code(content: str) -> bool:
     """Return True for code and data, judging by start, end and share of symbols."""
     if not content.isascii():
         return False
+    if "[secret:" in content:
+        content = _MASKED.sub("secret", content)  # a rule beside a masked password is prose
     if _CODE_START.match(content):
         return True
     if len(_SYMBOL.findall(content)) * 5 > len(content):

@@ -17,15 +17,29 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.budget import DEFAULT, Cache, Compact, CostMove, Milestone, Policy, Region, Stop, Trigger
-from clew.errors import BudgetExceeded, InputError
+from clew.budget import (
+    DEFAULT,
+    Cache,
+    Compact,
+    CostMove,
+    Fill,
+    Milestone,
+    Outlook,
+    Policy,
+    Region,
+    Signal,
+    Stop,
+    Trigger,
+    requests_to_come,
+)
+from clew.errors import BudgetExceeded, CompactionRefused, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role, fixed_prefix
 from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import ConversationState, advance, start
 from clew.session.digest_in_list import carried_by, restore
-from clew.session.fit import Gauge, with_unread
+from clew.session.fit import OVERSIZED_SHARE, Gauge, oversized_results, unread, with_unread
 from clew.session.parsed_input import ParsedInput
 from clew.session.result import CompactResult, Options, restore_conversation
 from clew.session.summariser import (
@@ -94,6 +108,8 @@ def compact(  # noqa: PLR0913  # the front door: all but the list and the window
     mask_secrets: bool = True,
 ) -> CompactResult:
     """Make a message list fit a context window; while there is room, return it unchanged.
+
+    One new tool result that alone takes more than half of the usable window is shortened even then.
 
     Call it before every request, each time with the last result::
 
@@ -202,7 +218,7 @@ def _compacting(
         conversation = _start(parsed, previous, counter)
 
     # 2. Measure. Most calls end here: there is room left.
-    now = _unchanged_result(parsed, conversation, gauge, options)
+    now = _unchanged_result(parsed, conversation, counter, gauge, options)
     goal = _goal(now, conversation, gauge, options)
     if goal is None:
         return now
@@ -214,7 +230,7 @@ def _compacting(
         and conversation.record.changed_at(conversation.entries, whole=True) < conversation.entries
     ):
         conversation = advance(parsed, conversation, counter, thorough=True) or start(parsed, counter)
-        now = _unchanged_result(parsed, conversation, gauge, options)
+        now = _unchanged_result(parsed, conversation, counter, gauge, options)
     if previous is None and goal.trigger is not Trigger.MANUAL:
         warn_if_forgotten(conversation)
 
@@ -223,7 +239,12 @@ def _compacting(
 
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
     task = _task(conversation, counter, gauge, options, goal)
-    outcome = yield from decide(task, writer)
+    try:
+        outcome = yield from decide(task, writer)
+    except (CompactionRefused, BudgetExceeded):
+        if goal.trigger is Trigger.OVERSIZED:  # the request fits as it is
+            return now
+        raise
     if options.mask_secrets and _shows_secrets(outcome.plan):
         outcome = yield from decide(_mask_task(task, conversation), writer)
     return _compacted_result(now, conversation, outcome, counter) if outcome.plan.operations else now
@@ -238,9 +259,10 @@ def read_current(earlier: Sequence[Item], current: Sequence[Item], model: str) -
     known = model_named(model)
     items = [*earlier, *current]
     parsed = ParsedInput.of([item.message for item in items])
-    conversation = start(parsed, counter_for(known), len(earlier), [item.id for item in items])
+    counter = counter_for(known)
+    conversation = start(parsed, counter, len(earlier), [item.id for item in items])
     options = Options(NEVER_FULL, None, model, None, DEFAULT, 0, None, True)
-    return _unchanged_result(parsed, conversation, Gauge(known, DEFAULT, NEVER_FULL), options)
+    return _unchanged_result(parsed, conversation, counter, Gauge(known, DEFAULT, NEVER_FULL), options)
 
 
 # Measure ---------------------------------------------------------------------------------------------
@@ -255,12 +277,18 @@ def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCo
 
 
 def _unchanged_result(
-    parsed: ParsedInput, conversation: ConversationState, gauge: Gauge, options: Options
+    parsed: ParsedInput,
+    conversation: ConversationState,
+    counter: TokenCounter,
+    gauge: Gauge,
+    options: Options,
 ) -> CompactResult:
     view = conversation.view
     tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
     full = view.tokens + options.fixed_tokens >= gauge.policy.warn_at.of(gauge.window.usable_tokens)
-    signals = (ANSWERED,) if full and _is_answered(view.items) else ()
+    signals: tuple[Signal, ...] = (ANSWERED,) if full and _is_answered(view.items) else ()
+    if view.tokens > OVERSIZED_SHARE * gauge.window.usable_tokens:
+        signals = (*signals, *oversized_results(view.items, gauge, counter))
     return CompactResult(
         messages=view.sent(conversation.record.entries),
         system=parsed.system_field,
@@ -286,11 +314,18 @@ def _is_answered(items: Sequence[Item]) -> bool:
 
 
 def _pays(now: CompactResult, verdict: Compact, conversation: ConversationState, gauge: Gauge) -> bool:
-    """Whether a compaction that could wait saves more than it costs, with a warm prompt cache."""
-    if verdict.must or now.budget is None:
+    """Whether a compaction that could wait saves more than it costs, with a warm prompt cache.
+
+    Shortening a result that was never sent always does.
+    """
+    if verdict.must or verdict.trigger is Trigger.OVERSIZED or now.budget is None:
         return True
-    cache = Cache(gauge.model, age_seconds=0.0)
-    choice = gauge.weigh(now.budget.allotment, verdict, cache, conversation.view.replies, with_model=False)
+    outlook = Outlook(
+        Fill.of(now.budget.allotment).used_tokens,
+        Cache(gauge.model, age_seconds=0.0),
+        requests_to_come(conversation.view.replies),
+    )
+    choice = gauge.weigh(now.budget.allotment, verdict, outlook, with_model=False)
     return choice.move is not CostMove.WAIT
 
 
@@ -341,9 +376,11 @@ def _goal(
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact) or not _pays(now, verdict, conversation, gauge):
         return None
-    usable = gauge.window.usable_tokens
-    target = with_unread(verdict.target_tokens, view.items, view.sizes, usable) - options.fixed_tokens
-    return _Goal(target, verdict.trigger, verdict.why)
+    target = verdict.target_tokens
+    if verdict.trigger is not Trigger.OVERSIZED:
+        unread_tokens = sum(view.sizes[len(view.items) - unread(view.items) :])
+        target = with_unread(target, unread_tokens, gauge.window.usable_tokens)
+    return _Goal(target - options.fixed_tokens, verdict.trigger, verdict.why)
 
 
 # Compact ---------------------------------------------------------------------------------------------

@@ -5,20 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 from clew.budget import (
     Asker,
     Cache,
     Compact,
     CompactionRequested,
+    CostChoice,
     CostMove,
     Fill,
     Option,
+    Outlook,
     Region,
+    ResultArrived,
     Signal,
     Stop,
     TokenBudget,
     Trigger,
+    requests_to_come,
 )
 from clew.compaction.decide import DecidedCompaction, Writer, decide
 from clew.compaction.plan.digest import spans
@@ -30,7 +35,15 @@ from clew.log import UNDO, new_event
 from clew.log.protocol import Event
 from clew.message import JsonObject, cut_points, fixed_prefix
 from clew.providers.model import Steps, drive
-from clew.session.fit import FitResult, Gauge, budget_event, with_unread
+from clew.session.fit import (
+    FitResult,
+    Gauge,
+    budget_event,
+    oversized_results,
+    shortened_option,
+    unread,
+    with_unread,
+)
 from clew.session.history import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
 from clew.session.result import RANGE, check_focus
@@ -130,7 +143,10 @@ def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
         fixed[Region.PINNED] = replay.counter.count_text(rules.text)
     for region, tokens in fixed.items():
         there[region] = there.get(region, 0) + tokens
-    return gauge.measure(there, request.signals, replay.state)
+    signals = request.signals
+    if not any(isinstance(signal, ResultArrived) for signal in signals):
+        signals = (*signals, *oversized_results(replay.items, gauge, replay.counter))
+    return gauge.measure(there, signals, replay.state)
 
 
 def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller only
@@ -237,29 +253,47 @@ def fitting(
     choice = compaction = None
     refused = ""
     if isinstance(verdict, Compact):
-        cache = Cache(gauge.model, request.cache_age_seconds)
-        other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
-        sizes = [replay.counter.count(item.message) for item in replay.items]
-        usable = gauge.window.usable_tokens
-        target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
-        task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
-        pruned = _prune_only_option(task, other)
-        goal = replace(verdict, target_tokens=target)
-        choice = gauge.weigh(budget.allotment, goal, cache, request.made, writer is not None, pruned)
+        task, choice = _weighed(replay, gauge, request, budget, with_model=writer is not None)
         if auto and choice.move is not CostMove.WAIT:
-            if pruned and choice.move is CostMove.PRUNE:
-                task = replace(task, target_tokens=max(task.target_tokens, pruned.after_tokens - other))
             try:
                 compaction = yield from compacting(replay, task, writer)
             except (CompactionRefused, BudgetExceeded, StalePlan) as refusal:
-                if Fill.of(budget.allotment).used_tokens > usable:
+                if Fill.of(budget.allotment).used_tokens > gauge.window.usable_tokens:
                     raise
                 refused = refusal.detail
+    before = None
     if compaction or refused:
-        budget = measure(replay, gauge, Request((), request.fixed_tokens))
-    fitted = FitResult(budget, choice, compaction, refused)
+        before, budget = budget, measure(replay, gauge, Request((), request.fixed_tokens))
+    fitted = FitResult(budget, choice, compaction, refused, before)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
+
+
+def _weighed(
+    replay: Replay, gauge: Gauge, request: Request, budget: TokenBudget, *, with_model: bool
+) -> tuple[CompactionTask, CostChoice]:
+    """Return the task of a compaction that is due, and whether it pays, by pruning alone or with a digest."""
+    verdict = cast(Compact, budget.verdict)
+    other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
+    new = replay.items[len(replay.items) - unread(replay.items) :]
+    unread_tokens = sum(replay.counter.count(item.message) for item in new)
+    outlook = Outlook(
+        Fill.of(budget.allotment).used_tokens,
+        Cache(gauge.model, request.cache_age_seconds),
+        requests_to_come(request.made),
+        unread_tokens,
+    )
+    oversized = verdict.trigger is Trigger.OVERSIZED
+    target = verdict.target_tokens
+    if not oversized:
+        target = with_unread(target, unread_tokens, gauge.window.usable_tokens)
+    goal = replace(verdict, target_tokens=target)
+    task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
+    pruned = shortened_option(goal, outlook) if oversized else _prune_only_option(task, other)
+    choice = gauge.weigh(budget.allotment, goal, outlook, with_model=with_model, pruned=pruned)
+    if pruned and choice.move is CostMove.PRUNE:
+        task = replace(task, target_tokens=max(task.target_tokens, pruned.after_tokens - other))
+    return task, choice
 
 
 def _prune_only_option(task: CompactionTask, other_tokens: int) -> Option | None:

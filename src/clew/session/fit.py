@@ -21,6 +21,7 @@ from clew.budget import (
     Outlook,
     Policy,
     Region,
+    ResultArrived,
     Signal,
     State,
     TokenBudget,
@@ -31,10 +32,9 @@ from clew.budget import (
     compaction_price,
     judge,
     region_of,
-    requests_to_come,
     window_for,
 )
-from clew.message import Item, JsonObject, Role
+from clew.message import Item, JsonObject, Role, ToolResult
 from clew.tokens import ModelInfo, TokenCounter
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 MOST_LEFT = 0.6
 """The share of the usable window up to which a target may be raised; chosen by hand."""
+OVERSIZED_SHARE = 0.5
+"""The share of the usable window from which a new tool result is oversized although no caller reported it: a
+smaller one fits, and the model asked to read it. Chosen by hand."""
 SUMMARY_SHARE = 0.3
 """The share of the target that a model-written digest is assumed to take; chosen by hand."""
 
@@ -53,12 +56,15 @@ class FitResult:
     """The measurement and decision before a request."""
 
     budget: TokenBudget
+    """The window as it is sent: after the compaction, if there was one."""
     choice: CostChoice | None = None
     """The cost estimate; None if no compaction was due."""
     compaction: Compaction | None = None
     """The compaction that was made; None if none was."""
     refused: str = ""
     """Why a compaction that was due could not be made; the request still fits."""
+    before: TokenBudget | None = None
+    """The window before the compaction, and the verdict that asked for it; None if none was tried."""
 
     @property
     def ran(self) -> CostMove:
@@ -100,7 +106,8 @@ class Gauge:
         self, tokens: Mapping[Region, int], signals: Iterable[Signal] = (), state: State = FRESH
     ) -> TokenBudget:
         """Return how full the window is, and whether to compact now."""
-        allotment = self.allot(tokens)
+        expected = state.results.expected_tokens(self.policy, self.window.usable_tokens)
+        allotment = self.allot({Region.NEXT_RESULT: expected, **tokens})
         return TokenBudget(allotment, judge(Fill.of(allotment, time.time()), self.policy, signals, state))
 
     def allot(self, tokens: Mapping[Region, int]) -> Allotment:
@@ -108,17 +115,16 @@ class Gauge:
         window = self.window
         return allot(window.tokens, {**tokens, Region.REPLY: window.reply_tokens}, self.policy)
 
-    def weigh(  # each is one fact about the request
+    def weigh(
         self,
         allotment: Allotment,
         verdict: Compact,
-        cache: Cache,
-        requests: int,
+        outlook: Outlook,
+        *,
         with_model: bool,
         pruned: Option | None = None,
     ) -> CostChoice:
         """Compare waiting, pruning alone if that frees anything, and a digest down to the target."""
-        used = Fill.of(allotment).used_tokens
         fixed = allotment.of(Region.SYSTEM).given + allotment.of(Region.TOOLS).given
         digest = Option(
             CostMove.SUMMARISE,
@@ -126,18 +132,32 @@ class Gauge:
             min(fixed, verdict.target_tokens),
             int(verdict.target_tokens * SUMMARY_SHARE) if with_model else 0,
         )
-        outlook = Outlook(used, cache, requests_to_come(requests))
         return choose(outlook, [pruned, digest] if pruned else [digest], verdict)
 
 
-def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int], usable_tokens: int) -> int:
+def unread(items: Sequence[Item]) -> int:
+    """Return how many of the last messages the model has not answered yet."""
+    return sum(1 for _ in takewhile(lambda item: item.message.role is not Role.ASSISTANT, reversed(items)))
+
+
+def with_unread(target_tokens: int, unread_tokens: int, usable_tokens: int) -> int:
     """Return a target raised by what the model has not read yet, up to ``MOST_LEFT`` of the window."""
-    unread = 0
-    for item, size in zip(reversed(items), reversed(sizes), strict=True):
-        if item.message.role is Role.ASSISTANT:
-            break
-        unread += size
-    return max(target_tokens, min(target_tokens + unread, round(MOST_LEFT * usable_tokens)))
+    return max(target_tokens, min(target_tokens + unread_tokens, round(MOST_LEFT * usable_tokens)))
+
+
+def oversized_results(items: Sequence[Item], gauge: Gauge, counter: TokenCounter) -> list[ResultArrived]:
+    """Return the unread tool results that alone take most of the window, unless they are to stay verbatim."""
+    most = max(round(OVERSIZED_SHARE * gauge.window.usable_tokens), gauge.policy.keep_tokens)
+    new = items[len(items) - unread(items) :]
+    results = (part for item in new for part in item.message.parts if isinstance(part, ToolResult))
+    sizes = [(counter.count_part(result), result.name or "a tool") for result in results]
+    return [ResultArrived(tokens, name) for tokens, name in sizes if tokens > most]
+
+
+def shortened_option(verdict: Compact, outlook: Outlook) -> Option:
+    """Return what shortening an oversized result leaves: all that was sent before stays as it is."""
+    before = max(0, outlook.tokens - outlook.fresh_tokens)
+    return Option(CostMove.PRUNE, verdict.target_tokens, min(before, verdict.target_tokens))
 
 
 def price_of(
@@ -170,6 +190,8 @@ def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
     from clew.log import TOKEN_BUDGET, new_event  # of a session only: clew.compact keeps no log
 
     body = fitted.budget.to_json()
+    if fitted.before:
+        body["before"] = fitted.before.to_json()
     if about:
         body["request"] = about
     if fitted.choice:

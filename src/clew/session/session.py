@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, Trigger
+from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, TokenBudget, Trigger
 from clew.compaction.decide import DecidedCompaction, Writer
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import split_off_digest
@@ -40,7 +40,15 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
-from clew.session.compact_session import Request, compacting, fitting, preview_task, requested_task, undo
+from clew.session.compact_session import (
+    Request,
+    compacting,
+    fitting,
+    measure,
+    preview_task,
+    requested_task,
+    undo,
+)
 from clew.session.fit import FitResult, Gauge, price_of
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.history import Compaction
@@ -537,6 +545,11 @@ class Session:
                 )
         self._signals += signals
 
+    def measure(self, request: Request | AssembledRequest = PLAIN) -> TokenBudget:
+        """Return how full the window is before a request, and whether to compact; nothing is recorded."""
+        self._replay.catch_up()
+        return measure(self._replay, self.gauge, self._as_request(request))
+
     def fit(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> FitResult:
         """Measure the window before a request and log one TokenBudget event.
 
@@ -567,8 +580,7 @@ class Session:
 
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
         self._replay.catch_up()
-        if not isinstance(request, Request):
-            request = Request(fixed_tokens=request.tokens_outside_view, about=request.to_json())
+        request = self._as_request(request)
         age = request.cache_age_seconds
         if age is None and self._fitted_at is not None:
             age = time.monotonic() - self._fitted_at
@@ -581,6 +593,12 @@ class Session:
         if fitted.compaction:
             self._compacted(fitted.compaction)
         return fitted
+
+    @staticmethod
+    def _as_request(request: Request | AssembledRequest) -> Request:
+        if isinstance(request, Request):
+            return request
+        return Request(fixed_tokens=request.tokens_outside_view, about=request.to_json())
 
     @property
     def _writer(self) -> Writer | None:

@@ -110,7 +110,7 @@ def context(chat: Chat, words: str) -> Turn:
     match part:
         case "":
             assembled = chat.requests.assembled()
-            lines = [*context_lines(assembled, chat.session.gauge.measure(assembled.tokens_by_region))]
+            lines = [*context_lines(assembled, chat.session.measure(assembled))]
         case "budget":
             lines = [context_budget(chat.scene()).text, *budget_lines(chat.budget())]
         case "snapshot":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from clew.budget import Trigger
 from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
@@ -17,6 +18,7 @@ from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, p
 from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_OF_PROSE, prune, prune_repeated
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.tail import water_level
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded
 from clew.message import Message, Role, ToolResult
@@ -155,6 +157,8 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
         raise no_room(scene)
     if scene.task.has_unseen_rules:
         return None
+    if scene.task.trigger is Trigger.OVERSIZED and (shortened := _shortened_results(scene)):
+        return shortened
     excess = scene.before - target
     if target < scene.before * LEAST_AFTER_PRUNING:
         return None
@@ -168,6 +172,21 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
         if some and scene.tokens_with(shrinks) > target:
             shrinks += shorten(page, some, most, Rung.PRUNE)
     return shrinks if scene.tokens_with(shrinks) <= target else None
+
+
+def _shortened_results(scene: Scene) -> list[Shrink]:
+    """Shorten only the results that the model has not read yet, the largest most; empty if that is no use."""
+    target, count = scene.task.target_tokens, scene.task.counter.count_part
+    new = range(scene.unread, len(scene.view))
+    sizes = [count(part) for i in new for part in scene.view[i].message.parts if isinstance(part, ToolResult)]
+    level = water_level(sizes, sum(sizes) - (scene.before - target))
+    places = [i for i in new if any(scene.view[i].message.results)]
+    page = page_of(scene, held=True)
+    shrinks = shorten(page, places, level, Rung.PRUNE)
+    spare = target - scene.tokens_with(shrinks)
+    longer = shorten(page, places, level + spare, Rung.PRUNE) if spare > 0 else []  # excerpts end up smaller
+    best = longer if longer and scene.tokens_with(longer) <= target else shrinks
+    return best if scene.tokens_with(best) <= target else []
 
 
 @gc_paused

@@ -287,11 +287,9 @@ class SpanBuilder:
 
     def _budget(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
-        window, used = (
-            int(body.get("window_tokens", 0)),
-            sum(item["given"] for item in body.get("slices", ())),
-        )
-        verdict = body.get("verdict") or {}
+        window, used = int(body.get("window_tokens", 0)), _sent_tokens(body)
+        before: dict[str, Any] = body.get("before") or {}
+        verdict = before.get("verdict") or body.get("verdict") or {}
         yield self._point(
             stored,
             "report_context_usage.measured",
@@ -299,6 +297,7 @@ class SpanBuilder:
                 "used_tokens": used,
                 "window_tokens": window,
                 "fraction": round(used / window, 4) if window else 0.0,
+                **({"clew.budget.used_tokens_before": _sent_tokens(before)} if before else {}),
                 "clew.budget.verdict": str(verdict.get("is", "")),
                 **{f"clew.budget.{item['region']}": int(item["given"]) for item in body.get("slices", ())},
             },
@@ -366,6 +365,11 @@ _HANDLERS: Mapping[str, Callable[[SpanBuilder, StoredEvent], Iterator[TraceRecor
     INSTRUCTION.name: SpanBuilder._instruction,
     PROGRESS.name: SpanBuilder._progress,
 }
+
+
+def _sent_tokens(budget: Mapping[str, Any]) -> int:
+    """Return the tokens of a recorded budget."""
+    return sum(int(item["given"]) for item in budget.get("slices", ()))
 
 
 def _with_id(record: TraceRecord, name: str) -> TraceRecord:
