@@ -17,8 +17,9 @@ HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type":"command","command":"beep"}]}],\
 
 
 def files(home: Path) -> dict[str, bytes]:
-    found = (path for path in home.rglob("*") if path.is_file() and home / "clew" not in path.parents)
-    return {str(path.relative_to(home)): path.read_bytes() for path in found}
+    """Return every file with its content, and every folder as if it were empty."""
+    found = (path for path in home.rglob("*") if home / "clew" not in (path, *path.parents))
+    return {str(path.relative_to(home)): path.read_bytes() if path.is_file() else b"" for path in found}
 
 
 def before_codex(home: Path) -> None:
@@ -40,6 +41,15 @@ def test_removing_restores_every_file_to_the_byte(tool: str, home: Path) -> None
     assert files(home) == before
     assert main(["uninstall", tool]) == 0
     assert files(home) == before
+
+
+@pytest.mark.parametrize("tool", HOSTS)
+def test_an_installation_of_an_older_version_is_removed_with_its_folders(tool: str, home: Path) -> None:
+    assert main(["install", tool]) == 0
+    record = home / "clew" / "hosts" / "installed" / f"{tool}.json"
+    record.write_text(json.dumps({**json.loads(record.read_bytes()), "folders": None}).replace("folders", "x"))
+    assert main(["uninstall", tool]) == 0
+    assert not [name for name in files(home) if "clew" in name]
 
 
 @pytest.mark.parametrize("tool", HOSTS)

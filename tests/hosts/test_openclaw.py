@@ -60,12 +60,12 @@ def test_clew_compacts_and_no_model_is_asked(tmp_path: Path) -> None:
             wait_for(port)
             command = str(folder / "openclaw")
             for text in (f"Fix the parser in src/. {RULE}", f"One. {LONG}", f"Two. {LONG}"):
-                here.run(command, "agent", "--agent", "main", "--message", text, seconds=600)
+                run_connected(here, command, "agent", "--agent", "main", "--message", text)
             count = len(here.requests)
-            here.run(command, "sessions", "compact", "agent:main:main", seconds=600)
+            run_connected(here, command, "sessions", "compact", "agent:main:main")
             assert len(here.requests) == count  # no model was asked
             for text in ("And now?", "And then?"):
-                here.run(command, "agent", "--agent", "main", "--message", text, seconds=600)
+                run_connected(here, command, "agent", "--agent", "main", "--message", text)
         finally:
             gateway.terminate()
             gateway.wait()
@@ -87,6 +87,18 @@ def wait_for(port: int, seconds: float = 600.0) -> None:
         except OSError:
             assert time.monotonic() < end, "the gateway did not start"
             time.sleep(0.5)
+        else:
+            return
+
+
+def run_connected(here: Computer, *words: str, attempts: int = 5) -> None:
+    """Run a command; again if the gateway, busy with its start, did not accept the connection in time."""
+    for left in reversed(range(attempts)):
+        try:
+            here.run(*words, seconds=600)
+        except AssertionError as error:
+            if not left or "gateway connect failed" not in str(error):
+                raise
         else:
             return
 

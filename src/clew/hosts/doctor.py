@@ -84,7 +84,8 @@ def _version(program: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip().splitlines()[0][:40] if done.stdout.strip() else ""
+    said = (done.stdout.strip() or done.stderr.strip()).splitlines() if done.returncode == 0 else []
+    return said[0][:40] if said else ""
 
 
 def _trusted_by_codex(computer: Computer) -> bool:

@@ -16,7 +16,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -176,7 +176,7 @@ HOSTS = {
     host.name: host
     for host in (
         Host(
-            "claude-code", "Claude Code", "claude", "2.1.197",
+            "claude-code", "Claude Code", "claude", "2.1.325",
             lambda item: item.folder("CLAUDE_CONFIG_DIR", ".claude") / "skills" / "clew",
             then="start a new session; `claude plugin list` shows clew@skills-dir",
         ),
@@ -238,7 +238,8 @@ def install(host: Host, computer: Computer) -> list[FileChange]:
             _WrittenFile(path, before, _digest(after))
             for path, before, after in _file_contents(host, computer)
         ]
-        _write_record(host.name, record)
+        made = {folder for change in changes for folder in change.path.parents if not folder.exists()}
+        _write_record(host.name, record, made.union(_made_folders(host.name)))
     for change in changes:
         if change.after is not None:
             write_whole(change.path, change.after)
@@ -256,14 +257,16 @@ def to_uninstall(host: Host, computer: Computer) -> list[FileChange]:
 
 
 def uninstall(host: Host, computer: Computer) -> list[FileChange]:
-    """Restore every file, and remove folders of ours that are empty then."""
+    """Restore every file, and remove the folders that installing made, if they are empty then."""
     changes = to_uninstall(host, computer)
     for change in changes:
         if change.after is None:
             change.path.unlink()
-            _remove_empty(change.path.parent, host, computer)
         else:
             write_whole(change.path, change.after)
+    for folder in sorted(_made_folders(host.name), key=lambda one: -len(one.parts)):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
     _record_path(host.name).unlink(missing_ok=True)
     return changes
 
@@ -352,7 +355,7 @@ def _record_path(name: str) -> Path:
     return hosts_home() / "installed" / f"{name}.json"
 
 
-def _write_record(name: str, files: Sequence[_WrittenFile]) -> None:
+def _write_record(name: str, files: Sequence[_WrittenFile], folders: Iterable[Path]) -> None:
     value: list[dict[str, Any]] = [
         {
             "path": str(file.path),
@@ -361,7 +364,20 @@ def _write_record(name: str, files: Sequence[_WrittenFile]) -> None:
         }
         for file in files
     ]
-    write_whole(_record_path(name), json.dumps({"version": 1, "files": value}, indent=1).encode())
+    record = {"version": 1, "files": value, "folders": sorted(map(str, folders))}
+    write_whole(_record_path(name), json.dumps(record, indent=1).encode())
+
+
+def _made_folders(name: str) -> set[Path]:
+    """Return the folders that installing made; two around each file if an older version wrote the record."""
+    try:
+        record = json.loads(_record_path(name).read_bytes())
+    except FileNotFoundError:
+        return set()
+    if "folders" in record:
+        return set(map(Path, record["folders"]))
+    written = [Path(file["path"]) for file in record["files"] if file["before"] is None]
+    return {folder for path in written for folder in path.parents[:2]}
 
 
 def _read_record(name: str) -> list[_WrittenFile]:
@@ -381,12 +397,3 @@ def _read_record(name: str) -> list[_WrittenFile]:
         raise InputError(
             f"{_record_path(name)} cannot be read ({cause})", "move it away and install again"
         ) from cause
-
-
-def _remove_empty(folder: Path, host: Host, computer: Computer) -> None:
-    """Remove folders that are empty now, up to the host's own."""
-    keep = {computer.home, *computer.home.parents}
-    top = host.folder(computer) if host.folder else None
-    while top is not None and folder not in keep and folder.is_relative_to(top) and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
