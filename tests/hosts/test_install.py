@@ -47,7 +47,9 @@ def test_removing_restores_every_file_to_the_byte(tool: str, home: Path) -> None
 def test_an_installation_of_an_older_version_is_removed_with_its_folders(tool: str, home: Path) -> None:
     assert main(["install", tool]) == 0
     record = home / "clew" / "hosts" / "installed" / f"{tool}.json"
-    record.write_text(json.dumps({**json.loads(record.read_bytes()), "folders": None}).replace("folders", "x"))
+    record.write_text(
+        json.dumps({**json.loads(record.read_bytes()), "folders": None}).replace("folders", "x")
+    )
     assert main(["uninstall", tool]) == 0
     assert not [name for name in files(home) if "clew" in name]
 

@@ -12,6 +12,7 @@ import pytest
 
 from clew.errors import ContextTooLong
 from clew.message import Role, text_message
+from clew.providers import wire_named
 from clew.providers.model import Ask, Reply
 from clew.proxy import in_flight
 from clew.proxy.in_flight import InFlight
@@ -77,6 +78,59 @@ def test_a_prompt_that_is_too_long_is_compacted_further_and_sent_once_more():
         assert json.loads(got.read())["content"][0]["text"] == "fits"
         assert got.headers["x-clew-retried"] == "prompt-too-long"
     assert len(server.requests) == 2
+
+
+def thoughts(messages: list[dict[str, Any]]) -> list[str]:
+    blocks = [one for message in messages for one in message["content"] if isinstance(one, dict)]
+    return [one["signature"] for one in blocks if one["type"] == "thinking"]
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking"),
+    [
+        ("claude-sonnet-5", {"type": "adaptive"}),
+        ("claude-sonnet-4-5", {"type": "enabled", "budget_tokens": 1_024}),  # a loop begins with thinking
+    ],
+)
+def test_thinking_of_a_running_loop_is_dropped_after_a_compaction_if_asked_to(model, thinking):
+    whole: list[dict[str, Any]] = [TASK, *work(0, 80)]
+    for n, message in enumerate(whole):
+        if message["role"] == "assistant":
+            thought = {"type": "thinking", "thinking": f"Thought {n}.", "signature": f"sig{n}"}
+            message["content"] = [thought, *message["content"]]
+    flying = InFlight(Stats(), WINDOW, drop_thinking=True)
+    sent, stale, dropped = [], set[str](), False
+    for end in range(51, len(whole) + 1, 2):
+        raw = body(whole[:end], model=model, thinking=thinking)
+        compactions = flying.stats["compacted"]
+        made = fitted(flying, raw)
+        new = json.loads(made.body or raw)
+        sent.append(new["messages"])
+        assert not wire_named("anthropic").check(new).refused
+        if flying.stats["compacted"] > compactions and thinking["type"] == "adaptive":
+            stale = set(thoughts(whole[:end]))
+        assert not stale.intersection(thoughts(sent[-1]))
+        dropped = dropped or "thinking blocks dropped" in made.label
+    assert dropped == bool(stale)
+    assert thoughts(sent[-1])  # new thinking stays
+    breaks = sum(after[: len(before)] != before for before, after in pairwise(sent))
+    assert breaks == flying.stats["compacted"] >= 1
+
+
+def test_reasoning_items_from_before_a_compaction_are_dropped_if_asked_to():
+    items: list[dict[str, Any]] = [{"role": "user", "content": f"Fix the parser. {RULE}"}]
+    for n in range(60):
+        call = {"type": "function_call", "call_id": f"c{n}", "name": "read", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": f"c{n}", "output": f"line {n}\n" * 400}
+        thought = {"type": "reasoning", "summary": [], "encrypted_content": f"sealed{n}"}
+        items += [thought, call, output, {"role": "assistant", "content": f"Read {n}."}]
+    items.append({"role": "user", "content": "Go on."})
+    raw = json.dumps({"model": "gpt-5", "input": items}).encode()
+    flying = InFlight(Stats(), WINDOW, drop_thinking=True)
+    made = flying.fit_request(Exchange("POST", "/v1/responses", [], raw), raw, "responses", preview=False)
+    assert made is not None
+    assert "thinking blocks dropped" in made.label
+    assert b"sealed" not in (made.body or b"")
 
 
 @pytest.fixture

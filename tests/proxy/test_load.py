@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import http.client
+import itertools
 import json
 import resource
 import threading
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.proxy import conversations, follow
+from clew.proxy import conversations, follow, in_flight
 from clew.proxy.follow import Follower
 from clew.proxy.in_flight import InFlight
 from clew.proxy.relay import Exchange
@@ -24,6 +25,8 @@ from tests.proxy.test_pass_through import home  # noqa: F401  # a fixture
 
 CONVERSATIONS, ROUNDS, FIRST = 64, tries(12, 50), 120
 """Conversations, requests of each, and messages in its first one: 270 kB, so that it is logged."""
+GENERATIONS = tries(1, 4)
+"""How often all conversations end and as many new ones begin."""
 
 
 def resident_mib(pid: int) -> float:
@@ -87,6 +90,24 @@ def test_few_requests_wait_to_be_read_and_a_large_one_is_read_nevertheless(monke
     follower.close()
 
 
+def test_conversations_are_dropped_if_all_of_them_are_too_large(monkeypatch):
+    monkeypatch.setattr(in_flight, "KEPT_BYTES", 1 << 20)
+    flying = InFlight(Stats(), 60_000)
+
+    def send(n: int) -> None:
+        raw = f'{{"model": "claude-sonnet-5", "messages": [{",".join(messages(n)[: FIRST + 1])}]}}'.encode()
+        exchange = Exchange("POST", "/v1/messages", [("x-claude-code-session-id", f"s{n}")], raw)
+        made = flying.fit_request(exchange, raw, "anthropic", preview=False)
+        assert made is not None
+        assert made.label.startswith("compacted")
+
+    for n in (0, 1, 2, 0, 3):
+        send(n)
+    assert len(flying._compactor) == 3
+    send(0)
+    assert flying.stats["compacted"] == 4  # the first one stayed: others had not been used for longer
+
+
 def known_conversations() -> set[int]:
     gc.collect()
     return {id(one) for one in gc.get_objects() if isinstance(one, conversations.Conversation)}
@@ -120,15 +141,18 @@ def test_memory_follows_the_conversations_not_the_requests(options):
         started(server.url, *options) as (url, pid),
     ):
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=300)
-        for place in range(ROUNDS):
+        for generation, place in itertools.product(range(GENERATIONS), range(ROUNDS)):
             for n in range(CONVERSATIONS):
                 whole = ",".join(texts[n][: FIRST + 2 * place + 1])
                 raw = f'{{"model": "claude-sonnet-5", "max_tokens": 9, "messages": [{whole}]}}'
-                connection.request("POST", "/v1/messages", raw, {"x-claude-code-session-id": f"s{n}"})
+                name = {"x-claude-code-session-id": f"s{generation}-{n}"}
+                connection.request("POST", "/v1/messages", raw, name)
                 assert b"from upstream" in connection.getresponse().read()
             server.requests.clear()
             sizes.append(resident_mib(pid))
         connection.close()
     print(", ".join(f"{size:.0f}" for size in sizes), "MiB")
     # from the middle to the end, the texts of all conversations grow by 7 MiB; --compact keeps them open
-    assert max(sizes[ROUNDS // 2 :]) <= max(sizes[: ROUNDS // 2]) + (17 if options else 12)
+    assert max(sizes[ROUNDS // 2 : ROUNDS]) <= max(sizes[: ROUNDS // 2]) + (17 if options else 12)
+    peaks = [max(sizes[start : start + ROUNDS]) for start in range(0, len(sizes), ROUNDS)]
+    assert peaks[-1] <= peaks[len(peaks) // 2] + 8  # new conversations take the room of old ones

@@ -32,6 +32,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         window=args.window,
         digest_tokens=args.digest_tokens,
         upstream_summary=args.summary == "upstream",
+        drop_thinking=args.drop_thinking,
     )
     proxy = Proxy(_routes(args), react, stats, args.port, args.timeout)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import threading
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
@@ -34,6 +35,11 @@ from clew.session import Compactor, CompactResult
 from clew.tokens import counter_for, model_named
 
 CONVERSATIONS = 64
+KEPT_BYTES = 64 << 20
+"""Size of the newest requests of all kept conversations; the least recently used are dropped beyond it.
+
+A conversation takes 1.8 times its request; 64 of 200,000 tokens take about 50 MiB of requests.
+"""
 HARDER = 0.4
 """Share of the window to compact to after the upstream refused a request as too long."""
 MOST_WAIT = 1.0
@@ -44,15 +50,19 @@ _WHOLE, _NONE = Limit(share=1.0), Limit(tokens=0)
 LATE = replace(DEFAULT, compact_at=_WHOLE, boundary_from=_WHOLE, summary_call=_NONE, next_result_most=_NONE)
 """Compacts only what would not fit otherwise."""
 _FIXED = ("tools", "instructions")
+THINKING = ("thinking", "redacted_thinking", "reasoning")
+"""Types of Anthropic's blocks and of the items of the Responses API."""
 
 
 class InFlight:
     """Fits requests into the model's window, and keeps the state of the newest conversations."""
 
-    def __init__(self, stats: Stats, window: int | None = None) -> None:
-        self.stats, self._window = stats, window
+    def __init__(self, stats: Stats, window: int | None = None, *, drop_thinking: bool = False) -> None:
+        self.stats, self._window, self._drop_thinking = stats, window, drop_thinking
         self._compactor = Compactor(window, conversations=CONVERSATIONS)
-        self._turn = threading.Lock()
+        self._sizes: OrderedDict[str, int] = OrderedDict()
+        self._stale: dict[str, set[int]] = {}
+        self._turn, self._lock = threading.Lock(), threading.Lock()
 
     def fit_request(self, exchange: Exchange, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
         """Return the request with a shorter conversation; None if it stays as it is."""
@@ -70,6 +80,7 @@ class InFlight:
             entries[: len(known)] = map(_shared, entries, tuple(known))
         if preview:
             return self._preview(body, wire)
+        self._make_room(key, len(raw))
         try:
             result = self._fit_in_turn(key, body, wire, raw)
         except BudgetExceeded:
@@ -77,8 +88,9 @@ class InFlight:
         label = "passed"
         changed = None
         if result is not None and not _same(result.messages, entries):
-            changed = _checked_body(body, wire, result)
+            changed, dropped = self._body(key, body, wire, result)
             label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
+            label += f"; {dropped} thinking blocks dropped" if dropped else ""
             if result.changed:
                 self.stats.count("compacted")
                 with self.stats.conversation(conversation_key(exchange, raw)) as one:
@@ -101,6 +113,37 @@ class InFlight:
             return self._fit(key, body, wire)
         finally:
             self._turn.release()
+
+    def _make_room(self, key: str, size: int) -> None:
+        """Drop the conversations that were not used for longest, until the rest fits ``KEPT_BYTES``."""
+        with self._lock:
+            self._sizes[key] = size
+            self._sizes.move_to_end(key)
+            while len(self._sizes) > CONVERSATIONS or (
+                len(self._sizes) > 1 and sum(self._sizes.values()) > KEPT_BYTES
+            ):
+                dropped, _ = self._sizes.popitem(last=False)
+                self._compactor.forget(dropped)
+                self._stale.pop(dropped, None)
+
+    def _body(self, key: str, body: JsonObject, wire: str, result: CompactResult) -> tuple[bytes, int]:
+        """Return the new body, and how many thinking blocks it leaves out.
+
+        With ``drop_thinking`` that is the thinking from before the newest compaction: providers may bind it
+        to the beginning of the conversation. If the API wants the running tool loop to begin with thinking,
+        the loop keeps its own.
+        """
+        if not self._drop_thinking:
+            return _checked_body(body, wire, result.messages), 0
+        entries: Any = body[LIST_KEYS[wire]]
+        if result.changed or key not in self._stale:
+            self._stale[key] = set(_thoughts(entries))
+            shorter = _without_thoughts(result.messages, self._stale[key])
+            if not _violations(body, wire, shorter) <= _violations(body, wire, result.messages):
+                self._stale[key] -= set(_thoughts(_running_loop(entries)))
+        shorter = _without_thoughts(result.messages, self._stale[key])
+        dropped = len(_thoughts(result.messages)) - len(_thoughts(shorter))
+        return _checked_body(body, wire, shorter), dropped
 
     def _fits_whole(self, body: JsonObject, raw: bytes) -> bool:
         """Estimate from samples whether the client's own request fits the model's window.
@@ -139,7 +182,7 @@ class InFlight:
                 window = error.limit or self._window or model_named(str(body.get("model"))).window_tokens
                 result = self._fit(key, body, wire, int(window * HARDER))
                 self.stats.count("retried")
-                return _checked_body(body, wire, result) if result.changed else None
+                return self._body(key, body, wire, result)[0] if result.changed else None
             except Exception:  # noqa: BLE001  # fail open: the upstream's own error goes to the client
                 self.stats.count("failed_open")
                 return None
@@ -191,9 +234,54 @@ def _same(one: list[Any], other: list[Any]) -> bool:
     return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
 
 
-def _checked_body(body: JsonObject, wire: str, result: CompactResult) -> bytes:
+def _thought(value: object) -> int | None:
+    """Return the hash of a thinking block or reasoning item; None if it is something else."""
+    if not isinstance(value, dict) or value.get("type") not in THINKING:
+        return None
+    return hash(str(value.get("signature") or value.get("encrypted_content") or value.get("data") or value))
+
+
+def _blocks(entry: object) -> list[Any]:
+    content = entry.get("content") if isinstance(entry, dict) else None
+    return content if isinstance(content, list) else []
+
+
+def _thoughts(entries: list[Any]) -> list[int]:
+    found = (_thought(one) for entry in entries for one in (entry, *_blocks(entry)))
+    return [one for one in found if one is not None]
+
+
+def _without_thoughts(entries: list[Any], stale: set[int]) -> list[Any]:
+    """Return the list without these thoughts, and without messages that held nothing else."""
+    left = []
+    for entry in entries:
+        blocks = [one for one in _blocks(entry) if _thought(one) not in stale]
+        if len(blocks) < len(_blocks(entry)):
+            left += [{**entry, "content": blocks}] if blocks else []
+        elif _thought(entry) not in stale:
+            left.append(entry)
+    return left
+
+
+def _running_loop(entries: list[Any]) -> list[Any]:
+    """Return what follows the last message that a person wrote."""
+    for start in range(len(entries) - 1, -1, -1):
+        entry = entries[start]
+        results = any(isinstance(one, dict) and one.get("type") == "tool_result" for one in _blocks(entry))
+        if isinstance(entry, dict) and entry.get("role") == "user" and not results:
+            return entries[start:]
+    return entries
+
+
+def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:
+    """Return the rules of the API that a list breaks, also those that are not certain."""
+    report = wire_named(wire).check({**body, LIST_KEYS[wire]: messages})
+    return {one.rule.id for one in report.violations}
+
+
+def _checked_body(body: JsonObject, wire: str, messages: list[Any]) -> bytes:
     """Return the new body; raise an error if the API would refuse it, and did not refuse the original."""
-    new = {**body, LIST_KEYS[wire]: result.messages}
+    new = {**body, LIST_KEYS[wire]: messages}
     rules = wire_named(wire)
     refused = rules.check(new)
     if refused.refused and not rules.check(body).refused:

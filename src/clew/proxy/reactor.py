@@ -41,8 +41,10 @@ class Compactions:
         window: int | None = None,
         digest_tokens: int | None = None,
         upstream_summary: bool = False,
+        drop_thinking: bool = False,
     ) -> None:
         self.stats, self._upstream_summary = stats, upstream_summary
+        self._drop_thinking = drop_thinking
         self._compact, self._window, self._digest_tokens = compact, window, digest_tokens
         self._lock = threading.Lock()
         self._follower: Follower | None = None
@@ -139,5 +141,5 @@ class Compactions:
 
         with self._lock:
             if self._in_flight is None:
-                self._in_flight = InFlight(self.stats, self._window)
+                self._in_flight = InFlight(self.stats, self._window, drop_thinking=self._drop_thinking)
             return self._in_flight

@@ -111,6 +111,11 @@ def proxy(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--compact", "also compact ordinary requests in flight, when the window is nearly full")
     parser.add_argument("--window", type=positive, metavar="N", help="the window for --compact, in tokens")
+    flag(
+        parser,
+        "--drop-thinking",
+        "with --compact, drop thinking from before a compaction; providers may bind it to what was replaced",
+    )
     flag(parser, "--inspect", "serve a page with the conversations as they go, their cache and their cost")
     parser.add_argument(
         "--summary",
