@@ -4,7 +4,8 @@
     python3 scripts/run.py pytest
 
 Installs what the command needs: uv, into the folder ``.uv``, if there is none; then, through uv, the locked
-dependencies. ``clew`` gets those of the package only; everything else gets the development tools as well.
+dependencies. ``clew`` gets those of the package only, and those of the page for a command that serves it;
+everything else gets the development tools as well.
 """
 
 import os
@@ -47,15 +48,22 @@ def main(words: "list[str]") -> int:
     if not words:
         print(__doc__, file=sys.stderr)
         return 2
-    lean = ["--no-default-groups"] if words[0] == "clew" else []
+    lean = ["--no-default-groups", *_extras(words[1:])] if words[0] == "clew" else []
     command = [uv(), "run", "--project", str(ROOT), "--locked", "--quiet", *lean, *words]
     return subprocess.run(command, env=_environment(), check=False).returncode
 
 
+def _extras(words: "list[str]") -> "list[str]":
+    """Return the options of uv for what a command needs beyond the package."""
+    serves = words[:1] in (["inspect"], ["serve"]) or "--inspect" in words
+    return ["--extra", "inspector"] if serves else []
+
+
 def _environment() -> "dict[str, str]":
-    """Return the environment; uv trusts the certificates of this machine, if it has any."""
+    """Return the environment: how clew was started, for its hints; uv trusts this machine's certificates."""
     trust = ["UV_SYSTEM_CERTS", "UV_NATIVE_TLS"] if ssl.get_default_verify_paths().cafile else []
-    return {**dict.fromkeys(trust, "1"), **os.environ}
+    python = "python" if os.name == "nt" else "python3"
+    return {**dict.fromkeys(trust, "1"), "CLEW_COMMAND": f"{python} {sys.argv[0]} clew", **os.environ}
 
 
 if __name__ == "__main__":

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
 import pytest
 
+from clew.cli import main
 from clew.transcripts import load
-from clew_evals.forgotten import _GREEN, NeedKind, forgotten
+from clew_evals.forgotten import _GREEN, CompactionLosses, NeededItem, NeedKind, forgotten
 from tests.cli.homes import BEGIN, CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
@@ -48,6 +52,46 @@ def test_each_thing_is_judged_on_both_sides(home: Home):
     row = things["rate_17_42"]
     assert (row["kind"], row["by_tool"], row["used"]) == ("value used later", False, "m90")
     assert "curl localhost:8123" in row["use"]
+
+
+@pytest.mark.usefixtures("plain_clew")
+def test_hints_can_be_typed_as_clew_was_started(home: Home, monkeypatch: pytest.MonkeyPatch):
+    started = "python3 scripts/run.py clew"
+    monkeypatch.setenv("CLEW_COMMAND", started)
+    assert f"{started} trace 3f2a9c10 c1" in home.run("lost", "3f2a9c10")
+    assert f"{started} lost 3f2a9c10" in home.run("lost", "--all")
+    assert f"`{started} sessions`" in home.run("lost", "nothing.jsonl", status=2)
+    assert f"{started} help lost" in _failed(["lost", "--wrong"])
+    assert f"{started} import 3f2a9c10" in home.run("compact", "3f2a9c10", "--target-tokens", "500")
+
+
+def _failed(words: list[str]) -> str:
+    said = io.StringIO()
+    with pytest.raises(SystemExit), redirect_stderr(said):
+        main(words)
+    return said.getvalue()
+
+
+def test_what_a_tool_showed_again_is_not_counted_as_lost(home: Home, monkeypatch: pytest.MonkeyPatch):
+    """The table, the report of one session and the page count the same."""
+    (one,) = json.loads(home.run("lost", "3f2a9c10", "--json"))["compactions"]
+    again = NeededItem(NeedKind.REREAD, "shop/again.py", by_tool=False, by_clew=True)
+    real = forgotten
+
+    def with_again(*args: object, **options: object) -> list[CompactionLosses]:
+        return [replace(item, things=(*item.things, again)) for item in real(*args, **options)]
+
+    monkeypatch.setattr("clew_evals.cli.lost.forgotten", with_again)
+    shown = home.run("lost", "3f2a9c10")
+    assert "Not counted as lost: 1 value that a tool showed again before the next use." in shown
+    assert "shop/again.py" not in shown
+    assert "shop/again.py" in home.run("lost", "3f2a9c10", "--full")
+    lost = sum(not thing["by_tool"] for thing in one["things"])
+    assert sum(int(line.split()[-2]) for line in shown.splitlines() if _is_figure(line)) == lost
+
+
+def _is_figure(line: str) -> bool:
+    return line.startswith("  ") and len(line.split()) >= 4 and line.rsplit(maxsplit=1)[-1].isdecimal()
 
 
 def test_a_session_that_was_not_compacted_lost_nothing(home: Home):

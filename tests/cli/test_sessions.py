@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import string
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from clew.cli.sessions import list_sessions
 from clew.cli.text import age, thousands
 from clew.transcripts.discover import find_sessions, short_id
+from clew.transcripts.messages import first_telling
 from clew.transcripts.profile import Profiles
 from tests.cli.homes import CLAUDE, CODEX, COPILOT, OPENCODE, Home, home, is_golden
 
 __all__ = ["home"]
+
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("columns", [80, 40])
@@ -82,6 +90,37 @@ def test_a_changed_session_is_read_again_and_no_other(home: Home, monkeypatch: p
         file.write(json.dumps({**line, "message": {"role": "user", "content": "one more thing"}}) + "\n")
     assert "last: one more thing" in home.run("sessions")
     assert read == [CLAUDE]
+
+
+@pytest.mark.parametrize(
+    ("requests", "title"),
+    [
+        (["hi", "commit", "Add a rounding test for the tax table"], "Add a rounding test for the tax table"),
+        (["/model opus 4 please now", "fix tests"], "/model opus 4 please now"),
+        (["commit"], "commit"),
+        (["好", "请把税表里的四舍五入改成银行家舍入法"], "请把税表里的四舍五入改成银行家舍入法"),
+        ([], ""),
+    ],
+)
+def test_a_session_is_named_by_its_first_telling_request(requests: list[str], title: str):
+    assert first_telling(requests) == title
+
+
+def test_reading_many_sessions_reports_how_far_it_is(home: Home):
+    told: list[tuple[str, int, int]] = []
+    assert len(list_sessions(50, report=lambda *how_far: told.append(how_far))) == 5
+    assert told == [("reading", n, 5) for n in range(1, 6)]
+
+
+def test_the_picture_in_the_guide_is_current(home: Home):
+    drawn = re.sub(r"<[^>]*>", " ", (ROOT / "docs/guides/sessions.svg").read_text(encoding="utf-8"))
+    words = html.unescape(drawn).replace("\xa0", " ")
+    for command in (["sessions", "--limit", "3"], ["lost", "3f2a9c10"]):
+        heads = [
+            line for line in home.run(*command, columns=88).splitlines() if re.match("ID|  +needed", line)
+        ]
+        assert heads
+        assert all(" ".join(head.split()) in " ".join(words.split()) for head in heads)
 
 
 def test_a_broken_cache_is_made_again(home: Home):

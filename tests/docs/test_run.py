@@ -49,6 +49,22 @@ def test_clew_runs_with_the_locked_dependencies_of_the_package_only(clone: Path,
     assert done.stdout == f"path: {project} --no-default-groups clew demo\n"
 
 
+@pytest.mark.parametrize("words", [["inspect"], ["serve", "--port", "1"], ["proxy", "--inspect"]])
+def test_a_command_that_serves_the_page_gets_what_the_page_needs(
+    clone: Path, tmp_path: Path, words: list[str]
+):
+    fake_uv(tmp_path / "path")
+    done = run(clone, "clew", *words, path=f"{tmp_path / 'path'}{os.pathsep}/usr/bin:/bin")
+    assert f"--no-default-groups --extra inspector clew {' '.join(words)}\n" in done.stdout
+
+
+def test_hints_name_the_command_that_was_typed(clone: Path, tmp_path: Path):
+    fake_uv(tmp_path / "path")
+    (tmp_path / "path" / "uv").write_text('#!/bin/sh\necho "$CLEW_COMMAND"\n')
+    done = run(clone, "clew", "lost", path=f"{tmp_path / 'path'}{os.pathsep}/usr/bin:/bin")
+    assert done.stdout.splitlines()[-1] == f"python3 {clone / 'scripts' / 'run.py'} clew"
+
+
 def test_tests_run_with_the_development_tools(clone: Path, tmp_path: Path):
     fake_uv(tmp_path / "path")
     done = run(clone, "pytest", "-q", path=f"{tmp_path / 'path'}{os.pathsep}/usr/bin:/bin")

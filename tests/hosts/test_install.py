@@ -61,7 +61,9 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(
     before_codex(home)
     before = files(home)
     assert main(["install", tool, "--dry-run"]) == 0
-    out = capsys.readouterr().out
+    out, said = capsys.readouterr()
+    assert said.startswith("Dry run: nothing is written.")
+    assert f"`clew uninstall {tool}` restores them" in " ".join(said.split())
     assert "+++ " in out
     assert " hook " in out or "CLEW" in out
     assert files(home) == before

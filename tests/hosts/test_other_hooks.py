@@ -188,8 +188,15 @@ def test_a_note_that_is_damaged_is_as_good_as_none(home: Path) -> None:
         assert read_note("codex", "x").session == "x"
 
 
-def test_doctor_says_what_is_missing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor"]) == 0
+def test_doctor_says_what_is_missing(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as only_pi:
+        only_pi.setattr("clew.hosts.doctor.shutil.which", lambda name: "/bin/pi" if name == "pi" else None)
+        assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "the command `codex` was not found; its sessions can be read without it" in said
+    assert "clew is not installed in it: `clew install pi`" in said
     main(["install", "claude-code"])
     capsys.readouterr()
     assert main(["doctor"]) == 0

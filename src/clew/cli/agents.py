@@ -28,6 +28,12 @@ def run_install(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write(_changes_json(changes))
         return 0
+    if args.dry_run and changes:
+        term.note(
+            f"Dry run: nothing is written. In {host.title}, clew keeps your rules, goal and open work in "
+            f"view across its compactions and finds earlier turns. These {count(len(changes), 'file')} would "
+            f"change; `clew install {host.name}` writes them, `clew uninstall {host.name}` restores them."
+        )
     _print_changes(changes, term, dry_run=args.dry_run)
     if not changes:
         term.say(f"clew is already installed in {host.title}: nothing to change.")
@@ -48,6 +54,8 @@ def run_uninstall(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write(_changes_json(changes))
         return 0
+    if args.dry_run and changes:
+        term.note(f"Dry run: nothing is written. {count(len(changes), 'file')} would be as before clew came:")
     _print_changes(changes, term, dry_run=args.dry_run)
     if not changes:
         term.say(f"clew is not installed in {host.title}: nothing to change.")
@@ -71,8 +79,6 @@ def _print_changes(changes: Sequence[FileChange], term: Terminal, *, dry_run: bo
             term.write(printable(change.diff()).rstrip("\n"))
         else:
             term.say(printable(f"{_what(change)} {change.path}"))
-    if dry_run and changes:
-        term.note(f"dry run: {count(len(changes), 'file')} would change")
 
 
 def run_doctor(args: argparse.Namespace, term: Terminal) -> int:

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from clew import __version__
 from clew.cli.terminal import Terminal
-from clew.cli.text import NARROW, printable
+from clew.cli.text import NARROW, printable, typed
 from clew.errors import InputError
 
 Run = Callable[[argparse.Namespace, Terminal], int]
@@ -219,7 +219,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
         name = self.prog.split()[1]
-        self.exit(2, printable(f"clew: {message}{self._suggestion(message)}\ntry: clew help {name}\n"))
+        self.exit(2, printable(f"clew: {message}{self._suggestion(message)}\ntry: {typed(f'help {name}')}\n"))
 
     def _suggestion(self, message: str) -> str:
         """Return the flags or values that a mistyped one resembles."""

@@ -18,7 +18,7 @@ from clew.chat.reports import meter
 from clew.cli.chat_terminal import Screen
 from clew.cli.report import digest_text
 from clew.cli.terminal import Terminal
-from clew.cli.text import one_line
+from clew.cli.text import one_line, typed
 from clew.compaction.plan import ClaimKind, Digest
 from clew.log.store import SqliteStore
 from clew.message import JsonObject
@@ -139,9 +139,9 @@ class _Play:
         self._head("6. The compaction is undone: every message is back.")
         self._user("/undo")
         self._head("That was clew. Next:")
-        self._say("clew lost     what your own tool's compactions lost")
-        self._say("clew inspect  your sessions in a web page")
-        self._say("clew chat     talk to a model in such a session")
+        self._say(f"{typed('lost'):<13} what your own tool's compactions lost")
+        self._say(f"{typed('inspect'):<13} your sessions in a web page")
+        self._say(f"{typed('chat'):<13} talk to a model in such a session")
 
     def _work(self) -> None:
         self._head("1. A user sets a rule, and an agent works (scripted).")

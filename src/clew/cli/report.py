@@ -14,7 +14,7 @@ from rich.text import Text as Styled
 
 from clew.cli.anatomy import PartKind
 from clew.cli.run_compaction import CompactReport, no_digest
-from clew.cli.text import count, fit_name, one_line, printable
+from clew.cli.text import count, fit_name, one_line, printable, typed
 from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
@@ -341,7 +341,7 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
     name = shlex.quote(done.name)
     rows = [_row("list", f"in {wrote}, ready for {done.wire.title}")] if wrote else []
     if done.undoable:
-        look = f"clew expand {name} {done.made}"
+        look = f"expand {name} {done.made}"
         condensed = done.outcome is not None and bool(done.outcome.plan.digests)
         text = (
             "print its lines and their source messages"
@@ -350,23 +350,23 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
         )
         return [
             *rows,
-            _command("undo", f"clew undo {name}", "restore every message", width),
+            _command("undo", f"undo {name}", "restore every message", width),
             _command("look", look, text, width),
-            _command("why", f"clew trace {name} m12", "explain why a message was kept or dropped", width),
+            _command("why", f"trace {name} m12", "explain why a message was kept or dropped", width),
         ]
     if done.dry_run:
         return [*rows, _row("do it", "run the same command without --dry-run")]
     if not wrote:
         rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json gives the list"))
     if done.is_current:
-        rows.append(_command("look", f"clew expand {name} m12", "print a source message", width))
+        rows.append(_command("look", f"expand {name} m12", "print a source message", width))
     return [
         *rows,
-        _command("keep it", f"clew import {name}", "then it can be compacted in the log, and undone", width),
+        _command("keep it", f"import {name}", "then it can be compacted in the log, and undone", width),
     ]
 
 
-def _command(label: str, line: str, why: str, width: int) -> Styled:
+def _command(label: str, words: str, why: str, width: int) -> Styled:
     """Return a command, and what it does if there is room."""
-    row = _row(label, line, "green")
+    row = _row(label, typed(words), "green")
     return row.append(f"  {why}", style="dim") if row.cell_len + len(why) + 2 <= width else row

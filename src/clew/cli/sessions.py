@@ -23,7 +23,8 @@ from clew.log.transfer import OWN
 from clew.message import Origin, Role
 from clew.settings import store_address
 from clew.transcripts import FORMATS, FoundSession, find_sessions
-from clew.transcripts.profile import Profiles
+from clew.transcripts.messages import first_telling
+from clew.transcripts.profile import Profiles, ReportCount
 
 KEPT_CHARACTERS = 300
 MOST_LOOKED_AT = 40
@@ -82,7 +83,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def list_sessions(
-    limit: int, tool: str | None = None, project: str | None = None, days: int | None = None
+    limit: int,
+    tool: str | None = None,
+    project: str | None = None,
+    days: int | None = None,
+    report: ReportCount | None = None,
 ) -> list[SessionRow]:
     """Return at most ``limit`` sessions of this computer, newest first; with ``days``, only recent ones."""
     since = datetime.now(UTC) - timedelta(days=days) if days else datetime.min.replace(tzinfo=UTC)
@@ -91,7 +96,7 @@ def list_sessions(
         for session in find_sessions(titles=False)
         if tool in (None, session.format) and session.modified.astimezone(UTC) >= since
     )
-    rows = [*_other_rows(sessions if project else islice(sessions, limit)), *_own_rows(tool)]
+    rows = [*_other_rows(sessions if project else islice(sessions, limit), report), *_own_rows(tool)]
     if project:
         rows = [row for row in rows if project.lower() in (row.project or "").lower()]
     rows = [row for row in rows if datetime.fromisoformat(row.modified) >= since]
@@ -99,9 +104,9 @@ def list_sessions(
     return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 
 
-def _other_rows(found: Iterator[FoundSession]) -> Iterator[SessionRow]:
+def _other_rows(found: Iterator[FoundSession], report: ReportCount | None) -> Iterator[SessionRow]:
     sessions = list(found)
-    for session, profile in zip(sessions, Profiles().of(sessions), strict=True):
+    for session, profile in zip(sessions, Profiles().of(sessions, report), strict=True):
         modified = session.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {name: getattr(profile, name) for name in profile.__dataclass_fields__}
         yield SessionRow(session.short_id, session.id, session.format, modified, str(session.path), **about)
@@ -135,7 +140,7 @@ def _with_words(row: SessionRow) -> SessionRow:
         ctx = Ctx(workspace=WORKSPACE, session=row.session)
         first = islice(store.read(ctx, kinds=[MESSAGE.name]), MOST_LOOKED_AT)
         last = store.read(ctx, max(0, store.head(ctx).seq - 2 * MOST_LOOKED_AT), kinds=[MESSAGE.name])
-        text, asked = next(_user_words(first), None), [*_user_words(last)][-1:]
+        text, asked = first_telling(_user_words(first)) or None, [*_user_words(last)][-1:]
         return replace(
             row,
             title=text,
@@ -161,7 +166,7 @@ def _print(rows: Sequence[SessionRow], paths: bool, term: Terminal) -> None:
     wide = width >= NARROW
     if wide:
         project = width - 8 - 6 - 2 - 12 - 1 - 8 - 11
-        head = f"{'ID':<8}{'AGE':>6}  {'TOOL':<12} {'PROJECT':<{project}}{'TOKENS':>8}{'COMPACTED':>11}"
+        head = f"{'ID':<8}{'USED':>6}  {'TOOL':<12} {'PROJECT':<{project}}{'TOKENS':>8}{'COMPACTED':>11}"
         term.print(Styled(head, "dim"))
     for row in rows:
         if paths:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
 
-from clew.cli.text import NARROW, hanging, hanging_spans
+from clew.cli.text import NARROW, as_typed, hanging, hanging_spans
 from clew.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Write lines for people: wrapped if the terminal is narrow."""
-        self.write(hanging(text, shutil.get_terminal_size((100, 24)).columns))
+        self.write(hanging(as_typed(text), shutil.get_terminal_size((100, 24)).columns))
 
     def note(self, text: str) -> None:
         """Write a line to standard error."""
-        self.err.write(f"{hanging(text, shutil.get_terminal_size((100, 24)).columns)}\n")
+        self.err.write(f"{hanging(as_typed(text), shutil.get_terminal_size((100, 24)).columns)}\n")
 
     def console(self, out: IO[str] | None = None) -> Console:
         """Return a rich console on standard output, without colours if it does not support them."""

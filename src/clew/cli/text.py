@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -20,6 +21,19 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 def printable(text: str) -> str:
     """Return the text with everything that could control a terminal escaped."""
     return _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
+
+
+_COMMAND = re.compile(r"(?:(?<=`)|(?<=use: )|(?<=try: ))clew (?=[a-z])")
+
+
+def typed(words: str) -> str:
+    """Return a command as it can be typed here: ``scripts/run.py`` says how clew was started."""
+    return f"{os.environ.get('CLEW_COMMAND') or 'clew'} {words}"
+
+
+def as_typed(text: str) -> str:
+    """Return a sentence of clew with its commands as they can be typed here."""
+    return _COMMAND.sub(lambda _match: typed(""), text) if os.environ.get("CLEW_COMMAND") else text
 
 
 def one_line(text: str, width: int) -> str:

@@ -54,10 +54,9 @@ def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
     program = shutil.which(host.program)
     is_in = bool(to_uninstall(host, computer))
     if not is_in:
-        text = "not installed" if program else "not on this computer"
-        yield DoctorFinding(
-            host.name, Verdict.NOTE, f"{text} (`clew install {host.name}`)" if program else text
-        )
+        absent = f"the command `{host.program}` was not found; its sessions can be read without it"
+        text = f"clew is not installed in it: `clew install {host.name}`" if program else absent
+        yield DoctorFinding(host.name, Verdict.NOTE, text)
         return
     version = _version(program) if program else ""
     tried = f"tested with {host.tried}" + (f", installed is {version}" if version else "")

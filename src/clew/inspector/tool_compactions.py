@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from clew.errors import NotFound
 from clew.inspector.context import view_tokens
@@ -16,7 +17,7 @@ from clew.message import Json, JsonObject, Message
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text
 from clew.transcripts import FORMATS
-from clew.transcripts.messages import typed_text
+from clew.transcripts.messages import first_telling, typed_text
 
 MOST_SOURCES = 4
 """Likely sources shown for a line of a summary."""
@@ -139,12 +140,8 @@ def _messages(handle: OpenSession) -> Iterator[tuple[StoredEvent, Message]]:
 
 
 def _first_words(handle: OpenSession) -> str:
-    for number, (_, message) in enumerate(_messages(handle)):
-        if typed := typed_text(message):
-            return excerpt(LEADING_TAGS.sub("", typed), 120)
-        if number >= MOST_SEARCHED:
-            break
-    return ""
+    typed = (typed_text(message) for _, message in islice(_messages(handle), MOST_SEARCHED))
+    return excerpt(first_telling(LEADING_TAGS.sub("", text) for text in typed if text), 120)
 
 
 def _whole_tokens(handle: OpenSession) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from clew.message import Media, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
@@ -42,6 +43,25 @@ def typed_text(message: Message) -> str:
         return ""
     texts = (part.text for part in message.parts if isinstance(part, Text) and part.trust is Trust.USER)
     return "\n".join(texts).strip()
+
+
+TELLING_WORDS = 4
+"""Requests with fewer words, such as "hi", "commit" and "fix tests", do not say what a session is about."""
+TELLING_CHARACTERS = 16
+"""The same for writing without spaces between words."""
+MOST_SEARCHED = 50
+"""Requests that are searched for a telling one."""
+
+
+def first_telling(requests: Iterable[str]) -> str:
+    """Return the first request that says what a session is about; if none does, the first one."""
+    first = ""
+    for text in islice(requests, MOST_SEARCHED):
+        first = first or text
+        is_long = not text.isascii() and len(text) >= TELLING_CHARACTERS
+        if not text.startswith("/") and (is_long or len(text.split()) >= TELLING_WORDS):
+            return text
+    return first
 
 
 def _is_personal(part: Part) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from clew.errors import ClewError
 from clew.message import Message
@@ -21,9 +22,11 @@ from clew.transcripts.discover import FoundSession
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 5
+VERSION = 6
 """Version of the cache; entries of another version are read again."""
 KEPT_CHARACTERS = 300
+ReportCount: TypeAlias = Callable[[str, int, int], None]
+"""Reports what is being done, how much of it is done, and how much there is."""
 LARGEST_BYTES = 300 << 20
 """A larger file is listed without being read."""
 
@@ -33,7 +36,7 @@ class Profile:
     """Key facts about one session."""
 
     title: str | None = None
-    """The title its tool gave it, or the user's first words."""
+    """The title its tool gave it, or the user's first telling request."""
     project: str | None = None
     model: str | None = None
     tokens: int = 0
@@ -100,11 +103,13 @@ class Profiles:
         self._kept = self._load()
         self._changed = False
 
-    def of(self, sessions: Sequence[FoundSession]) -> list[Profile]:
-        """Return the profile of each session, in the order given."""
-        for session in sessions:
+    def of(self, sessions: Sequence[FoundSession], report: ReportCount | None = None) -> list[Profile]:
+        """Return the profile of each session, in the order given; report how many of them are read."""
+        for done, session in enumerate(sessions, start=1):
             if self._kept.get(_key(session), (None,))[0] != _mark(session):
                 self._read(session)
+            if report is not None:
+                report("reading", done, len(sessions))
         self._save()
         return [self._profile(session) for session in sessions]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolResult, pair, turns
 from clew.tokens import TokenCounter
 from clew.transcripts.formats import detect, format_named
-from clew.transcripts.messages import typed_text
+from clew.transcripts.messages import first_telling, typed_text
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, as_source
 
@@ -62,8 +62,8 @@ class Transcript:
 
     @property
     def label(self) -> str:
-        """Return a label: its title, the user's first words, a plan's heading, or its id."""
-        words = self.title or next(self.user_words(), "") or self._plan_heading()
+        """Return a label: its title, the user's first telling request, a plan's heading, or its id."""
+        words = self.title or first_telling(self.user_words()) or self._plan_heading()
         return " ".join(_LEADING_TAGS.sub("", words).split()) or self.id
 
     def _plan_heading(self) -> str:

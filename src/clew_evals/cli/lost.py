@@ -18,7 +18,7 @@ from rich.text import Text as Styled
 from clew.cli.inputs import open_arguments
 from clew.cli.sessions import SessionRow, list_sessions
 from clew.cli.terminal import Terminal
-from clew.cli.text import age, count, fit_name, one_line
+from clew.cli.text import age, count, fit_name, one_line, typed
 from clew.errors import ClewError, NotFound
 from clew.transcripts import FORMATS, Transcript, find_sessions, load, open_source
 from clew.transcripts.discover import Computer, places
@@ -55,24 +55,20 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _newest(term: Terminal) -> SessionRow:
-    _say_looking(term)
-    rows = _compacted()
+    rows = _compacted(term)
     if not rows:
         raise _nothing()
     return rows[0]
 
 
-def _say_looking(term: Terminal) -> None:
-    """Say at once how many sessions are read: the first time that takes a while."""
+def _compacted(term: Terminal) -> list[SessionRow]:
+    """Return the sessions that their tools compacted, the newest compaction first; show how far it is."""
     sessions = sum(1 for _ in find_sessions(titles=False))
     if sessions:
         term.note(f"Looking at {count(sessions, 'session')} …")
-
-
-def _compacted() -> list[SessionRow]:
-    """Return the sessions that their tools compacted, the newest compaction first."""
-    rows = (row for row in list_sessions(LOOKED_AT) if row.compactions and row.tool in FORMATS)
-    return sorted(rows, key=_compacted_at, reverse=True)
+    with drawn_progress(term) as progress:
+        rows = list_sessions(LOOKED_AT, report=progress)
+    return sorted((row for row in rows if row.compactions and row.tool in FORMATS), key=_compacted_at)[::-1]
 
 
 def _compacted_at(row: SessionRow) -> datetime:
@@ -95,13 +91,13 @@ def _age(row: SessionRow) -> str:
 def _nothing() -> NotFound:
     """Return the error for no compacted session: where clew looked."""
     if next(find_sessions(titles=False), None):
-        return NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
+        return NotFound("no session on this computer was compacted", f"name a file: {typed('lost FILE')}")
     here = Computer()
     folders = dict.fromkeys(place.folder for place in places(here) if place.folder.is_relative_to(here.home))
     names = [f"~/{folder.relative_to(here.home)}" for folder in folders if folder != here.home][:FOLDERS]
     return NotFound(
-        f"no sessions found in {', '.join(names)} and other places (`clew formats` lists all)",
-        "name a file: clew lost FILE",
+        f"no sessions found in {', '.join(names)} and other places (`{typed('formats')}` lists all)",
+        f"name a file: {typed('lost FILE')}",
     )
 
 
@@ -119,14 +115,15 @@ def _lines(
 
 def _footer(name: str, last: CompactionLosses, width: int) -> Iterator[str]:
     about = (
-        "Kept means found in the summary or in the messages that stayed. clew gets as many tokens as those, "
-        f"and no model. Values count if the session used them later; `clew expand {name} m12` prints m12."
+        "Lost means neither in the summary nor in the messages that stayed. clew gets as many tokens as "
+        "those, and no model. Values count if the session used them later; "
+        f"`{typed(f'expand {name} m12')}` prints m12."
     )
     yield from wrap(about, width)
     if not last.sealed:
-        yield f"The summary: clew trace {name} {last.name}"
-    yield f"Start again from: clew handoff {name}"
-    yield "All of last week: clew lost --days 7"
+        yield f"The summary: {typed(f'trace {name} {last.name}')}"
+    yield f"Start again from: {typed(f'handoff {name}')}"
+    yield f"All of last week: {typed('lost --days 7')}"
 
 
 def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
@@ -151,27 +148,34 @@ def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> It
         (lost, (False, None)) if clew_gave_up else (neither, (False, False)),
         (f"kept by {tool}, lost by clew", (True, False)),
     ):
-        things = [thing for thing in item.things if (thing.by_tool, thing.by_clew) == wanted]
+        things = [
+            thing for thing in item.things if (thing.by_tool, thing.by_clew) == wanted and thing.kind in HEADS
+        ]
         if things:
             yield Styled(f"  {one_line(title, width - 2)}", "bold")
             yield from _named(things, full, width)
-    if all(thing.by_tool for thing in item.things):
+    if all(thing.by_tool for thing in item.things if thing.kind in HEADS):
         yield f"  {tool} kept all of it."
+    if again := [thing for thing in item.of_kind(NeedKind.REREAD) if not thing.by_tool]:
+        shown = f"{count(len(again), 'value')} that a tool showed again before the next use"
+        text = f"Not counted as lost: {shown}."
+        yield from wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+        yield from _named(again, full, width) if full else ()
 
 
 def _counts(item: CompactionLosses, tool: str, width: int) -> Iterator[Styled]:
     wide = width >= 60
-    columns = ("needed", f"{tool} kept", "clew kept") if wide else ("all", "tool", "clew")
-    sizes = (12, len(tool) + 8, 12) if wide else (6, 6, 6)
+    columns = ("needed", f"{tool} lost", "clew loses") if wide else ("all", "tool", "clew")
+    sizes = (12, len(tool) + 8, 13) if wide else (6, 6, 6)
     name = 20
     if not wide:
-        yield Styled(f"{'kept by':>{name + sum(sizes)}}", "dim")
+        yield Styled(f"{'lost by':>{name + sum(sizes)}}", "dim")
     yield Styled(f"{'':<{name}}" + "".join(f"{c:>{n}}" for c, n in zip(columns, sizes, strict=True)), "dim")
-    for kind in NeedKind:
+    for kind in HEADS:
         things = item.of_kind(kind)
         if things:
-            ours = "–" if things[0].by_clew is None else str(sum(bool(thing.by_clew) for thing in things))
-            figures = (str(len(things)), str(sum(thing.by_tool for thing in things)), ours)
+            ours = "–" if things[0].by_clew is None else str(sum(not thing.by_clew for thing in things))
+            figures = (str(len(things)), str(sum(not thing.by_tool for thing in things)), ours)
             cells = "".join(f"{figure:>{n}}" for figure, n in zip(figures, sizes, strict=True))
             yield Styled(f"  {PLURALS[kind]:<{name - 2}}{cells}")
 
@@ -182,7 +186,6 @@ PLURALS = {
     NeedKind.FINDING: "findings",
     NeedKind.FILE: "changed files",
     NeedKind.VALUE: "values used later",
-    NeedKind.REREAD: "values read again",
 }
 
 
@@ -228,14 +231,18 @@ HEADS = {
     NeedKind.FILE: "FILES",
     NeedKind.VALUE: "VALUES",
 }
+TOTALS = {kind: "open work" if kind is NeedKind.OPEN else head.lower() for kind, head in HEADS.items()}
 WORST = 3
 """Losses listed under the table."""
 FEW = 5
 """Sessions of the table if none was compacted in the days asked for."""
 FOLDERS = 8
 """Folders named where no session was found."""
-CELL = 10
+CELL = 9
 NARROW = 78
+
+
+TOOL = 12
 
 
 class Losses(NamedTuple):
@@ -251,8 +258,7 @@ class Losses(NamedTuple):
 
 def print_table(limit: int, as_json: bool, term: Terminal, days: int | None = None) -> None:
     """Compare the newest compacted sessions, or those compacted in these days; print what they lost."""
-    _say_looking(term)
-    rows = _compacted()
+    rows = _compacted(term)
     if not rows:
         raise _nothing()
     since = datetime.now(UTC) - timedelta(days=days) if days else None
@@ -263,7 +269,7 @@ def print_table(limit: int, as_json: bool, term: Terminal, days: int | None = No
     rows = recent[:limit]
     files = [SessionFile(Path(row.path), row.session) for row in rows]
     with drawn_progress(term) as progress:
-        result = list(mapped(partial(_judged, since), files, 0, progress, "reading"))
+        result = list(mapped(partial(_judged, since), files, 0, progress, "comparing"))
     if as_json:
         output = [
             {"id": row.id, "tool": row.tool, "compactions": [asdict(item) for item in several]}
@@ -303,34 +309,39 @@ def _print(rows: Sequence[SessionRow], result: Sequence[list[CompactionLosses]],
     width = term.console().width
     wide = width >= NARROW
     kinds = tuple(HEADS) if wide else ()
-    term.print(*wrap("What was needed after a compaction, and how much of it the tool lost.", width), "")
+    about = '"2 of 7" means: after the compaction the session needed 7, and the tool had lost 2 of them.'
+    term.print(*wrap(about, width), "")
     heads = "".join(f"{HEADS[kind]:>{CELL}}" for kind in kinds) if wide else f"{'LOST':>{CELL}}"
-    term.print(Styled(f"{'ID':<9}{'AGE':>4} {'TOOL':<12}{heads}", "dim"))
+    term.print(Styled(f"{'ID':<9}{'COMPACTED':>9} {'TOOL':<{TOOL}}{heads}", "dim"))
     judged = [item for several in result for item in _readable(several)]
     for row, several in zip(rows, result, strict=True):
         reports = _readable(several)
-        cells = _cells(reports, kinds) if reports else f"{'not judged':>{CELL}}"
-        term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{_age(row):>4} {row.tool:<12}{cells}"))
+        cells = _cells(reports, kinds) if reports else ""
+        when = f"{_age(row)} ago"
+        term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{when:>9} {row.tool:<{TOOL}}{cells}"))
         term.print(Styled(f"  {one_line(row.title or 'no user messages', width - 2)}", "dim"))
-    totals = {head.lower(): _losses(judged, (kind,)) for kind, head in HEADS.items()}
-    term.print("", Styled(f"{'TOTAL':<9}{'NEEDED':>8}{'TOOL LOST':>11}{'CLEW LOST':>11}", "dim"))
+        for why in dict.fromkeys(map(_why_not, several)):
+            if why:
+                term.print(f"  {one_line(f'not compared: {why}', width - 2)}")
+    totals = {TOTALS[kind]: _losses(judged, (kind,)) for kind in HEADS}
+    term.print("", Styled(f"{'TOTAL':<9}{'NEEDED':>8}{'TOOL LOST':>11}{'CLEW LOSES':>12}", "dim"))
     for name, total in totals.items():
-        term.print(f"{name:<9}{total.asked:>8}{total.by_tool:>11}{total.by_clew:>11}")
+        term.print(f"{name:<9}{total.asked:>8}{total.by_tool:>11}{total.by_clew:>12}")
     term.print("", *wrap(_compared(totals), width))
     term.print(*_worst(rows, result, width))
-    sealed = sum(bool(item.unjudged or item.sealed) for several in result for item in several)
+    others = sum(bool(_why_not(item)) for several in result for item in several)
+    most = max(zip(rows, result, strict=True), key=_lost_most)[0]
     term.print(
-        f"{count(len(judged), 'compaction')} judged in {count(len(rows), 'session')}"
-        + (f", {sealed} not." if sealed else "."),
-        f"Details: clew lost {max(zip(rows, result, strict=True), key=_lost_most)[0].id}",
+        f"{count(len(judged), 'compaction')} compared in {count(len(rows), 'session')}"
+        + (f", {others} not (see above)." if others else "."),
+        f"The one that lost most, item by item: {typed(f'lost {most.id}')}",
     )
 
 
 def _compared(totals: Mapping[str, Losses]) -> str:
     """Say how to read the totals: of which kinds clew keeps more, of which fewer."""
-    named = {"open work" if name == "open" else name: total for name, total in totals.items()}
-    more = [name for name, total in named.items() if total.by_clew < total.by_tool]
-    fewer = [name for name, total in named.items() if total.by_clew > total.by_tool]
+    more = [name for name, total in totals.items() if total.by_clew < total.by_tool]
+    fewer = [name for name, total in totals.items() if total.by_clew > total.by_tool]
     parts = [f"{word} {', '.join(names)}" for word, names in (("more", more), ("fewer", fewer)) if names]
     return f"In as many tokens as the tool used, clew keeps {' and '.join(parts) or 'as much'}."
 
@@ -339,8 +350,13 @@ def _lost_most(judged: tuple[SessionRow, list[CompactionLosses]]) -> int:
     return _losses(_readable(judged[1]), tuple(HEADS)).by_tool
 
 
+def _why_not(item: CompactionLosses) -> str:
+    """Return why a compaction is not counted in the table; empty if it is."""
+    return item.unjudged or ("its summary is encrypted" if item.sealed else "")
+
+
 def _readable(reports: Sequence[CompactionLosses]) -> list[CompactionLosses]:
-    return [item for item in reports if not item.unjudged and not item.sealed]
+    return [item for item in reports if not _why_not(item)]
 
 
 def _worst(
