@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.errors import MissingExtra
-from clew.tokens.exact import PIECE_CHARS, BytePairs, _encoding, pieces
+from clew.tokens.exact import LONGEST_EXACT, PIECE_CHARS, BytePairs, _encoding, pieces
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 
@@ -104,6 +104,14 @@ def test_a_long_text_of_words_is_counted_exactly():
     text = "The ball of thread led him out again, step by step. " * 4_000
     assert len(text) > 4 * PIECE_CHARS
     assert BytePairs("o200k_base").count(text) == len(_encoding("o200k_base").encode_ordinary(text))
+
+
+def test_a_giant_text_is_counted_within_a_hundredth():
+    counter, part = BytePairs("o200k_base"), LONGEST_EXACT // 4
+    text = "".join(f"{n}: the worker keeps cache_{n} in memory\n" for n in range(LONGEST_EXACT // 30))
+    assert len(text) > LONGEST_EXACT
+    exact = sum(counter.count(text[start : start + part]) for start in range(0, len(text), part))
+    assert counter.count(text) == pytest.approx(exact, rel=0.01)
 
 
 def test_half_a_surrogate_pair_is_counted():
