@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,7 +42,29 @@ def test_in_code_that_always_mentions_errors_the_word_says_little():
 
 
 def test_one_line_left_out_is_one_line():
-    assert excerpt("aaaa\nbbbbbbbb\ncccc", 12) == "aaaa\n[… 1 line]\ncccc"
+    assert excerpt(f"aaaa\n{'b' * 60}\ncccc", 12) == "aaaa\n[… 1 line]\ncccc"
+
+
+def test_a_gap_that_a_note_would_not_shorten_is_shown():
+    assert excerpt("aaaa\nbbbbbbbb\ncccc", 12) == "aaaa\nbbbbbbbb\ncccc"
+    assert excerpt(f"aaaa\n{'b' * 39}\nc\n{'d' * 90}\neeee", 12).endswith("\neeee")
+
+
+def test_words_for_errors_in_source_code_do_not_choose_its_lines():
+    code = "\n".join(f"def step_{n}():\n    return None\n    # ..." for n in range(200))
+    code += "\n    raise ValueError('undefined error')\n" + "\n".join(f"x_{n} = {n}" for n in range(100))
+    assert "undefined error" not in excerpt(code, 400)
+    assert "undefined error" in excerpt(code.replace("def ", "did "), 400)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    ["all 29 tests passed", "Tests Passed: 41, Failed: 0", "FAIL\tsrc/app 0.3s", "3 failed, 2 passed"],
+)
+def test_the_verdict_of_a_run_is_shown_however_small_the_excerpt(verdict: str):
+    lines = "\n".join(f"compiled module {n} of the whole application" for n in range(300))
+    more = "\n".join(f"wrote report {n} of the whole application" for n in range(20))
+    assert verdict in excerpt(f"{lines}\n{verdict}\n{more}", 160)
 
 
 def test_one_endless_line_is_cut_in_its_middle():

@@ -24,6 +24,10 @@ def pruned(view: list[Item], excess: int = 10**9) -> dict[str, str]:
     return shown(prune(Page(view, COUNTER), len(view), excess))
 
 
+def recent(view: list[Item]) -> dict[str, str]:
+    return shown(prune_repeated(Page(view, COUNTER), 0, len(view)))
+
+
 def test_an_output_repeated_later_to_the_letter_points_there():
     view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
     assert pruned(view) == {"m3": "[the same output as in m5]"}
@@ -55,10 +59,38 @@ def test_a_recent_result_that_shows_what_its_call_wrote_keeps_only_its_own_lines
     numbered = "\n".join(f"{n + 1:6}→{line}" for n, line in enumerate(text.split("\n")))
     echo = f"The file a.py has been updated.\n{numbered}\nError [3:1] compute is not defined"
     view = history(("Write", {"file_path": "a.py", "content": text}, echo), ("run", {"cmd": "b"}, "ok"))
-    assert shown(prune_repeated(Page(view, COUNTER), 0, len(view))) == {
+    assert recent(view) == {
         "m3": "The file a.py has been updated.\nError [3:1] compute is not defined\n"
         "[… 30 lines that repeat the change, kept as m3]"
     }
+
+
+def test_reads_that_look_alike_but_show_other_lines_are_not_outdated():
+    parts = ["\n".join(f"{n:4}→line {n} of the file" for n in range(start, start + 40)) for start in (0, 100)]
+    view = history(*(("Read", {"file_path": "a.py", "limit": "?"}, part) for part in parts))
+    assert pruned(view) == {}
+
+
+def test_a_failed_edit_stays_until_most_of_it_was_made():
+    draft = "\n".join(f"handler_{n} = register(handler_{n})" for n in range(30))
+    failed = (
+        "Edit",
+        {"file_path": "a.py", "old_string": "x", "new_string": draft},
+        "<tool_use_error>String to",
+    )
+    imports = ("Edit", {"file_path": "a.py", "old_string": "y", "new_string": "import register"}, "ok")
+    made = ("Edit", {"file_path": "a.py", "old_string": "z", "new_string": f"{draft}\n# end"}, "ok")
+    assert "m2" not in recent(history(failed, imports))
+    assert "this edit failed" in recent(history(failed, imports, made))["m2"]
+
+
+def test_a_prompt_that_a_later_call_repeats_is_shown_once():
+    prompt = "Review the changes. " * 60
+    calls = [("task", {"prompt": prompt, "description": f"review {n}"}, f"answer {n}") for n in range(3)]
+    shorter = recent(history(*calls))
+    assert list(shorter) == ["m2", "m4"]
+    assert json.loads(shorter["m4"])["prompt"].endswith("[… as in m6]")
+    assert json.loads(shorter["m4"])["description"] == "review 1"
 
 
 def test_what_the_shell_reads_and_changes_counts_as_well():

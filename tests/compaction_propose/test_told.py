@@ -185,3 +185,15 @@ def test_a_request_that_only_stands_in_the_words_of_the_goal_is_told_as_well():
     view = items([text_message(Role.USER, "Fix pull request 187 today."), text_message(Role.USER, "187")])
     claims = [claim.text for claim in mandatory_content(read(view), view).claims]
     assert claims == ["Fix pull request 187 today.", "request: 187"]
+
+
+def test_a_file_that_was_created_and_deleted_is_not_listed_as_changed():
+    messages = [
+        text_message(Role.USER, "Try it."),
+        *step("c1", "Write", {"file_path": "/w/try.py", "content": "x = 1"}, "File created: /w/try.py"),
+        *step("c2", "Write", {"file_path": "/w/app.py", "content": "y = 1"}, "File created: /w/app.py"),
+        *step("c3", "bash", {"command": "rm /w/try.py"}, ""),
+    ]
+    ledger = read(items(messages))
+    claims = mandatory_content(ledger, []).claims
+    assert [one.text for one in claims if one.topic is Topic.FILES_CHANGED] == ["created: /w/app.py"]

@@ -75,6 +75,26 @@ def test_the_last_run_is_kept_with_its_counts_and_its_source():
     )
 
 
+COLOURED = (
+    "\x1b[41m FAIL \x1b[49m ui/panel.spec.tsx\x1b[2m > \x1b[22mPanel\x1b[2m > \x1b[22mhas a class\n\n"
+    "\x1b[2m Test Files \x1b[22m \x1b[31m1 failed\x1b[39m\x1b[2m | \x1b[22m\x1b[32m4 passed\x1b[39m (5)\n"
+    "\x1b[2m      Tests \x1b[22m \x1b[31m1 failed\x1b[39m\x1b[2m | \x1b[22m\x1b[32m27 passed\x1b[39m (28)\n"
+)
+
+
+def test_a_coloured_run_is_read_like_a_plain_one():
+    ledger = ledger_of(*exchange(1, "bash", {"command": "npx vitest run ui"}, COLOURED))
+    assert ledger.last_run is not None
+    assert (ledger.last_run.passed, ledger.last_run.failed) == (27, 1)
+    assert [loop.text for loop in ledger.loops.open] == ["has a class"]
+
+
+def test_a_failed_run_that_lists_no_failure_is_not_called_green():
+    unclear = "Exit code 1\nok  \tapp/core\t0.1s\nsomething went wrong in between\n"
+    ledger = ledger_of(*exchange(1, "bash", {"command": "go test ./..."}, unclear, is_error=True))
+    assert ledger.last_run is None
+
+
 @pytest.mark.parametrize(
     ("runner", "output", "counts"),
     [

@@ -137,6 +137,9 @@ def test_verdicts_reasons_and_names_are_found_as_whole_sentences():
         "The issue is in these files of the `src` folder:",
         "```\nthe root cause is a stale cache in loader.py\n```",
         "The bug is old.",
+        "It is not, because nothing was cached at all.",
+        "Tool use: **exec_command** `cat src/app.py`, because it was missing",
+        '"timestamp": "2026-02-18T12:20:02.119Z", because of the clock',
         "The root cause is " + "that it was never tested and " * 20,
     ],
 )

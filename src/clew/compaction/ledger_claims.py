@@ -227,9 +227,11 @@ def _clip(text: str) -> str:
 
 
 def _changed_files(ledger: Ledger) -> Iterator[Claim]:
-    """Yield every file the session changed, by action, a few per claim."""
+    """Yield every file that the session left changed, by action, a few per claim."""
     by_action: dict[str, list[Artifact]] = {}
     for artifact in ledger.artifacts.changed:
+        if artifact.created and artifact.action is Action.DELETED:
+            continue  # it was there neither before nor now
         done = "created" if artifact.created and artifact.exists else _change(artifact).value
         by_action.setdefault(done, []).append(artifact)
     for action, artifacts in by_action.items():
@@ -329,7 +331,7 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
 
 def _failure_text(failure: Failure) -> str:
     lines = _clip(" / ".join(line.strip() for line in failure.lines))
-    tries = f", {failure.count} times" if failure.count > 1 else ""
+    tries = f", failed {failure.count} times" if failure.count > 1 else ""
     end = _FIXED if failure.fixed_by else _NOT_FIXED
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
 

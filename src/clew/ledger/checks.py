@@ -135,7 +135,10 @@ class FailingTests:
             self._fails(test, run, exchange.answered)
         counts = counts_in(run.runner, exchange.result.text)
         many = counts.failed if counts.failed is not None else len(run.failed)
-        self.last = LastRun(run.command, run.runner, exchange.answered, counts.passed, many)
+        if many == 0 and exchange.outcome.ended is Ended.FAILED:
+            self.last = None  # what failed is not known, so nothing is claimed
+        else:
+            self.last = LastRun(run.command, run.runner, exchange.answered, counts.passed, many)
 
     def _may_pass(self, run: Run) -> list[str]:
         """Return the open tests that a run may show to pass: usually a few of many."""

@@ -90,8 +90,10 @@ RUNNERS = (
     Runner(
         "vitest",
         "Test Files",
-        _lines(r"^[ \t]*FAIL[ \t]+(\S+\.\w+(?: > [^\n]+?)?)(?: \[ [^\n]*)?[ \t]*$"),
-        _lines(r"^[ \t]*✓[ \t]+(\S+\.\w+(?: > [^\n]+?)?)(?: \(\d+ tests?\))?" + _TIME),
+        _lines(r"^[ \t]*FAIL[ \t]+(\S+\.\w+(?:[ \t]+>[ \t]+[^\n]+?)?)(?: \[ [^\n]*)?[ \t]*$"),
+        _lines(
+            r"^[ \t]*✓[ \t]+(\S+\.\w+(?:[ \t]+>[ \t]+[^\n]+?)?)(?:[ \t]+\([ \t]*\d+ tests?[ \t]*\))?" + _TIME
+        ),
         _lines(r"^[ \t]*Test Files[ \t]+.*\b(?:passed|failed)\b"),
     ),
     Runner(
@@ -200,17 +202,26 @@ def _failed_tests(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]
     named: set[str] = set()
     for match in runner.fails.finditer(text):
         group = next(number for number, name in enumerate(match.groups(), start=1) if name)
-        name = match[group].strip()
+        name, at = _name(match[group])
         if name not in named:
             named.add(name)
-            yield FailedTest(name, shift + match.start(group), shift + match.start(group) + len(match[group]))
+            start = shift + match.start(group) + at
+            yield FailedTest(name, start, start + len(name))
         if len(named) >= MOST_FAILED:
             return
 
 
 def _names_matching(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
     for match in pattern.finditer(text):
-        yield tuple(name.strip() for name in match.groups() if name)
+        yield tuple(_name(name)[0] for name in match.groups() if name)
+
+
+def _name(shown: str) -> tuple[str, int]:
+    """Return the name of a test and where it begins; of a name with blanked colour codes, its last part."""
+    name = shown.strip()
+    if "  " in name:
+        name = name.rpartition(">")[2].strip()
+    return name, shown.rindex(name)
 
 
 _EVERYTHING = frozenset(("./...", "...", ".", "tests", "tests/", "test", "run", "src", "src/"))
@@ -321,7 +332,7 @@ _RAN = lazy_pattern(r"Ran (\d+)")
 def counts_in(runner: str, output: str) -> Counts:
     """Return how many tests passed and failed, by the output format of this runner."""
     lines = _LINES.get(runner)
-    summary = "\n".join(lines.findall(output[-_SUMS_UP:])) if lines else ""
+    summary = "\n".join(lines.findall(_readable(output)[0][-_SUMS_UP:])) if lines else ""
     if not summary:
         return Counts(None, None)
     failed = _sum(_FAILED, summary)

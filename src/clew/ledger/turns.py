@@ -77,8 +77,13 @@ _STEP = lazy_pattern(
 """Matched against lower-case text: openings of sentences that announce a step and state no finding."""
 _HEADING = lazy_pattern(
     r"\*\*[^*\n]+\*\*[.:]?|now\b(?!.*\b(?:is|are|has|have|works?|pass(?:es)?|fails?)\b).*"
+    r"|tool (?:use|call|result)\b.*|[\"'][\w.-]+[\"']: .*"
 )
-"""Matched against lower-case text: a bold heading, or the announcement of what comes now."""
+"""Matched against lower-case text: a bold heading, what comes now, a tool call of a log, a line of JSON."""
+_REFERS_BACK = lazy_pattern(
+    r"(?:so |and |but |or |ah,? |oh,? |hmm,? |wait,? |actually,? )*(?:it|that|this|they|these|those)\b"
+)
+"""Matched against lower-case text: an opening that says little without the sentence before it."""
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
 _MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
 
@@ -173,7 +178,9 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
             fenced = not fenced
         if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:|":
             continue
-        if _HEADING.fullmatch(small, start, end):
+        names = _NAMES.search(read, start, end)
+        is_alone = not names and not (found and found[-1][1] >= start - 2)
+        if _HEADING.fullmatch(small, start, end) or (is_alone and _REFERS_BACK.match(small, start, end)):
             continue
         verdict = _FINDING.search(small, start, end)
         if verdict is not None and verdict["strong"] is not None:
@@ -182,7 +189,7 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
             continue
         elif verdict is not None:
             found.append((start, end, 1))
-        elif end - start >= LEAST_PROSE and "\n" not in read[:start][-2:] and _NAMES.search(read, start, end):
+        elif end - start >= LEAST_PROSE and "\n" not in read[:start][-2:] and names:
             found.append((start, end, 2))
     return _strongest(found)
 

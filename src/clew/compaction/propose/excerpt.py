@@ -25,6 +25,8 @@ LONGEST_LINE = 400
 """Characters shown of a line, half of them from its end; also how far into it an error word counts."""
 GAP = 24
 """Characters of the note that says how many are left out."""
+SHORT_GAP = 40
+"""Characters between two shown lines that are shown too: a note would save nothing."""
 
 AROUND = 2
 """Lines shown before and after a line that names a term of the current work."""
@@ -46,8 +48,11 @@ _MATTERS = (
 )
 """In lower case, searched one by one: one pattern for all of them takes many times as long."""
 _VERDICT = re.compile(
-    r"^(?=.{1,300}$).*?(?:\d (?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
-    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$",
+    r"^(?=.{1,300}$).*?(?:\d (?:tests? |specs? )?"
+    r"(?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
+    r"|\b(?:passed|failed|failures)[:=] ?\d"
+    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$"
+    r"|^(?:FAIL[ \t]\S.*|PASS|FAIL|OK)$",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line with the result of a test run, a check or a build."""
@@ -61,8 +66,10 @@ STRUCTURE = re.compile(
 )
 """A definition in a source file, or a heading, also with a line number before it."""
 MOST_STRUCTURE, WITH_STRUCTURE = 60, 600
-"""How many such lines are considered, and the characters of an excerpt from which they are shown."""
-VERDICT_WITHIN, MOST_VERDICTS = 3_000, 3
+"""How many such lines are considered, and the characters of an excerpt from which they are shown..."""
+IS_CODE = 3
+"""...and from how many a text counts as code, in which words for errors say nothing about its result."""
+VERDICT_WITHIN, MOST_VERDICTS = 3_000, 1
 """Characters at the end of a text that are searched for such lines, and how many are shown."""
 _BLOCK = 16_384
 """Characters searched at a time, so that little is read beyond what there is room for."""
@@ -160,7 +167,7 @@ class ExcerptSource:
             if line not in chosen and cost <= room:
                 chosen.add(line)
                 room -= cost
-        for line in self._matter() if room > 0 else ():
+        for line in self._matter() if room > 0 and len(self._structure) < IS_CODE else ():
             if tail and line[0] >= tail[-1][0]:
                 break
             if line[0] > head[-1][0] and line not in chosen:
@@ -208,7 +215,9 @@ class ExcerptSource:
         done = 0
         for line in sorted(lines):
             if line[0] > done:
-                shown.append(gap_note(text.count("\n", done, line[0])))
+                is_short = line[0] - 1 - done <= SHORT_GAP
+                gap = text[done : line[0] - 1] if is_short else gap_note(text.count("\n", done, line[0]))
+                shown.append(gap)
             shown.append(_cut(text[slice(*line)], longest, (pieces or {}).get(line, ())))
             done = line[1] + 1
         if done <= len(text):

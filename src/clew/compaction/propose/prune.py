@@ -18,6 +18,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from clew.compaction.plan import Shrink
+from clew.compaction.propose.edits import edits
 from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
 from clew.compaction.propose.stubs import Page, Stubs, excerpted, texts_of
 from clew.ledger.exchange import Ended, outcome
@@ -28,6 +29,8 @@ from clew.message import Item, Place, Text, ToolCall, ToolResult, pair
 NEAR_SHARE = 0.8
 """Share of an output's characters that must be in the later one line by line; chosen by hand."""
 LEAST_LINES = 8
+LEAST_SHARED = 0.3
+"""Share of a read's lines that a later read of the same part of a file has at least; chosen by hand."""
 ANCHORS = 4
 """Lines by which candidate pairs are found: those with the smallest checksums (MinHash)."""
 FAR_LONGER = 1_000
@@ -163,11 +166,23 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     last = {step.key: step for step in steps}
     for step in _long(steps):
         later = last[step.key]
-        if later is not step and step.asked.name.lower() not in _AGENTS:
+        if (
+            later is not step
+            and step.asked.name.lower() not in _AGENTS
+            and not _shows_other_lines(step, later)
+        ):
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
             if verdict := page.telling(step.text).verdict:
                 text = f"{verdict}\n{text}"
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
+
+
+def _shows_other_lines(step: Step, later: Step) -> bool:
+    """Whether two reads that look alike show different parts of a file: some logs leave out the range."""
+    if not _files(step)[0]:
+        return False
+    lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
+    return len(lines & others) < LEAST_SHARED * len(lines)
 
 
 _AGENTS = frozenset(("task", "agent", "dispatch_agent", "spawn_agent", "delegate"))
@@ -252,19 +267,55 @@ def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
 
 
+SHORTEST_PROMPT = 800
+"""Characters from which an argument that another call repeats is worth a pointer."""
+
+
+def _repeated_arguments(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find calls whose long argument a later call repeats: a prompt for another agent, say."""
+    last: dict[str, Step] = {}
+    found: list[Stub] = []
+    for step in reversed(steps):
+        given = step.asked.arguments
+        if not isinstance(given, dict) or step.action.kind in _WRITES:
+            continue
+        shorter = dict(given)
+        for key, text in given.items():
+            if isinstance(text, str) and len(text) >= SHORTEST_PROMPT:
+                later = last.setdefault(text, step)
+                if later is not step:
+                    shorter[key] = f"{text[:WORTH_CHARACTERS]} [… as in {page.view[later.call.message].id}]"
+        if shorter != given:
+            found.append(Stub(step.call, json.dumps(shorter, ensure_ascii=False), "repeated by a later call"))
+    yield from reversed(found)
+
+
 _EDITS = frozenset((ActionKind.EDIT, ActionKind.PATCH))
+DONE_SHARE = 0.5
+"""Share of the lines of a failed edit that later edits inserted if it was made in another way."""
+
+
+def _inserted(step: Step) -> set[str]:
+    """Return the lines that an edit inserts."""
+    added = (text for _, new in edits(step.asked.arguments) for text in new)
+    return {line.strip() for text in added for line in text.split("\n")} - {""}
 
 
 def _failed_edits(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find edits that failed, of files that were changed later."""
+    """Find edits that failed and were mostly made later."""
     changed: dict[str, str] = {}
+    inserted: dict[str, set[str]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if step.succeeded:
-            changed.update(dict.fromkeys(_files(step)[1], step.name))
+            for path in _files(step)[1]:
+                changed[path] = step.name
+                inserted.setdefault(path, set()).update(_inserted(step))
             continue
         path = posixpath.normpath(step.action.title) if step.action.kind in _EDITS else ""
-        if later := changed.get(path):
+        wanted = _inserted(step) if path in changed else set()
+        if wanted and len(wanted & inserted[path]) >= DONE_SHARE * len(wanted):
+            later = changed[path]
             name = page.view[step.call.message].id
             note = {
                 "file": path,
@@ -354,7 +405,7 @@ RULES: tuple[Rule, ...] = (
 )
 """Rules about what something later repeats or outdates; they look at every step."""
 IN_RECENT: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose, _echoes),
+    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose, _echoes, _repeated_arguments),
 )
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)

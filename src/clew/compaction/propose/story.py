@@ -52,6 +52,9 @@ _TROUBLE = re.compile(
 )
 """A state that a passing run of the tests mostly ends."""
 
+_SAYS_LITTLE = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|import\b|from\b|use\b|using\b|package\b|#include)")
+"""A comment or an import."""
+
 Find = Callable[[str], Message | None]
 """Finds a message of the session in its original form."""
 
@@ -146,8 +149,11 @@ class Story:
 
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
-    """Yield what the last edit of each file inserted, latest files first, as a diff of a few lines."""
-    for artifact in sorted(changed, key=lambda one: -one.last_change.number if one.last_change else 0):
+    """Yield what the last edit of each file inserted, as a small diff: new files first, then the latest."""
+    order = sorted(
+        changed, key=lambda one: (not one.created, -one.last_change.number if one.last_change else 0)
+    )
+    for artifact in order:
         cite = artifact.last_change
         message = find(cite.message) if cite and cite.message in gone else None
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
@@ -161,10 +167,10 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
 
 
 def _telling_lines(lines: list[str]) -> list[str]:
-    """Return a few of the lines, in order: those that define something first."""
-    defines = [i for i, line in enumerate(lines) if STRUCTURE.match(line)]
-    others = [i for i in range(len(lines)) if i not in defines]
-    return [lines[i] for i in sorted([*defines, *others][:EDIT_LINES])]
+    """Return a few of the lines, in order: those that define something first, comments and imports last."""
+    weight = [0 if STRUCTURE.match(line) else 2 if _SAYS_LITTLE.match(line) else 1 for line in lines]
+    best = sorted(range(len(lines)), key=lambda i: weight[i])
+    return [lines[i] for i in sorted(best[:EDIT_LINES])]
 
 
 def _added(call: ToolCall) -> Iterator[str]:

@@ -72,6 +72,10 @@ SHORT_ARGUMENT = 200
 """Characters of an argument that always stay whole: a path, a pattern, a command."""
 SHORT_LINE = 60
 """Characters of a line that always stay whole."""
+_REMINDER = re.compile(
+    r"\s*<system-reminder>(?:(?!</?system-reminder>).)*+</system-reminder>\s*\Z", re.DOTALL
+)
+"""What a harness adds at the end of a result."""
 _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
 
@@ -223,6 +227,9 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     """Return an excerpt of a part, with its size and the id of the whole."""
     part = page.said(place)
     text = text_of(part) or words(part)
+    spans = page.spans(place)
+    if isinstance(part, ToolResult) and not spans:
+        text = _REMINDER.sub("", text)
     tokens = max(1, page.counter.count_part(part))
     name = page.view[place.message].id
     characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens
@@ -231,7 +238,6 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
     characters = max(LEAST_CHARACTERS, characters)
-    spans = page.spans(place)
     shown = None
     if isinstance(part, Text) and page.view[place.message].message.role is Role.USER:
         shown = both_ends(text, characters)
