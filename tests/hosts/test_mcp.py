@@ -114,6 +114,33 @@ def test_writing_needs_the_consent_of_the_person(
     anyio.run(talk)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answer", ["accept", "decline", None])
+def test_a_kept_fact_is_retired_if_the_person_agrees(
+    mode: str, answer: str | None, session: Callable[..., Path], home: Path
+) -> None:
+    session(*TURNS, cwd=str(home / "project"))
+
+    async def talk() -> None:
+        async with connected(home, mode, "accept") as client:
+            await client.call_tool("remember", {"text": "The port is 8123"})
+            await client.call_tool("remember", {"text": "The host of 8123 is db-2"})
+            unclear = await client.call_tool("remember", {"text": "The", "forget": True})
+            missing = await client.call_tool("remember", {"text": "the moon", "forget": True})
+            assert unclear.is_error
+            assert missing.is_error
+            assert "2 notes match" in text_of(unclear)
+            assert "The host of 8123 is db-2" in text_of(missing)
+        async with connected(home, mode, answer) as client:
+            gone = await client.call_tool("remember", {"text": "port is 8123", "forget": True})
+            progress = text_of(await client.call_tool("progress", {}))
+            assert ("- The port is 8123" in progress) is (answer != "accept")
+            assert "- The host of 8123 is db-2" in progress
+            assert gone.is_error is (answer is None)
+
+    anyio.run(talk)
+
+
 def test_what_is_new_in_the_file_is_found_and_what_was_rewound_is_not(
     session: Callable[..., Path], home: Path
 ) -> None:

@@ -253,3 +253,16 @@ def test_the_digests_page_shows_findings_and_reports(house: House, browser):
         assert texts
         assert heading.upper() in shown.upper()
         assert all(text in shown for text in texts)
+
+
+def test_the_notice_of_an_undo_has_the_sizes_of_the_header_also_after_a_tools_compaction(pool: SessionPool):
+    home = pool.home(CLAUDE_NAME)
+    with home.open(CLAUDE_NAME) as handle:
+        whole = tool_compactions.about_session(home, handle)["now"]
+        assert handle.session.compact(target_tokens=600)
+        handle.message_index.catch_up()
+        small = tool_compactions.about_session(home, handle)["now"]
+        promised = history.compactions(handle)["undo"]
+        done = actions.act(home, handle, {"does": "undo"})
+    assert (done["before"], done["after"]) == (small, whole)
+    assert promised["restored"] - promised["tokens"] == whole - small

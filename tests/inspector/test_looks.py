@@ -258,6 +258,16 @@ def test_undo_and_redo_are_on_record(handle: OpenSession, house: House):
     assert (again.undone, again.compaction.focus) == (None, "the rounding")
 
 
+def test_the_notice_of_an_undo_has_the_sizes_that_the_page_shows(handle: OpenSession, house: House):
+    before = context.context_map(handle, None)["tokens"]
+    promised = history.compactions(handle)["undo"]
+    Session.open(TOUR, house.store).add(text_message(Role.USER, "Another process added this. " * 40))
+    done = actions.act(house.pool, handle, {"does": "undo"})
+    assert done["before"] > before
+    assert done["after"] == context.context_map(handle, None)["tokens"]
+    assert done["after"] - done["before"] == promised["restored"] - promised["tokens"]
+
+
 def test_a_preview_does_nothing_and_what_would_be_lost_can_be_kept(handle: OpenSession, house: House):
     seq = handle.message_index.upto
     actions.act(house.pool, handle, {"does": "undo"})

@@ -263,3 +263,24 @@ def test_a_manifest_comes_back_as_it_was_kept(index: SqliteIndex, root: Path, tm
     assert manifests(tmp_path) == [manifest]
     path.write_text("{")
     assert read_manifest(path, "r") == Manifest("r")
+
+
+@pytest.mark.parametrize(
+    ("front", "time"),
+    [
+        ("updated: 2021-03-04", "2021-03-04T00:00:00+00:00"),
+        ('last_updated: "2021-03-04T05:06:07+02:00"', "2021-03-04T03:06:07+00:00"),
+        ("date: 2020-01-01\nupdated: 2021-03-04", "2021-03-04T00:00:00+00:00"),
+        ("updated: last week\ndate: 2020-01-01", "2020-01-01T00:00:00+00:00"),
+    ],
+)
+def test_the_date_of_a_document_is_the_one_that_it_states(
+    root: Path, index: SqliteIndex, front: str, time: str
+) -> None:
+    (root / "ops/queue.md").write_text(f"---\n{front}\n---\n{DOCUMENTS['ops/queue.md']}")
+    manifest = update_index(index, "w", root, Manifest(str(root))).manifest
+    documents = {one.path: one.time for one in manifest.documents.values()}
+    assert documents["ops/queue.md"] == time
+    assert documents["notes.txt"] > "2025"
+    (hit, *_) = search_documents(index, "w", Query(text="queuectl restart", at=AT))
+    assert hit.entry.time == time

@@ -11,11 +11,13 @@ import re
 
 import pytest
 
+from clew.compaction.plan import ClaimKind
 from clew.log.store import MemoryStore
 from clew.message import Item, Role, text_message
+from clew.providers.model import Reply, Stop
 from clew.session import Session
-from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
-from clew.testing.extractive import quotes, shown_messages
+from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, ScriptedModel, bad_summariser, good_summariser
+from clew.testing.extractive import SummaryClaim, claims_text, quotes, shown_messages
 from tests.session.talk import RULE, talk
 
 _FORBIDS = re.compile(r"never modify files under (\S+?/)", re.I)
@@ -95,3 +97,25 @@ def test_a_digest_names_a_model_as_author_only_if_a_line_of_it_is_left(name):
     _, plain = asked_to_break_the_rule()
     by_code = {claim.text for claim in plain.digest.claims}
     assert done.digest.author == "clew" or any(one.text not in by_code for one in done.digest.claims)
+
+
+def test_a_model_of_which_no_line_is_left_is_not_the_author_and_is_named_as_asked():
+    def invents(ask):
+        claims = [
+            SummaryClaim(ClaimKind.FACT, f"The port of part {n} is 47{n:02}1.", (message.id,))
+            for n, message in enumerate(shown_messages(ask))
+        ]
+        return Reply(text_message(Role.ASSISTANT, claims_text(claims)), Stop.END)
+
+    _, done = asked_to_break_the_rule(ScriptedModel.always(invents, name="scripted/invents"))
+    assert [attempt.outcome for attempt in done.attempts] == ["refused", "refused", "accepted"]
+    assert (done.digest.author, done.attempts[-1].author) == ("clew", "clew")
+    assert done.digest.prompt_version is None
+    assert (done.asked, done.calls) == ("scripted/invents", 2)
+
+
+def test_a_digest_of_a_refused_model_says_that_code_repaired_it():
+    session, done = asked_to_break_the_rule(bad_summariser("contradicts"))
+    assert [attempt.outcome for attempt in done.attempts] == ["refused", "refused", "repaired"]
+    assert done.digest.author == "scripted/contradicts, repaired by clew"
+    assert 'author="scripted/contradicts, repaired by clew"' in session.view()[1].message.text

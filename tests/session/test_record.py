@@ -7,8 +7,9 @@ import json
 import pytest
 
 from clew.cli import main
+from clew.compaction.plan.digest import checksum, spans
 from clew.compaction.verify import Report, render_report
-from clew.message import words
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message, words
 from clew.session import Session
 from tests.session.talk import talk
 
@@ -65,3 +66,28 @@ def test_the_report_names_the_values_that_the_digest_keeps(compacted, capsys):
     (row,) = json.loads(trace(capsys, "--json"))["compactions"]
     assert row["kept_values"] == list(kept)
     assert Report.from_json(made.report.to_json()) == made.report
+
+
+def test_a_compaction_that_only_prunes_records_what_it_changed_and_its_checksum(
+    monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
+    listing = "\n".join(f"{n}: the same listing of the same folder" for n in range(120))
+    with Session.open("s", window=40_000) as session:
+        session.add(text_message(Role.USER, "Look at every folder."))
+        for n in range(20):
+            call = ToolCall(f"c{n}", "list", {"of": n}, trust=Trust.ASSISTANT)
+            session.add(
+                Message(Role.ASSISTANT, (call,)), Message(Role.TOOL, (ToolResult(f"c{n}", (Text(listing),)),))
+            )
+        before = session.view()
+        made = session.compact(target_tokens=session.tokens // 2)
+        changed = [old for old, new in zip(before, session.view(), strict=True) if old != new]
+    assert made.digest is None
+    assert made.covers == made.shortened == tuple(item.id for item in changed) != ()
+    assert made.checksum == checksum(changed)
+    with Session.open("s") as again:
+        assert again.trace()[-1].checksum == made.checksum
+    assert made.checksum[:20] in trace(capsys)
+    (row,) = json.loads(trace(capsys, "--json"))["compactions"]
+    assert (row["covers"], row["checksum"]) == (spans(made.shortened), made.checksum)

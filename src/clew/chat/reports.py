@@ -136,7 +136,7 @@ def _cost(result: DecidedCompaction) -> str:
     usage = result.usage
     calls = "1 call" if result.calls == 1 else f"{result.calls} calls"
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"{calls} of {result.attempts[-1].author}, {tokens}"
+    return f"{calls} of {result.asked}, {tokens}"
 
 
 BAR = 40

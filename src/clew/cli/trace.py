@@ -239,6 +239,10 @@ def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
             "checksum",
             f"{compaction.digest.checksum[:SHOWN_HASH]}… of its messages (whole: --json){prompt}",
         )
+    if compaction.shortened:
+        label = "" if compaction.digest else "checksum"
+        shown = f"{compaction.shortened_checksum[:SHOWN_HASH]}… of what was shortened"
+        yield label, f"{shown} (before): {spans(compaction.shortened)}"
     if compaction.tools:
         yield "tools", ", ".join(compaction.tools)
     for attempt in compaction.attempts:
@@ -281,9 +285,11 @@ def _to_json(past: PastCompaction) -> JsonObject:
         "target_tokens": compaction.plan.target_tokens,
         "freed": to_json(compaction.plan.freed),
         "digest": compaction.digest.id if compaction.digest else None,
-        "covers": spans(compaction.digest.covers) if compaction.digest else None,
+        "covers": spans(compaction.covers) or None,
         "author": compaction.digest.author if compaction.digest else None,
-        "checksum": compaction.digest.checksum if compaction.digest else None,
+        "checksum": compaction.checksum or None,
+        "shortened": spans(compaction.shortened) or None,
+        "shortened_checksum": compaction.shortened_checksum or None,
         "prompt_version": compaction.digest.prompt_version if compaction.digest else None,
         "tools": [*compaction.tools],
         "lost": to_json(compaction.report.lost),

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.bill import ModelBill, count_calls
-from clew.compaction.plan import Plan
+from clew.compaction.plan import Condense, Plan
 from clew.compaction.propose.brief import Outline, Written
+from clew.compaction.propose.digest_builder import CODE
 from clew.compaction.propose.ladder import outline, propose
 from clew.compaction.propose.summary import SessionRequest, write
 from clew.compaction.task import CompactionTask
@@ -63,6 +64,11 @@ class DecidedCompaction:
     usage: Usage = field(default_factory=Usage)
     """Tokens used by the models that were asked."""
     calls: int = 0
+
+    @property
+    def asked(self) -> str:
+        """Return the name of the model that was asked, also if code wrote the digest; empty if none was."""
+        return next((one.author for one in reversed(self.attempts) if one.author != CODE), "")
 
 
 RULE_SHARES = (0.4, 0.2, 0.0)
@@ -121,6 +127,7 @@ class _Decision:
         if sketch is None:
             return None
         last: tuple[Plan, Report] | None = None
+        own: frozenset[str] = frozenset()
         misses: tuple[str, ...] = ()
         for _ in range(writer.tries):
             try:
@@ -128,6 +135,7 @@ class _Decision:
             except (SummaryFailed, ModelError) as failure:
                 self.attempts.append(DigestAttempt(writer.name, "failed", (str(failure),)))
                 break
+            own = frozenset(claim.text for claim in written.claims)
             plan = propose(self.task, written)
             last = plan, verify(plan, self.task)
             if last[1].accepted:
@@ -135,16 +143,16 @@ class _Decision:
                 return last
             misses = tuple(_misses(last[1]))
             self.attempts.append(DigestAttempt(writer.name, "refused", misses))
-        return self._repair(*last) if last else None
+        return self._repair(*last, own) if last else None
 
     def try_extractive(self) -> tuple[Plan, Report] | None:
         """Propose a digest without a model."""
         plan = propose(self.task)
         report = verify(plan, self.task)
         if report.accepted:
-            self.attempts.append(DigestAttempt("clew", "accepted"))
+            self.attempts.append(DigestAttempt(CODE, "accepted"))
             return plan, report
-        self.attempts.append(DigestAttempt("clew", "refused", tuple(_misses(report))))
+        self.attempts.append(DigestAttempt(CODE, "refused", tuple(_misses(report))))
         return self._repair(plan, report)
 
     def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
@@ -158,15 +166,33 @@ class _Decision:
             misses=misses,
         )
 
-    def _repair(self, plan: Plan, refused: Report) -> tuple[Plan, Report] | None:
-        """Repair the last attempt and return it if that is accepted."""
-        try_extractive = self.attempts[-1].author == "clew"
-        better = repair(plan, refused, self.task, allow_sparse=try_extractive)
+    def _repair(
+        self, plan: Plan, refused: Report, own: frozenset[str] | None = None
+    ) -> tuple[Plan, Report] | None:
+        """Repair the last attempt and return it if that is accepted; ``own`` are the lines of a model.
+
+        If none of these is left, code writes a digest of its own, which has more room.
+        """
+        author = self.attempts[-1].author
+        if author != CODE:
+            plan = _signed(plan, f"{author}, repaired by {CODE}")
+        better = repair(plan, refused, self.task, allow_sparse=author == CODE)
         report = verify(better, self.task) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None
-        self.attempts.append(DigestAttempt(self.attempts[-1].author, "repaired"))
+        if own is not None and not any(one.text in own for digest in better.digests for one in digest.claims):
+            return None
+        self.attempts.append(DigestAttempt(author, "repaired"))
         return better, report
+
+
+def _signed(plan: Plan, author: str) -> Plan:
+    """Return a plan whose digests name an author."""
+    operations = (
+        replace(one, digest=replace(one.digest, author=author)) if isinstance(one, Condense) else one
+        for one in plan.operations
+    )
+    return replace(plan, operations=tuple(operations))
 
 
 def _misses(report: Report) -> list[str]:

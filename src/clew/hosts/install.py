@@ -322,7 +322,7 @@ def _insert_path(host: str, text: str) -> str:
     if "const TOOLS: any[] = [];" in text:
         from clew.hosts.tools import definitions
 
-        listed = [definition for definition in definitions() if definition["name"] not in ("pin", "remember")]
+        listed = [one for one in definitions() if one["annotations"]["readOnlyHint"]]
         text = text.replace(
             "const TOOLS: any[] = [];", f"const TOOLS: any[] = {json.dumps(listed, indent=2)};"
         )

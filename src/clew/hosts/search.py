@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from clew.errors import NotFound
+from clew.errors import InputError, NotFound
 from clew.hosts.current import CurrentSession, project_sessions
 from clew.hosts.session_state import HostSession, flat, read_session
 from clew.log import message_event
@@ -17,7 +17,7 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, open_memory
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.notes.note import Author, Category, Draft, NoteScope, NoteSource, NoteStatus
+from clew.memory.notes.note import Author, Category, Draft, Note, NoteScope, NoteSource, NoteStatus
 from clew.memory.notes.notebook import Notebook
 from clew.memory.notes.rules import key_of
 from clew.memory.selection import excerpt_start
@@ -28,6 +28,7 @@ from clew.settings import store_path
 WORKSPACE = "host"
 EXCERPT = 240
 MOST_NOTES = 20
+SHOWN_NOTE = 80
 MOST_OTHERS = 12
 """How many other sessions of a project are searched, newest first."""
 WHOLE_BYTES = 64 << 20
@@ -165,7 +166,12 @@ def _tag(directory: str) -> str:
 
 
 def notes_of(directory: str) -> list[str]:
-    """Return the notes of a project, newest first."""
+    """Return the texts of a project's notes, newest first."""
+    return [note.text for note in _project_notes(directory)][:MOST_NOTES]
+
+
+def _project_notes(directory: str) -> list[Note]:
+    """Return the notes in force of a project, newest first."""
     path = store_path()
     if not path.exists():
         return []
@@ -176,4 +182,29 @@ def notes_of(directory: str) -> list[str]:
             for note in notebook.notes()
             if note.status is NoteStatus.APPROVED and _tag(directory) in note.tags
         ]
-        return [note.text for note in reversed(notes) if not note.expired(notebook.now)][:MOST_NOTES]
+        return [note for note in reversed(notes) if not note.expired(notebook.now)]
+
+
+def find_note(named: str, directory: str) -> Note:
+    """Return the one note of a project with this id, or whose text contains these words."""
+    notes = _project_notes(directory)
+    words = named.strip(" \"'").casefold()
+    found = [note for note in notes if note.id == named] or [
+        note for note in notes if words in note.text.casefold()
+    ]
+    if len(found) == 1:
+        return found[0]
+    listed = "; ".join(f"{note.id}: {note.text[:SHOWN_NOTE]}" for note in (found or notes)[:MOST_NOTES])
+    what = (
+        f"{len(found)} notes match {named!r:.60}"
+        if found
+        else f"no note of this project matches {named!r:.60}"
+    )
+    raise InputError(what, f"name one of these by its id: {listed}" if listed else "none is kept")
+
+
+def forget(note: Note) -> str:
+    """Retire a note; the user agreed."""
+    with SqliteStore(store_path()) as store:
+        Notebook(store).forget(note.id, why="asked for by the agent, and the user agreed")
+    return f"{note.id} is no longer kept; `clew notes history {note.key}` shows it."

@@ -46,10 +46,12 @@ _DEFINITIONS = (
     _tool("expand", "Return the turn behind a reference (m12) word for word.", True, 1, ref=_TEXT,
           start={"type": "integer"}),
     _tool("rules", "List the rules the user set in this session.", True, 0),
-    _tool("progress", "Return goal, open work, changed files and failures of this session.", True, 0),
+    _tool("progress", "Return goal, open work, changed files and failures.", True, 0),
     _tool("pin", "Keep a rule in view across compactions, or remove one. Asks the user.", False, 1,
           quote=_TEXT, remove={"type": "boolean"}),
-    _tool("remember", "Keep a fact for later sessions of this project. Asks the user.", False, 1, text=_TEXT),
+    _tool("remember", "Keep a fact for later sessions of this project, or forget it. Asks the user.",
+          False, 1,
+          text=_TEXT, forget={"type": "boolean"}),
 )  # fmt: skip
 
 
@@ -79,7 +81,9 @@ class SessionTools:
             "rules": self.rules,
             "progress": self.progress,
             "pin": lambda: self._pin(_text(arguments, "quote"), arguments.get("remove") is True, consent),
-            "remember": lambda: self._remember(_text(arguments, "text"), consent),
+            "remember": lambda: self._remember(
+                _text(arguments, "text"), arguments.get("forget") is True, consent
+            ),
         }
         if name not in tools:
             raise InputError(f"unknown tool {name!r}", f"use one of {', '.join(tools)}")
@@ -184,12 +188,22 @@ class SessionTools:
         write_note(replace(note, state={}, pending=False, **changed, **where))  # type: ignore[arg-type]
         return "Removed." if remove else "Pinned."
 
-    def _remember(self, text: str, consent: bool | None) -> str:
+    def _remember(self, text: str, forget: bool, consent: bool | None) -> str:
+        if forget:
+            return self._forget(text, consent)
         if not self._require_consent(f'Keep for later sessions of this project: "{text}"?', consent):
             return "The user declined: nothing was kept."
         from clew.hosts.search import remember
 
         return remember(text, self.current)
+
+    def _forget(self, named: str, consent: bool | None) -> str:
+        from clew.hosts.search import find_note, forget
+
+        note = find_note(named, self.current.directory)
+        if not self._require_consent(f'No longer keep for this project: "{note.text}"?', consent):
+            return "The user declined: nothing was changed."
+        return forget(note)
 
     def _require_consent(self, question: str, consent: bool | None) -> bool:
         if consent is None:

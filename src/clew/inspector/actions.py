@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from clew.compaction.plan import Condense, Shrink
 from clew.compaction.plan.digest import spans
 from clew.errors import InputError
+from clew.inspector.context import view_tokens
 from clew.inspector.history import find, report_to_json
 from clew.inspector.preview import leaving
 from clew.inspector.session_pool import OpenSession, SessionPool
@@ -135,11 +136,11 @@ def _undo(handle: OpenSession, fields: Fields) -> JsonObject:
     count = fields.get("count", 1)
     if not isinstance(count, int):
         raise InputError("count must be a number")
-    unlogged = handle.unlogged_tokens(handle.message_index.upto)
-    before = handle.session.tokens + unlogged
+    before = view_tokens(handle, handle.message_index.catch_up())  # as the context view shows it
     newest = text_of(fields, "newest") if fields.get("newest") else None
     undone = handle.session.undo(count, newest=newest)
-    return {"undone": len(undone), "before": before, "after": handle.session.tokens + unlogged}
+    after = view_tokens(handle, handle.message_index.catch_up())
+    return {"undone": len(undone), "before": before, "after": after}
 
 
 def _redo(handle: OpenSession, fields: Fields) -> JsonObject:

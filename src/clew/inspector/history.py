@@ -90,10 +90,12 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
 
 def _undo_price(handle: OpenSession) -> Json:
     """Return the cost of undoing the last compaction; None if there is none, or the view is too long."""
-    view = handle.message_index.view(handle.message_index.upto)
+    upto = handle.message_index.upto
+    view = handle.message_index.view(upto)
     if not view.steps or view.off:
         return None
-    now, then = list(view.entries), list(view.undo(view.steps[-1].seq).entries)
+    now = list(view.entries)
+    then = list(handle.message_index.seen_in(view.undo(view.steps[-1].seq), upto))
     if len(then) > MOST_WEIGHED:
         return None
     sizes = {ref: tokens for _, ref, tokens in handle.shown(dict.fromkeys((*now, *then)))}

@@ -140,7 +140,10 @@ class MessageIndex:
         If the session comes from a tool that compacted it, and clew has not compacted it since, that is what
         the tool left: its summary, the messages that it kept, and everything after.
         """
-        view = self.view(seq)
+        return self.seen_in(self.view(seq), seq)
+
+    def seen_in(self, view: View, seq: int) -> Sequence[Ref]:
+        """Return what the model sees of a view of the log up to an event; see ``seen``."""
         last = self.tool_compaction_before(seq)
         if last is None or view.steps or view.off or view.resumed:
             return view.entries

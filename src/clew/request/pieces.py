@@ -31,7 +31,7 @@ def clauses_for(*, compacted: bool, memory: bool, data: bool = False) -> list[Pi
 
     ``compacted``: a digest is in the view. These clauses join the prompt with the first compaction, which
     invalidates the cache anyway. ``memory``: notes or memory tools are available, from the start. ``data``:
-    fences may occur, from the start; implied by ``memory``.
+    fences or tool results occur; implied by ``memory``.
     """
     wanted = {
         "compaction": compacted,

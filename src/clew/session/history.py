@@ -11,6 +11,7 @@ from clew.budget import State
 from clew.compaction.decide import DecidedCompaction, DigestAttempt
 from clew.compaction.plan import Condense, Digest, Plan, Shrink
 from clew.compaction.plan.codec import plan_from_json, plan_to_json, shown_messages
+from clew.compaction.plan.digest import checksum
 from clew.compaction.verify import Report
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
@@ -32,6 +33,10 @@ class Compaction(DecidedCompaction):
     """Its number in the session, counted from 1; set only if there is no digest, whose id has the number."""
     tools: tuple[str, ...] = ()
     """The tools whose calls or results it changed, most used first; empty in logs of earlier versions."""
+    shortened: tuple[str, ...] = ()
+    """The messages that it pruned or shortened in place, and..."""
+    shortened_checksum: str = ""
+    """...the checksum of what the view showed of them before; empty in logs of earlier versions."""
 
     @property
     def name(self) -> str:
@@ -43,6 +48,16 @@ class Compaction(DecidedCompaction):
         """Return its digest; None if pruning was enough."""
         return next(iter(self.plan.digests), None)
 
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """Return the messages that its digest covers, or those that it shortened if there is no digest."""
+        return self.digest.covers if self.digest else self.shortened
+
+    @property
+    def checksum(self) -> str:
+        """Return the checksum of the messages that it covers."""
+        return self.digest.checksum if self.digest else self.shortened_checksum
+
 
 def compaction_event(
     outcome: DecidedCompaction,
@@ -53,6 +68,8 @@ def compaction_event(
 ) -> Event:
     """Return the event of a compaction; ``refs`` are the log positions of the view's messages."""
     shown = shown_messages(outcome.plan)
+    smaller = {one.id for one in outcome.plan.operations if isinstance(one, Shrink)}
+    shortened = [item for item in view if item.id in smaller]
     body: JsonObject = {
         "splices": splices_to_json(_splices(outcome.plan, refs)),
         "names": [name for name, _ in shown],
@@ -64,6 +81,8 @@ def compaction_event(
         "calls": outcome.calls,
         "focus": focus,
         "tools": [*changed_tools(outcome.plan, view)],
+        "shortened": [item.id for item in shortened],
+        "shortened_checksum": checksum(shortened) if shortened else "",
         "state": mask_json(state.to_json()),
     }
     return new_event(COMPACTION.name, body, COMPACTION.version)
@@ -123,6 +142,8 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 time=stored.event.time,
                 focus=body["focus"],
                 tools=tuple(body.get("tools", ())),
+                shortened=tuple(body.get("shortened", ())),
+                shortened_checksum=body.get("shortened_checksum", ""),
             )
         )
     except (KeyError, TypeError) as cause:

@@ -86,7 +86,8 @@ class RequestAssembler:
 
     def _pieces(self, view: list[Item], parts: RequestParts) -> Iterator[Piece]:
         compacted = any(item.message.origin is Origin.SUMMARY for item in view)
-        yield from clauses_for(compacted=compacted, memory=bool(parts.tools))
+        data = compacted or any(any(item.message.results) for item in view)
+        yield from clauses_for(compacted=compacted, memory=bool(parts.tools), data=data)
         pieces = [*self._instructions(parts.instructions), *parts.pieces]
         yield from pieces
         rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)

@@ -252,7 +252,7 @@ class SpanBuilder:
             attributes["clew.compaction.messages"] = len(digest.covers)
         whole = self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes)
         if done.calls and digest:
-            yield _part_of(whole, self._summary_call(stored, digest.author))
+            yield _part_of(whole, self._summary_call(stored, done.asked))
         yield whole
 
     def _summary_call(self, stored: StoredEvent, author: str) -> TraceRecord:

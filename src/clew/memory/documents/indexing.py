@@ -11,7 +11,14 @@ from pathlib import Path
 
 from clew.errors import NotFound
 from clew.memory.documents.manifest import Document, File, Manifest, files_of, read_text
-from clew.memory.documents.split import DocumentPiece, front_matter, split_document, title, topic_of
+from clew.memory.documents.split import (
+    DocumentPiece,
+    front_matter,
+    split_document,
+    stated_date,
+    title,
+    topic_of,
+)
 from clew.memory.index.protocol import Embedder, Entry, EntryKind, Filters, Index, Mark
 from clew.memory.search import Hit, Query, search
 from clew.memory.terms import analyse
@@ -91,7 +98,8 @@ def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
     pieces = [piece for piece in split_document(file.path, text) if piece.last > lines]
     name = front.get("title") or title(file.path, pieces)
     topic = topic_of(file.path, front, name)
-    time = datetime.fromtimestamp(file.modified_ns / 1e9, UTC).isoformat(timespec="seconds")
+    changed = stated_date(front) or datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
+    time = changed.isoformat(timespec="seconds")
     entries = [_entry(session, file.path, topic, time, piece) for piece in pieces]
     document = Document(
         path=file.path,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from clew.memory.documents.split import SUFFIXES
 
-VERSION = 1
+VERSION = 2
 """Version of the file and of how documents are split; another version means that all are read again."""
 
 
@@ -34,7 +34,7 @@ class Document:
     size: int
     modified_ns: int
     time: str
-    """Time of the last change, ISO 8601, UTC."""
+    """Time of the last change, ISO 8601, UTC: as its front matter states it, else that of its file."""
     refs: tuple[str, ...]
     """Its pieces in the index."""
 

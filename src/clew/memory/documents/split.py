@@ -6,7 +6,9 @@ import ast
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -32,6 +34,28 @@ def front_matter(lines: list[str]) -> tuple[Front, int]:
             matches = (_FIELD.fullmatch(line.rstrip()) for line in lines[1:end])
             return {text[1].lower(): text[2].strip("\"' []") for text in matches if text}, end + 1
     return {}, 0
+
+
+_DATES = (
+    "updated",
+    "last_updated",
+    "last-updated",
+    "lastmod",
+    "modified",
+    "last_modified",
+    "reviewed",
+    "date",
+)
+"""Fields of front matter that say when a document was last changed, the most telling first."""
+
+
+def stated_date(front: Front) -> datetime | None:
+    """Return when a document was last changed, as its front matter says; None if it does not."""
+    for name in _DATES:
+        with suppress(ValueError):
+            date = datetime.fromisoformat(front.get(name, "").strip())
+            return date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC)
+    return None
 
 
 LONGEST = 2_400
