@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import digest_content
-from clew.compaction.propose.digest_content import _repeats
+from clew.compaction.propose.digest_input import _repeats
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.stubs import _changed_only
 from clew.message import Cite, Message, Role, Trust, text_message

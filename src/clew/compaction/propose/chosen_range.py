@@ -9,7 +9,8 @@ from __future__ import annotations
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.cut_search import page_of
 from clew.compaction.propose.digest_builder import DigestBuilder
-from clew.compaction.propose.digest_content import CHANGES_SHARE, MandatoryLimits
+from clew.compaction.propose.digest_content import CHANGES_SHARE
+from clew.compaction.propose.digest_input import MandatoryLimits
 from clew.compaction.propose.prune import prune_repeated
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import shorten

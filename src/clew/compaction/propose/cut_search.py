@@ -15,7 +15,8 @@ from clew.budget import Trigger
 from clew.compaction.ledger_claims import MOST_DECISIONS, MOST_FAILURES
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.digest_builder import DigestBuilder
-from clew.compaction.propose.digest_content import CHANGES_SHARE, NEVER_LEFT_OUT, MandatoryLimits
+from clew.compaction.propose.digest_content import CHANGES_SHARE
+from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, MandatoryLimits
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
 from clew.compaction.propose.tail import (

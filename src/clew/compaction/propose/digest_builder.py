@@ -11,15 +11,8 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.propose.brief import Outline, Written, label_of, number_claims
-from clew.compaction.propose.digest_content import (
-    STORY,
-    DigestContent,
-    DigestInput,
-    MandatoryLimits,
-    by_turn,
-    last_words,
-    place,
-)
+from clew.compaction.propose.digest_content import STORY, DigestContent, by_turn, place
+from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import request_characters
 from clew.message import Cite, Item, Message, words

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from posixpath import commonprefix
 
-from clew.compaction.ledger_claims import MandatoryContent, is_restated, shorten_claim
-from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
+from clew.compaction.ledger_claims import is_restated
+from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written, label_of
-from clew.compaction.propose.excerpt import both_ends
+from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
-from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.propose.value_index import value_index
 from clew.ledger.kinds import WORD
-from clew.ledger.loop import LoopKind
-from clew.message import Cite, Item, Message, Trust, words
+from clew.message import Message, words
 from clew.tokens import TokenCounter
 
 SAMPLE = 100
@@ -65,12 +61,8 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-LONGEST_IN_VIEW = 240
-"""Characters of the request in progress if the view shows the whole."""
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
-EARLY_WORDS_SHARE = 0.4
-"""Part of that share for early statements of the user; chosen by hand."""
 FILES_SHARE = 0.8
 """...and shares of a digest's room: for changed files, if there are very many..."""
 DECISIONS_SHARE = 0.5
@@ -94,149 +86,6 @@ FOCUS_SHARE = 0.1
 """The same if a person said what matters: lines about it come first."""
 WRITTEN_SHARE = 0.6
 """Share of what the ledger leaves, for a model's prose; the rest is for exact quotes."""
-NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
-"""Mandatory kinds among the ledger's claims; its only facts are those a person asked to keep."""
-LONGEST_SCRAP = 200
-
-
-@dataclass(frozen=True, slots=True)
-class MandatoryLimits:
-    """Limits on the mandatory part of a digest."""
-
-    for_changes: int = 0
-    """Tokens up to which the names of changed files are mandatory."""
-    longest: int | None = None
-    """Characters shown of the goal and of each open item; None for the usual length."""
-
-
-@dataclass(frozen=True)
-class DigestInput:
-    """The input of a digest: its messages, the ledger's claims, and the earlier digest."""
-
-    span: Sequence[Item]
-    brief: MandatoryContent
-    earlier: Digest | None
-    """The digest that is folded into it."""
-    terms: MandatoryLimits
-    hidden: Sequence[Claim] = ()
-    """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
-    request: Claim | None = None
-    """The user's last message that asks for something."""
-    goal: Claim | None = None
-    """The goal, whole."""
-    agreement: tuple[Claim, Claim] | None = None
-    """The user's last message if it only agrees, and the offer that it accepts."""
-    answered: Claim | None = None
-    """The agent's offer that it answers, if it is too short to say what it asks for."""
-    for_request: int = 0
-    """Characters for the request that the agent is working on, if it leaves the view."""
-
-    @cached_property
-    def gone(self) -> frozenset[str]:
-        """The ids of the messages that leave the view, including those the earlier digest covers."""
-        covered = self.earlier.covers if self.earlier else ()
-        return frozenset((*covered, *(item.id for item in self.span)))
-
-    @cached_property
-    def must(self) -> list[Claim]:
-        """The mandatory claims."""
-        changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
-        few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
-        return [*self._open_work(), *self._early_words, *(changes if few else ())]
-
-    def _open_work(self) -> list[Claim]:
-        """Return the goal and the open items; the request in progress as fully as its room allows."""
-        claims = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
-        if self.terms.longest is not None:
-            claims = [shorten_claim(claim, self.terms.longest) for claim in claims]
-        else:
-            claims = [*self._agreed, *map(self._goal_in_room, claims)]
-        request = self._request_in_room
-        if request is None:
-            return [one for one in claims if not (self._agreed and self._is_earlier_goal(one))]
-        same = [one for one in claims if self._is_past_goal(one, request)]
-        said = self.request.text if self.request else ""
-        again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request, said)]
-        rest = [one for one in claims if one not in same and one not in again]
-        return [request, *self._offer, *rest]
-
-    @property
-    def _agreed(self) -> list[Claim]:
-        """The user's last message if it only agrees, and the offer it accepts if that leaves the view."""
-        if self.agreement is None:
-            return []
-        agreed, offer = self.agreement
-        return [agreed, *self._if_gone(offer)]
-
-    def _is_earlier_goal(self, claim: Claim) -> bool:
-        """Whether a claim states a past goal, and the user has asked for something else since."""
-        last = self.request
-        return last is not None and not _of_turn(claim, last.sources[0]) and self._is_past_goal(claim, last)
-
-    @property
-    def _offer(self) -> list[Claim]:
-        """The agent's offer that a short request answers, if it leaves the view."""
-        return self._if_gone(self.answered) if self.terms.longest is None else []
-
-    def _if_gone(self, claim: Claim | None) -> list[Claim]:
-        return [claim] if claim and claim.sources[0].message in self.gone else []
-
-    def _goal_in_room(self, claim: Claim) -> Claim:
-        """Return the goal more fully than the ledger quotes it, if it leaves the view."""
-        goal = self.goal
-        if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None or claim.verbatim:
-            return claim
-        room = max(self.for_request // 2, self.for_request - len(self.request.text if self.request else ""))
-        text = both_ends(goal.text, room) if goal.sources[0].message in self.gone else None
-        if text is None or len(text) <= len(claim.text) or not _of_turn(claim, goal.sources[0]):
-            return claim
-        return goal._replace(text=text, verbatim=text == goal.text, trust=claim.trust)
-
-    def _is_past_goal(self, claim: Claim, request: Claim) -> bool:
-        """Whether a claim states a goal that the request in progress repeats, or that was reported done."""
-        if claim.kind is not ClaimKind.GOAL or claim.topic is not None:
-            return False
-        if request.kind is ClaimKind.GOAL:
-            return True
-        is_open = any(_of_turn(claim, item.source) for item in self.brief.open_items)
-        return claim.trust >= Trust.USER and not is_open and claim.sources[0].message in self.gone
-
-    @cached_property
-    def _request_in_room(self) -> Claim | None:
-        """The request in progress as fully as its room allows; a short one if the view shows the whole.
-
-        None if it is neither the goal nor open: then it was reported done.
-        """
-        request = self.request
-        kinds = {
-            one.kind
-            for one in self.brief.claims
-            if request and not one.topic and _of_turn(one, request.sources[0])
-        }
-        if request is None or kinds.isdisjoint((ClaimKind.GOAL, ClaimKind.OPEN)):
-            return None
-        request = request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
-        is_gone = request.sources[0].message in self.gone
-        text = both_ends(request.text, self.for_request) if is_gone and self.terms.longest is None else None
-        if text is not None:
-            return request._replace(text=text, verbatim=text == request.text)
-        usual = self.for_request if is_gone else LONGEST_IN_VIEW
-        return shorten_claim(request, self.terms.longest or usual)
-
-    @cached_property
-    def _early_words(self) -> list[Claim]:
-        """The user's early statements, as many as fit into a part of the room for names of changed files."""
-        left = int(self.terms.for_changes * EARLY_WORDS_SHARE) * CHARACTERS_PER_TOKEN
-        kept = []
-        for claim in self.brief.claims:
-            if claim.kind is ClaimKind.USER and len(claim.text) <= left and not self.asks(claim):
-                kept.append(claim)
-                left -= len(claim.text)
-        return kept
-
-    def asks(self, claim: Claim) -> bool:
-        """Whether a claim quotes the request in progress, which the digest states anyway."""
-        return self._request_in_room is not None and claim.text in self._request_in_room.text
 
 
 class DigestContent:
@@ -471,21 +320,6 @@ def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
 
 
-def _of_turn(claim: Claim, cite: Cite) -> bool:
-    """Whether a claim comes from the message of a citation."""
-    return claim.sources[0].message == cite.message
-
-
-def _repeats(claim: Claim, request: Claim, whole_request: str) -> bool:
-    """Whether an open item only repeats what a request says, or its beginning."""
-    kind, _, text = claim.text.partition(": ")
-    whole, shown = text.rstrip("…"), request.text.rstrip("…")
-    if kind not in (LoopKind.REQUEST, LoopKind.QUESTION):
-        return False
-    is_beginning = text.endswith("…") or whole_request.startswith(whole)
-    return whole in shown or (is_beginning and whole.startswith(shown))
-
-
 def place(claim: Claim) -> tuple[int, int]:
     """Return where in the session a claim comes from, to sort by."""
     cite = claim.sources[0]
@@ -516,13 +350,3 @@ def _unsaid(text: str, said: str) -> str:
     shared = commonprefix((text, said))
     start = text.rfind("\n", 0, len(shared)) + 1
     return text[start:].strip() if start else text
-
-
-def last_words(span: Iterable[Item]) -> list[Claim]:
-    """Return a line of the last message that has words, for a digest with nothing else in it."""
-    for item in span:
-        for j, part in enumerate(item.message.parts):
-            text = words(part).strip().split("\n", 1)[0][:LONGEST_SCRAP].strip()
-            if text:
-                return [Claim("", ClaimKind.FACT, text, (Cite(item.id, j),), part.trust, verbatim=True)]
-    return []
