@@ -11,8 +11,10 @@ from clew.compaction.propose import digest_content
 from clew.compaction.propose.digest_input import _repeats
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.stubs import _changed_only
+from clew.compaction.task import CompactionTask
+from clew.ledger.turns import Turn
 from clew.message import Cite, Message, Role, Trust, text_message
-from tests.compaction_propose.sessions import Living, spoken, step
+from tests.compaction_propose.sessions import COUNTER, Living, items, read, spoken, step
 
 PLAN = "Implement this plan:\n" + "\n".join(f"{n}. Change module_{n} as agreed." for n in range(60))
 
@@ -174,3 +176,15 @@ def test_a_plan_stays_whole_although_a_later_request_is_in_progress():
         [text_message(Role.USER, PLAN), *work(3), text_message(Role.USER, asked), *work_alone(90)], 9_000
     )
     assert [one.text for one in digest.claims if one.kind is ClaimKind.GOAL] == [PLAN]
+
+
+def test_the_reason_of_a_refused_call_is_not_the_request_in_progress():
+    refused = step(
+        "r", "Bash", {"command": "git checkout -b x"}, "we are on a branch, double check", error=True
+    )
+    view = items([text_message(Role.USER, PLAN), *refused])
+    ledger = read(view)
+    ledger.turns.all.append(Turn(Cite("m3"), asks=True))
+    request = CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=ledger).request
+    assert request is not None
+    assert request.text == PLAN

@@ -64,6 +64,12 @@ def test_a_line_that_restricts_is_kept_wherever_it_is(text):
     assert any("legacy/" in quote and "never" in quote for quote in quotes)
 
 
+def test_a_dash_does_not_make_a_line_of_a_plan_one_of_an_unknown_language():
+    plan = "Implement the plan, ne?\n" + "\n".join(f"- `field_{n}` — existing count → kept" for n in range(5))
+    kept = ledger_of(*busy(EARLY_TURNS + 3), user(plan)).user_quotes
+    assert not [words.quote for words in kept if "field_" in words.quote]
+
+
 def test_an_answer_to_a_question_and_the_reason_of_a_refusal_are_kept_as_data():
     asked = Message(Role.ASSISTANT, (ToolCall("c1", "AskUserQuestion", {}),))
     text = 'User has answered your questions: "May I?"="No, never modify legacy/". You can now continue.'

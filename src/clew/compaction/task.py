@@ -12,7 +12,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import Turn
-from clew.message import Item, Message, Origin, Trust, fixed_prefix, words
+from clew.message import Item, Message, Origin, ToolResult, Trust, fixed_prefix, words
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
@@ -130,8 +130,8 @@ class CompactionTask:
         message = self.source(cite.message)
         part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
         text = words(part)[cite.start : cite.end].strip() if part else ""
-        if part is None or not text or is_command(text):
-            return None
+        if part is None or not text or is_command(text) or isinstance(part, ToolResult):
+            return None  # the user's words in a result, such as the reason of a refusal, answer that call
         return Claim("", ClaimKind.NEXT, text, (cite,), min(part.trust, Trust.USER), verbatim=True)
 
     @cached_property

@@ -252,6 +252,8 @@ _PLAIN_BAN = lazy_pattern(
     r"[^\n]{3,230}$",
     re.IGNORECASE | re.MULTILINE,
 )
+_OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
+"""A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
 _LINE = lazy_pattern(r"[^\n]+")
 _PIECE = lazy_pattern(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
 _ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
@@ -365,7 +367,7 @@ def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[i
         if not 8 <= len(words) <= SHORT:
             continue
         named, forbids = _NAMED.search(words) is not None, _FORBIDS.search(words) is not None
-        if (named and forbids) or (not known and (named or forbids) and not words.isascii()):
+        if (named and forbids) or (not known and (named or forbids) and _OTHER_LETTER.search(words)):
             begin = piece.start() + piece[0].index(words)
             asked = text.rfind("?", start, begin)
             if asked >= 0 and end - start <= SHORT:  # an answer says little without its question
