@@ -19,10 +19,18 @@ from clew.ledger import Ledger
 from clew.message import Item, Origin, Trust
 from clew.tokens import counter_for
 from clew.transcripts import Entry, Transcript
+from clew.transcripts.messages import typed_text
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
 from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
 from clew_evals.exact import first_place, key_of
-from clew_evals.obligations import changed_files, exchanges, failed_attempts, last_test_status, open_tasks
+from clew_evals.obligations import (
+    changed_files,
+    exchanges,
+    failed_attempts,
+    is_plan_call,
+    last_test_status,
+    open_tasks,
+)
 from clew_evals.policies import POLICIES
 from clew_evals.probe import Probe
 from clew_evals.questions import GAP
@@ -31,6 +39,8 @@ from clew_evals.reuse import reuse_probes
 from clew_evals.score import RULE_SHARE, TASK_SHARE
 from clew_evals.survive import Survival
 
+PLAN_REQUESTS = 3
+"""Requests of the user within which the agent's task list must have changed to count as open work."""
 LAST_FAILURES = 3
 """Failures before a compaction that count as findings: older ones are usually fixed by then."""
 _COMMANDS = frozenset({"command", "cmd", "script", "commands", "code"})
@@ -91,6 +101,11 @@ class CompactionLosses:
     unjudged: str = ""
     """Why nothing can be said of it; empty if something can."""
     things: tuple[NeededItem, ...] = ()
+
+    @property
+    def counted(self) -> list[NeededItem]:
+        """Return what counts as lost if it is missing; what a tool showed again in time does not."""
+        return [thing for thing in self.things if thing.kind is not NeedKind.REREAD]
 
     def of_kind(self, kind: NeedKind) -> list[NeededItem]:
         """Return the things of one kind."""
@@ -164,7 +179,8 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
         if pin.trust is Trust.USER:
             yield said(NeedKind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else "")
     done = exchanges(cut.items)
-    yield from (said(NeedKind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
+    if _is_plan_current(cut.items):
+        yield from (said(NeedKind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
     runs = [exchange for exchange in done if exchange.call.input and _COMMANDS & exchange.call.input.keys()]
     failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
     yield from (said(NeedKind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
@@ -174,6 +190,13 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
         yield NeededItem(NeedKind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
     yield from _files(changed_files(done), theirs, ours)
     yield from _values(cut, theirs, ours)
+
+
+def _is_plan_current(items: Sequence[Item]) -> bool:
+    """Whether the agent's task list was changed since the last requests; an older one is stale."""
+    asked = [n for n, item in enumerate(items) if typed_text(item.message)]
+    recent = items[asked[-PLAN_REQUESTS] :] if len(asked) >= PLAN_REQUESTS else items
+    return any(map(is_plan_call, exchanges(recent)))
 
 
 def _files(names: Sequence[str], theirs: str, ours: str | None) -> Iterator[NeededItem]:

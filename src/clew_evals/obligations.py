@@ -66,6 +66,12 @@ def ended_tasks(done: Sequence[ToolExchange]) -> list[str]:
     return [text for text, is_ended in _tasks(done) if is_ended]
 
 
+def is_plan_call(done: ToolExchange) -> bool:
+    """Whether a call changes the agent's plan."""
+    name = done[0].name.lower()
+    return name in _WHOLE_LISTS or name in ("taskcreate", "taskupdate")
+
+
 def _tasks(done: Sequence[ToolExchange]) -> list[tuple[str, bool]]:
     """Return the tasks of the agent's plan as it is now, and whether each is ended."""
     listed: list[tuple[str, bool]] = []

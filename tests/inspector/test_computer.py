@@ -15,7 +15,15 @@ import pytest
 from clew.cli.inspect import _with_others, own_shelf
 from clew.cli.log import import_transcript
 from clew.compaction.plan import ClaimKind
-from clew.inspector import actions, context, history, timeline, tool_compactions, transcript
+from clew.inspector import (
+    actions,
+    context,
+    history,
+    ledger_view,
+    timeline,
+    tool_compactions,
+    transcript,
+)
 from clew.inspector.server import Server
 from clew.inspector.session_pool import SessionPool
 from clew.log.store import SqliteStore
@@ -192,6 +200,32 @@ def test_an_imported_session_is_opened_from_the_log(pool: SessionPool):
     assert len(session.view()) > 80
 
 
+def test_the_list_counts_what_the_table_of_the_command_counts(pool: SessionPool):
+    counted = pool.others.losses(CLAUDE_NAME)
+    assert counted is pool.others.losses(CLAUDE_NAME)  # counted once
+    things = pool.others.lost(CLAUDE_NAME, "c1")["things"]
+    needed = [thing for thing in things if thing["kind"] != "value read again"]
+    assert counted["needed"] == len(needed) > 0
+    assert counted["lost"] == sum(not thing["by_tool"] for thing in needed) > 0
+    assert pool.others.losses(CODEX_NAME)["why"] == "the summary cannot be read"
+    assert pool.others.losses("codex:none")["why"] == "its file was not found"
+
+
+def test_tasks_of_a_list_that_was_not_changed_are_not_called_open(pool: SessionPool):
+    home = pool.home(CLAUDE_NAME)
+    with home.open(CLAUDE_NAME) as handle:
+        before = ledger_view.ledger(handle)
+        for n in range(ledger_view.STALE_AFTER):
+            handle.session.add(text_message(Role.USER, f"Now please write the report number {n} for me."))
+            handle.session.add(text_message(Role.ASSISTANT, f"The report number {n} is written."))
+        after = ledger_view.ledger(handle)
+    tasks = [loop["text"] for loop in before["loops"] if loop["kind"] == "todo"]
+    assert (len(tasks), before["stale"]) == (2, [])
+    assert [loop["text"] for loop in after["stale"]] == tasks
+    assert not {loop["text"] for loop in after["loops"]} & set(tasks)
+    assert after["counts"]["stale"] == 2
+
+
 # In a browser ----------------------------------------------------------------------------------------
 
 
@@ -201,9 +235,13 @@ def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, browser):
         page.get_by_text(re.compile(r"^3 of 5 sessions")).wait_for()
         page.get_by_label("only compacted sessions").check()
         assert page.locator(".session").count() == 3
-        page.locator(".session", has_text="Fix the price parser").click()
+        row = page.locator(".session", has_text="Fix the price parser")
+        row.locator(".figures .bad", has_text=re.compile(r"^lost \d+ of \d+$")).wait_for()
+        count = row.locator(".figures .bad").inner_text()
+        row.click()
         page.locator(".losses .big").wait_for()
         losses = page.locator(".losses").inner_text()
+        assert " ".join(page.locator(".losses .big").inner_text().split()).startswith(count[len("lost ") :])
         assert RULE in losses
         assert "that the tool kept" in losses  # what clew loses is shown too
         assert "121,000 → 18,600" in page.locator(".about-digest").inner_text()

@@ -284,6 +284,30 @@ def test_a_real_compacted_session_shows_what_the_model_saw(
         page.wait_for_selector(".pages article")
 
 
+BESIDE_TOUR = """name => {
+    const part = document.querySelector(`main .${name}`)?.getBoundingClientRect();
+    const tour = document.querySelector(".tour").getBoundingClientRect();
+    return part && part.top >= 0 && part.top < tour.top - 120 && tour.bottom <= innerHeight && tour.left >= 0;
+}"""
+"""Whether the part that a step speaks of begins in sight, well above the tour."""
+
+
+def test_on_a_phone_each_step_of_the_tour_shows_what_it_speaks_of(pool: SessionPool, browser):
+    server = Server.bind(pool)
+    with server.running():
+        context = browser.new_context(viewport={"width": 390, "height": 844})
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(server.address())
+        page.get_by_role("button", name="Take the tour").click()
+        for step, part in enumerate(("claims", "sources", "compacting", "controls", "plot")):
+            page.get_by_text(f"Tour, {step + 1} of 5").wait_for()
+            until(page, BESIDE_TOUR, part)
+            page.get_by_role("dialog", name="tour").get_by_role("button").first.click()
+        page.get_by_role("dialog", name="tour").wait_for(state="detached")
+        context.close()
+
+
 def test_the_tour_leads_from_a_line_to_an_undo(pool: SessionPool, browser):
     server = Server.bind(pool)
     with server.running():

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clew.cli.inputs import (
     OWN_FORMAT,
@@ -154,7 +154,7 @@ def _with_others(pool: SessionPool, args: argparse.Namespace, known: dict[str, T
 
     reads = ToolSessions(known)
     example = EXAMPLE_NAME if example_path() else ""
-    pool.others = OtherSessions(reads.listed, reads.copy, reads.lost, example)
+    pool.others = OtherSessions(reads.listed, reads.copy, reads.lost, reads.losses, example)
     with (
         tempfile.TemporaryDirectory(prefix="clew-") as folder,
         SqliteStore(Path(folder) / "copies.db") as store,
@@ -170,6 +170,7 @@ class ToolSessions:
 
     def __init__(self, known: dict[str, Transcript]) -> None:
         self._known = known
+        self._losses: dict[str, JsonObject] = {}
 
     def listed(self) -> list[Json]:
         """Return the newest sessions, with what ``clew sessions`` shows of each."""
@@ -193,8 +194,7 @@ class ToolSessions:
         places = [compaction.name for compaction in tool_compactions(transcript)]
         if compaction not in places:
             return {"unjudged": "its file no longer records it"}
-        # By name, like the command `clew lost`: no room imports the measurements.
-        (result,) = import_module("clew_evals.forgotten").forgotten(transcript, names=(compaction,))
+        (result,) = _forgotten(transcript, (compaction,))
         return {
             "unjudged": result.unjudged,
             "sealed": result.sealed,
@@ -202,23 +202,39 @@ class ToolSessions:
             "things": [asdict(thing) for thing in result.things],
         }
 
+    def losses(self, name: str) -> JsonObject:
+        """Return how many things were needed after the compactions of a session, and how many it lost.
+
+        Like the table of ``clew lost``: values that a tool showed again are not counted.
+        """
+        if name not in self._losses:
+            transcript = self._known.get(name) or self._find(name)
+            reports = _forgotten(transcript) if transcript else []
+            judged = [report for report in reports if not report.unjudged and not report.sealed]
+            things = [thing for report in judged for thing in report.counted]
+            lost = sum(not thing.by_tool for thing in things)
+            why = "" if judged else "the summary cannot be read" if reports else "its file was not found"
+            self._losses[name] = {"needed": len(things), "lost": lost, "why": why}
+        return self._losses[name]
+
     def _read(self, name: str) -> Transcript | None:
-        if name not in self._known:
-            tool, _, _ = name.partition(":")
-            for result in find_sessions(titles=False):
-                if result.format == tool and name == f"{tool}:{result.id}":
-                    session = next(
-                        (
-                            transcript
-                            for transcript in load(result.open(), result.format)
-                            if transcript.entries
-                        ),
-                        None,
-                    )
-                    if session is not None:
-                        self._known[name] = session
-                    break
+        if name not in self._known and (session := self._find(name)) is not None:
+            self._known[name] = session
         return self._known.get(name)
+
+    @staticmethod
+    def _find(name: str) -> Transcript | None:
+        tool = name.partition(":")[0]
+        for found in find_sessions(titles=False):
+            if found.format == tool and name == f"{tool}:{found.id}":
+                return next((read for read in load(found.open(), tool) if read.entries), None)
+        return None
+
+
+def _forgotten(transcript: Transcript, names: tuple[str, ...] | None = None) -> list[Any]:
+    """Compare; by name, like the command ``clew lost``, because no room imports the measurements."""
+    found: list[Any] = import_module("clew_evals.forgotten").forgotten(transcript, names=names)
+    return found
 
 
 def example_path() -> Path | None:

@@ -61,6 +61,7 @@ def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp
         Route("/", _front),
         Route("/api/sessions", _sessions(pool)),
         Route("/api/computer", _computer(pool)),
+        Route("/api/losses", _losses(pool)),
         Route("/api/proxy", lambda _request: RouteAnswer(pool.live() if pool.live else {})),
         Route("/api/about", _about(pool)),
         Route("/api/follow", _follow(pool)),
@@ -187,6 +188,16 @@ def _about(pool: SessionPool) -> Callable[[Request], Response]:
 
 def _computer(pool: SessionPool) -> Callable[[Request], Response]:
     return lambda _request: RouteAnswer({"sessions": pool.others.listed() if pool.others else []})
+
+
+def _losses(pool: SessionPool) -> Callable[[Request], Response]:
+    none: JsonObject = {"needed": 0, "lost": 0, "why": "its file is not on this computer"}
+
+    def answer(request: Request) -> Response:
+        name = request.query_params.get("session", "")
+        return RouteAnswer(pool.others.losses(name) if pool.others else none)
+
+    return answer
 
 
 # Actions and chat ------------------------------------------------------------------------------------

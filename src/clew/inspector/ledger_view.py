@@ -9,6 +9,7 @@ from clew.inspector.message_json import cite_to_json, excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
+from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop
 from clew.memory import catch_up
 from clew.memory.index.protocol import Filters
@@ -20,6 +21,8 @@ from clew.rules.rule import Pin
 
 MOST_LISTED = 200
 """Most items listed of each sort, the latest ones; the total is sent too."""
+STALE_AFTER = 3
+"""Requests of the user without a change to the task list after which its open tasks are called stale."""
 HITS = 12
 EXCERPT = 400
 
@@ -29,6 +32,8 @@ def ledger(handle: OpenSession) -> JsonObject:
     handle.session.view()  # reads events appended by other processes
     kept = handle.session.ledger
     files = sorted(kept.artifacts.files, key=lambda file: not file.changed)
+    stale = _stale_tasks(kept)
+    open_work = [loop for loop in kept.loops.open if loop.id not in stale]
     return {
         "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
         "pins": [_pin(pin) for pin in kept.pins.all],
@@ -37,7 +42,8 @@ def ledger(handle: OpenSession) -> JsonObject:
             for fact in kept.facts.all
         ],
         "problems": [problem._asdict() for problem in handle.session.problems],
-        "loops": _newest(_loop(fact) for fact in kept.loops.open),
+        "loops": _newest(_loop(fact) for fact in open_work),
+        "stale": _newest(_loop(fact) for fact in kept.loops.open if fact.id in stale),
         "decisions": _newest(
             {
                 "id": decision.id,
@@ -60,13 +66,26 @@ def ledger(handle: OpenSession) -> JsonObject:
             for approval in kept.approvals
         ),
         "counts": {
-            "loops": len(kept.loops.open),
+            "loops": len(open_work),
+            "stale": len(stale),
             "decisions": len(kept.decisions),
             "artifacts": len(files) + len(kept.artifacts.urls),
             "errors": len(kept.failures),
             "approvals": len(kept.approvals),
         },
     }
+
+
+def _stale_tasks(kept: Ledger) -> frozenset[str]:
+    """Return the open tasks of lists that the agent has not changed while the user asked for other things."""
+    tasks = kept.loops.tasks
+    every = (*tasks.loops.values(), *tasks.ended)
+    changes = [cite for loop in every for cite in (loop.source, loop.closed_by) if cite is not None]
+    last = max((cite.number for cite in changes), default=0)
+    later = {turn.ask.message for turn in kept.turns.all if turn.asks and turn.ask.number > last}
+    if len(later) < STALE_AFTER:
+        return frozenset()
+    return frozenset(loop.id for loop in tasks.loops.values() if loop.is_open)
 
 
 def _newest(rows: Iterable[JsonObject]) -> list[Json]:

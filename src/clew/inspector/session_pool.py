@@ -340,6 +340,8 @@ class OtherSessions:
     """Copy the session with a name into a store; False if there is no such session."""
     lost: Callable[[str, str], JsonObject]
     """What a session needed after a compaction of its tool, by the names of both."""
+    losses: Callable[[str], JsonObject]
+    """How much of what it needed a session's tool lost at all its compactions, by the session's name."""
     example: str = ""
     """The name of the shipped example, which the tour of the page shows; empty if it is not there."""
 

@@ -148,13 +148,11 @@ def _compaction(item: CompactionLosses, tool: str, full: bool, width: int) -> It
         (lost, (False, None)) if clew_gave_up else (neither, (False, False)),
         (f"kept by {tool}, lost by clew", (True, False)),
     ):
-        things = [
-            thing for thing in item.things if (thing.by_tool, thing.by_clew) == wanted and thing.kind in HEADS
-        ]
+        things = [thing for thing in item.counted if (thing.by_tool, thing.by_clew) == wanted]
         if things:
             yield Styled(f"  {one_line(title, width - 2)}", "bold")
             yield from _named(things, full, width)
-    if all(thing.by_tool for thing in item.things if thing.kind in HEADS):
+    if all(thing.by_tool for thing in item.counted):
         yield f"  {tool} kept all of it."
     if again := [thing for thing in item.of_kind(NeedKind.REREAD) if not thing.by_tool]:
         shown = f"{count(len(again), 'value')} that a tool showed again before the next use"

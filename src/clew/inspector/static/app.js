@@ -167,11 +167,11 @@ function App() {
   }, [now.session]);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Side} now=${now} help=${help} />
+    <${Tour} now=${now} />
     <main id="main" tabindex="-1" class="view-${now.view}">
       ${now.session && html`<${Header} key=${now.session} session=${now.session} head=${head} />`}
       <${View} key=${`${now.session}/${now.view}`} now=${now} head=${head} />
     </main>
-    <${Tour} now=${now} />
     ${helping && html`<${Help} close=${() => help(false)} />`}`;
 }
 

@@ -1,6 +1,6 @@
 // A short tour with the shipped example: from a line to its source, a preview, an undo.
 
-import { useState } from "./vendor/htm-preact.js";
+import { useEffect, useState } from "./vendor/htm-preact.js";
 import { address, html } from "./ui.js";
 
 const KEY = "clew-tour";
@@ -20,11 +20,23 @@ export function start(session) {
   location.hash = address(session, ...STEPS[0].place);
 }
 
+// Scrolls to the part of the page that a step speaks of, as soon as it is there.
+function showPart(name) {
+  const look = () => {
+    const part = document.querySelector(`main .${name}`);
+    part?.scrollIntoView({ block: "start" });
+    return part;
+  };
+  const timer = setInterval(() => look() && clearInterval(timer), 100);
+  return () => clearInterval(timer);
+}
+
 export function Tour({ now }) {
   const [, redraw] = useState(0);
   const tour = known();
   const shown = tour && tour.session === now.session ? STEPS[tour.step] : null;
   document.body.dataset.tour = shown?.shows ?? "";
+  useEffect(() => (shown ? showPart(shown.shows) : undefined), [shown]);
   if (!shown) return null;
   const go = (step) => {
     if (step < STEPS.length) sessionStorage.setItem(KEY, JSON.stringify({ ...tour, step }));

@@ -1,9 +1,10 @@
 // The sessions of this computer: those of every agent tool, and those of clew's log.
 
-import { useState } from "../vendor/htm-preact.js";
+import { useEffect, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import { ProxyStatus } from "./proxy.js";
 import { start } from "../tour.js";
+import { enqueue } from "../queue.js";
 import { Answer, Title, Waiting, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
 
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
@@ -48,14 +49,27 @@ function List({ own, others, reading }) {
 
 const folder = (path) => path?.split(/[\\/]/).filter(Boolean).at(-1);
 
+const latest = (one) => [...one.compacted].sort().at(-1);
+
+// What the tool's compactions lost, counted one session after the other while the list is open.
+function Losses({ name }) {
+  const [found, show] = useState(null);
+  useEffect(() => enqueue(() => get("losses", { session: name }), show), [name]);
+  if (!found) return html`<span class="quiet" role="status">counting losses…</span>`;
+  if (found.error || found.why) return html`<span class="quiet" title=${found.error?.message ?? found.why}>not compared</span>`;
+  if (!found.lost) return html`<span class="quiet">lost nothing</span>`;
+  return html`<span class="bad" title="lost by the tool, of what the session needed after its compactions">lost ${number(found.lost)} of ${number(found.needed)}</span>`;
+}
+
 // A session of another tool.
 function Found({ one }) {
   return html`<a class="session" href=${one.compactions ? address(one.name, "digests") : address(one.name)}>
     <strong>${one.title ?? one.name}</strong>
-    <span class="figures">${one.compactions > 0 && html`<span class="cuts">compacted ${number(one.compactions)}×</span>`}${one.tokens !== null && html`<span>${number(one.tokens)} tokens</span>`}</span>
+    <span class="figures">${one.compactions > 0 && html`<${Losses} name=${one.name} />`}${one.tokens !== null && html`<span>${number(one.tokens)} tokens</span>`}</span>
     <span class="facts">
       <span class="tool">${one.tool}</span>${one.project && html`<span title=${one.project}>${folder(one.project)}</span>`}
-      ${one.messages !== null && html`<span>${plural(one.messages, "message")}</span>`}<span title=${clock(one.modified)}>${ago(one.modified)}</span>
+      ${one.messages !== null && html`<span>${plural(one.messages, "message")}</span>`}<span title=${clock(one.modified)}>used ${ago(one.modified)}</span>
+      ${one.compactions > 0 && html`<span class="cuts" title=${clock(latest(one))}>compacted ${number(one.compactions)}×${latest(one) ? `, last ${ago(latest(one))}` : ""}</span>`}
     </span>
     ${one.asked && one.asked !== one.title && html`<span class="why">last: ${one.asked}</span>`}
   </a>`;

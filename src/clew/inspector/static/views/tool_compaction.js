@@ -16,6 +16,7 @@ function Whole({ session, one }) {
       <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens${one.recorded ? "" : ", estimated"} <span class="quiet block">${one.name}, made by the session's own tool${one.trigger ? ` (${one.trigger})` : ""} after m${one.at}; ${one.kept ? `${plural(one.kept, "message")} kept verbatim` : "no message kept verbatim"}</span></p>
     </section>
     <div class="read by-tool">
+      <aside><${Losses} session=${session} name=${one.name} /></aside>
       <section class="claims" aria-label="the tool's summary">
         <h3>The summary that the tool wrote, as the model sees it <span class="quiet">choose a line to find its source</span></h3>
         ${one.sealed && html`<p class="quiet">It is encrypted: only the provider can read it.</p>`}
@@ -27,7 +28,6 @@ function Whole({ session, one }) {
               ${line === i && html`<${Likely} session=${session} name=${one.name} text=${each.text} />`}</li>`,
         )}</ul>
       </section>
-      <aside><${Losses} session=${session} name=${one.name} /></aside>
     </div>`;
 }
 
@@ -44,7 +44,8 @@ function Likely({ session, name, text }) {
 
 // What was lost --------------------------------------------------------------------------------------
 
-const KINDS = ["rule", "open work", "finding", "changed file", "value used later", "value read again"];
+const KINDS = ["rule", "open work", "finding", "changed file", "value used later"];
+const AGAIN = "value read again"; // a tool showed it before the next use: not counted as lost
 const many = (kind) => (kind.startsWith("value ") ? kind.replace("value", "values") : kind === "open work" ? kind : `${kind}s`);
 const FEW = 4;
 
@@ -57,29 +58,32 @@ function Losses({ session, name }) {
 }
 
 function Judged({ session, found }) {
-  const given_up = found.things.some((one) => one.by_clew === null);
-  const of = (tool, clew) => found.things.filter((one) => one.by_tool === tool && (given_up || one.by_clew === clew));
+  const counted = found.things.filter((one) => one.kind !== AGAIN);
+  const again = found.things.filter((one) => one.kind === AGAIN && !one.by_tool);
+  const given_up = counted.some((one) => one.by_clew === null);
+  const of = (tool, clew) => counted.filter((one) => one.by_tool === tool && (given_up || one.by_clew === clew));
   const [rescued, neither, worse] = given_up ? [[], of(false), []] : [of(false, true), of(false, false), of(true, false)];
   const gone = rescued.length + neither.length;
   const lost = found.sealed ? "not in the messages it kept" : "lost by the tool";
   return html`<h3>What it lost</h3>
-    <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(found.things.length, "thing")} that the session needed ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>
+    <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(counted.length, "thing")} that the session needed ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>
     ${given_up
       ? html`<p>clew cannot keep them in ${number(found.tokens_left)} tokens.</p>`
       : html`<p>In as many tokens clew keeps <strong>${number(rescued.length)}</strong> of ${gone === 1 ? "it" : "these"}, and loses <strong>${number(worse.length)}</strong> that the tool kept.</p>`}
-    <table class="kept" aria-label="kept, by kind"><thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool kept</th><th class="num">clew keeps</th></tr></thead>
-      <tbody>${KINDS.map((kind) => [kind, found.things.filter((one) => one.kind === kind)])
+    <table class="kept" aria-label="kept, by kind"><thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool lost</th><th class="num">clew loses</th></tr></thead>
+      <tbody>${KINDS.map((kind) => [kind, counted.filter((one) => one.kind === kind)])
         .filter(([, all]) => all.length)
-        .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => one.by_tool).length)}</td><td class="num">${given_up ? "–" : number(all.filter((one) => one.by_clew).length)}</td></tr>`)}</tbody></table>
+        .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => !one.by_tool).length)}</td><td class="num">${given_up ? "–" : number(all.filter((one) => !one.by_clew).length)}</td></tr>`)}</tbody></table>
     <${Group} session=${session} title=${`${lost}, kept by clew`} all=${rescued} />
     <${Group} session=${session} title=${given_up ? lost : found.sealed ? `${lost}, and not kept by clew` : "neither the tool nor clew kept it"} all=${neither} />
-    <${Group} session=${session} title="kept by the tool, lost by clew" all=${worse} />`;
+    <${Group} session=${session} title="kept by the tool, lost by clew" all=${worse} />
+    ${again.length > 0 && html`<details class="again"><summary>Not counted as lost: ${plural(again.length, "value")} that a tool showed again before the next use</summary><${Group} session=${session} title="shown again" all=${again} kinds=${[AGAIN]} /></details>`}`;
 }
 
-function Group({ session, title, all }) {
+function Group({ session, title, all, kinds = KINDS }) {
   if (!all.length) return null;
   return html`<h4>${title} <span class="quiet">${number(all.length)}</span></h4>
-    ${KINDS.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${all.filter((one) => one.kind === kind)} />`)}`;
+    ${kinds.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${all.filter((one) => one.kind === kind)} />`)}`;
 }
 
 function Gone({ session, kind, all }) {
