@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from clew.inspector import timeline
 from clew.inspector.server import Server
 from clew.message import Role, text_message
 from clew.session import Session
 from tests.inspector.conftest import visiting
 from tests.inspector.house import TOUR, Asking, House
-from tests.inspector.steps import go, in_document, in_sight, settle, until
+from tests.inspector.steps import PATIENCE_MS, go, in_document, in_sight, read, settle, until
 
 MOST_SETTLED = 1_000
 """How often to look whether something was asked for."""
@@ -220,3 +221,57 @@ def test_what_was_said_in_a_chat_stays_until_the_log_shows_it(own_page):
     held.come()
     page.wait_for_selector("article[data-number='128']")
     assert times_said(page, words) == 1
+
+
+SLOW_MS = 1_200
+"""How long every answer takes in the test of what is shown meanwhile."""
+BLANK_MS = 300
+WATCH = f"""
+    const real = window.fetch;
+    window.fetch = async (...given) => {{
+        await new Promise((go) => setTimeout(go, {SLOW_MS}));
+        return real(...given);
+    }};
+    window.blank = {{ longest: 0, since: null, frames: 0 }};
+    const alive = () => {{
+        const root = document.querySelector("main") ?? document.body;
+        if (!root) return false;
+        if ([...root.querySelectorAll("[role=status]")].some((one) => one.innerText.trim())) return true;
+        const own = [...root.children].filter((one) => !one.matches("header, nav, a.skip"));
+        return own.some((one) => one.innerText.trim() || one.querySelector("canvas"));
+    }};
+    const watch = (now) => {{
+        const seen = window.blank;
+        seen.frames += 1;
+        seen.since = alive() ? null : (seen.since ?? now);
+        if (seen.since !== null) seen.longest = Math.max(seen.longest, now - seen.since);
+        requestAnimationFrame(watch);
+    }};
+    requestAnimationFrame(watch);
+"""
+"""Makes every answer late, and measures frame by frame how long a page shows neither content nor a sign."""
+
+
+def test_nothing_is_blank_for_long_without_a_sign_of_life(browser, server):
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.add_init_script(WATCH)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(server.address())
+    page.wait_for_selector(".session")
+    longest = {"sessions": page.evaluate("window.blank.longest")}
+    seq = next(event["seq"] for event in _events(server) if event["kind"] == "compaction")
+    for view in ("transcript", "context", "digests", f"diff/{seq}", "timeline", "ledger", "memory", "chat"):
+        page.evaluate("() => { Object.assign(window.blank, { longest: 0, since: null, frames: 0 }) }")
+        go(page, *view.split("/"))
+        page.wait_for_timeout(3 * SLOW_MS)
+        read(page, view.partition("/")[0])
+        assert page.evaluate("window.blank.frames") > 10
+        longest[view] = page.evaluate("window.blank.longest")
+    context.close()
+    assert max(longest.values()) < BLANK_MS, longest
+
+
+def _events(server: Server) -> list[dict]:
+    with server.pool.open(TOUR) as handle:
+        return timeline.timeline(handle)["events"]

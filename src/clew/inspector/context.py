@@ -12,7 +12,7 @@ from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.message_json import first_words, said_at, speaker
 from clew.inspector.session_pool import OpenSession, Shown
-from clew.log import ABOUT, CALL, COMPACTION, MESSAGE, TOKEN_BUDGET, TOOL_COMPACTION, Ref
+from clew.log import ABOUT, CALL, COMPACTION, MESSAGE, RESUME, TOKEN_BUDGET, TOOL_COMPACTION, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text, objects
@@ -109,7 +109,7 @@ def _tool_limit(handle: OpenSession) -> tuple[int, str]:
     return 0, ""
 
 
-IMPORTED = frozenset({ABOUT.name, CALL.name, MESSAGE.name, TOOL_COMPACTION.name})
+IMPORTED = frozenset({ABOUT.name, CALL.name, MESSAGE.name, RESUME.name, TOOL_COMPACTION.name})
 """Kinds of events that an import appends: their own time is that of the import."""
 
 

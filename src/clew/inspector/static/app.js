@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { follow, get } from "./api.js";
-import { Waiting, address, number, plural, useAnswer } from "./ui.js";
+import { Waiting, address, number, plural, titles, useAnswer } from "./ui.js";
 import { Sessions } from "./views/sessions.js";
 import { Transcript } from "./views/transcript.js";
 import { ContextMap } from "./views/context.js";
@@ -94,7 +94,7 @@ function View({ now, head }) {
 function Header({ session, head }) {
   const result = useAnswer(() => get("session", { session }), [session, head]);
   const one = result.value;
-  if (!one) return html`<header class="about" aria-label="the session"><h1>${session}</h1>${!result.error && html`<${Waiting} text="Reading the session…" />`}</header>`;
+  if (!one) return html`<header class="about" aria-label="the session"><h1>${titles.get(session) ?? session}</h1>${!result.error && html`<${Waiting} text="Reading the session…" />`}</header>`;
   const compactions = one.by_tool + one.by_clew;
   const by = one.by_clew ? (one.by_tool ? `, ${number(one.by_tool)} by its tool` : "") : one.by_tool ? " by its tool" : "";
   const sure = one.unlisted ? "as the provider reported, with the system prompt and tools" : "estimated from the messages of the log";

@@ -62,6 +62,9 @@ export function Trust({ trust }) {
   return html`<span class="trust trust-${trust}" title=${means}><span aria-hidden="true">${sign}</span> ${trust}</span>`;
 }
 
+// The titles of sessions that are known already, to be shown while a session is read.
+export const titles = new Map();
+
 export const address = (session, ...rest) =>
   `#/s/${encodeURIComponent(session)}${rest.length ? `/${rest.join("/")}` : ""}`;
 

@@ -5,7 +5,7 @@ import { get } from "../api.js";
 import { ProxyStatus } from "./proxy.js";
 import { start } from "../tour.js";
 import { enqueue } from "../queue.js";
-import { Answer, Title, Waiting, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
+import { Answer, Title, Waiting, titles, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
 
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 
@@ -34,6 +34,7 @@ function List({ own, others, reading }) {
   const [wanted, want] = useState("");
   const [only, choose] = useState(false); // only sessions that were compacted
   const all = merged(own, others);
+  for (const one of all) if (one.title) titles.set(one.name, one.title);
   const low = wanted.toLowerCase();
   const shown = all.filter((one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low)) && (!only || is_compacted(one)));
   const compacted = others.filter((one) => one.compactions > 0).length;
