@@ -120,15 +120,12 @@ def share_rows(talks: list[list[Item]]) -> Iterator[str]:
                 "artifacts",
                 "approvals",
                 "failures",
-                "values",
             ):
                 match name:
                     case "reading":
                         pass
                     case "failures":
                         kept.failures.add(reading, [])
-                    case "values":
-                        ledger.values.add(item, number)
                     case _:
                         getattr(kept, name).add(reading)
                 now = time.process_time_ns()
@@ -153,8 +150,8 @@ def memory_mb() -> float:
 
 def depth_rows(talk: list[Item], probe: list[Item]) -> Iterator[str]:
     """Yield the cost of the same messages early and late in a session, and what the ledger weighs there."""
-    yield "| after messages | µs a message | values | active pins | MB | copy, ms | to JSON, ms | JSON, MB |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| after messages | µs a message | active pins | MB | copy, ms | to JSON, ms | JSON, MB |"
+    yield "|---|---|---|---|---|---|---|"
     gc.collect()
     base = memory_mb()
     ledger = Ledger()
@@ -169,7 +166,7 @@ def depth_rows(talk: list[Item], probe: list[Item]) -> Iterator[str]:
         started = time.process_time()
         written = json.dumps(ledger.to_json(), ensure_ascii=False)
         writing = time.process_time() - started
-        kept = f"{len(ledger.values):,} | {len(ledger.pins.active)} | {grown:.0f}"
+        kept = f"{len(ledger.pins.active)} | {grown:.0f}"
         cost = f"{copying * 1e3:.1f} | {writing * 1e3:.0f} | {len(written) / 1e6:.1f}"
         yield f"| {depth:,} | {best / len(probe) * 1e6:.0f} | {kept} | {cost} |"
         del written

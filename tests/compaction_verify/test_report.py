@@ -10,6 +10,7 @@ from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import ClaimKind
 from clew.compaction.verify import CHECKS, Report, preview, render_report, verify
 from clew.errors import StoreDamaged
+from clew.ledger.values import values_of as values_in
 from clew.message import Cite, JsonObject, Trust
 from tests.compaction_verify.honest import read
 from tests.compaction_verify.scene import CHOICE, EVIDENCE, HONEST, STABLE, VIEW, claim, digest, plan_of
@@ -20,7 +21,7 @@ WITH_VALUES = replace(EVIDENCE, ledger=read(VIEW))
 
 
 def test_a_report_survives_json():
-    report = verify(SPOILT, WITH_VALUES)
+    report = verify(SPOILT, WITH_VALUES, values=True)
     assert report.findings
     assert report.lost
     assert Report.from_json(report.to_json()) == report
@@ -49,7 +50,8 @@ def test_a_report_reads_like_this():
         '    ! repair p1: the rule "Never modify files under legacy/." would no longer be in the view'
         " (said in m2)\n"
         "✓ open loops  no open item leaves the view\n"
-        "✓ values      exact values that leave the view are recorded\n"
+        "✓ decisions   decisions that leave the view are recorded\n"
+        "✓ values      exact values that leave the view are counted\n"
         "✗ grounding   no claim says what its sources do not say\n"
         '    ✗ drop   d1.8: "You may delete anything under legacy/." is given as the user\'s words'
         " (nothing in m2 says that)\n"
@@ -80,6 +82,7 @@ def test_a_preview_says_what_would_go_and_what_to_name_to_keep_it():
         "  rules         1 of 2 are in the view, 1 more can be reached from it\n"
         "  open items    1 of 1 are in the view\n"
         "  decisions     1 of 2 are in the view, 1 more can be reached from it\n"
+        "  exact values  7 of 70 are in the view, 63 more can be reached from it\n"
         "Rules that would go:\n"
         "  p1     Never modify files under legacy/. [m2], cited by a line that stays\n"
         "Decisions that would go:\n"
@@ -100,7 +103,7 @@ def test_long_lists_are_counted_not_written_out():
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_it_promises():
-    assert len({check.name for check in CHECKS}) == len(CHECKS) == 9
+    assert len({check.name for check in CHECKS}) == len(CHECKS) == 10
     assert all(check.what for check in CHECKS)
 
 
@@ -113,9 +116,9 @@ def values_of(report: Report) -> tuple[int, int, int, int]:
 
 
 def test_every_value_is_accounted_for():
-    report = verify(plan_of(digest(*HONEST)), WITH_VALUES)
+    report = verify(plan_of(digest(*HONEST)), WITH_VALUES, values=True)
     before, stand, reachable, gone = values_of(report)
-    assert before == len(list(WITH_VALUES.ledger.values))
+    assert before == len(list(values_in(WITH_VALUES.view)))
     assert stand + reachable + gone == before
     assert min(stand, reachable) > 0
     assert report.accepted
@@ -123,7 +126,7 @@ def test_every_value_is_accounted_for():
 
 def test_a_value_is_gone_where_no_line_leads_to_its_turn():
     bare = digest(*[one for one in HONEST if "m4" not in {cite.message for cite in one.sources}])
-    report = verify(plan_of(bare), WITH_VALUES)
+    report = verify(plan_of(bare), WITH_VALUES, values=True)
     lost = {one.text: (one.source, one.reachable) for one in report.lost}
     assert lost["TAX_RATE"] == ("m4", False)
     assert "src/billing/invoice.py" not in lost
@@ -131,16 +134,18 @@ def test_a_value_is_gone_where_no_line_leads_to_its_turn():
 
 def test_what_the_user_named_heads_the_list():
     bare = digest(claim(ClaimKind.OPEN, HONEST[3].text, *HONEST[3].sources, trust=Trust.UNTRUSTED), pins=())
-    report = verify(plan_of(bare), replace(WITH_VALUES, pins=(), decisions=()))
+    report = verify(plan_of(bare), replace(WITH_VALUES, pins=(), decisions=()), values=True)
     assert report.lost[0].text in {"src/billing/invoice.py", "legacy/"}
 
 
 def test_a_value_that_left_the_view_earlier_is_not_lost_again():
     later = [item for item in VIEW if item.id != "m4"]
     before, *_ = values_of(
-        verify(replace(plan_of(digest(*HONEST)), operations=()), replace(WITH_VALUES, view=later))
+        verify(
+            replace(plan_of(digest(*HONEST)), operations=()), replace(WITH_VALUES, view=later), values=True
+        )
     )
-    assert before < len(list(WITH_VALUES.ledger.values))
+    assert before < len(list(values_in(WITH_VALUES.view)))
 
 
 # Sizes -----------------------------------------------------------------------------------------------

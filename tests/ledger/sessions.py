@@ -77,8 +77,6 @@ def citations(ledger):
         yield from _anything(*failure.attempts, failure.fixed_by)
     for approval in ledger.approvals:
         yield from _anything(approval.asked, approval.answered)
-    for value in ledger.values:
-        yield from ((cite, value.text) for cite in (value.first, value.last, value.best_line))
 
 
 def _anything(*cites):

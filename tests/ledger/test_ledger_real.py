@@ -14,6 +14,7 @@ import zstandard
 
 from clew.ledger import Ledger
 from clew.ledger.todos import Origin
+from clew.ledger.values import values_of
 from clew.message import Item, Message, ToolCall, pair
 from clew.transcripts import load, open_source
 from tests.conftest import real_data, sampled, tries
@@ -228,13 +229,13 @@ def end_of(path):
     return "/".join(pieces[-2:])
 
 
-def test_values_that_sessions_need_later_are_in_the_ledger():
+def test_values_that_sessions_need_later_are_found():
     asked, missing = Counter(), []
     root = real_data("transcripts")
     for (name, file), rows in list(probes().items())[:: tries(12, 4)]:
         talks = load(open_source(root / name / file))
-        ledgers = [filled([Item(e.id, e.message) for e in talk.full_entries()]) for talk in talks]
-        held = {value.text for ledger in ledgers for value in ledger.values}
+        found = [values_of(Item(e.id, e.message) for e in talk.full_entries()) for talk in talks]
+        held = {value.text for values in found for value in values}
         ends = {end_of(text) for text in held}
         for row in rows:
             if row["kind"] in ("open_task", "constraint") or row["refetched"]:

@@ -107,7 +107,7 @@ def _ledger(source: Log | Input, term: Terminal) -> Ledger:
     if isinstance(source, Log):
         with source.open() as session:
             return session.ledger
-    ledger = Ledger(exact_values=False)
+    ledger = Ledger()
     entries = conversation(source.single_session(term))  # numbered as `clew expand` does
     ledger.extend(Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1))
     return ledger

@@ -78,6 +78,7 @@ RULE_SHARES = (0.4, 0.2, 0.0)
 def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedCompaction]:
     """Return the plan to put into effect; raise ``CompactionRefused`` if none keeps what must be kept.
 
+    Its report does not count exact values (see ``count_values``).
     Found rules that do not fit are replaced by one line that cites them. Rules set by hand never are, so only
     they can raise ``PinsDoNotFit``.
     """

@@ -66,7 +66,7 @@ class HostSession:
 
     def ledger(self) -> Ledger:
         """Return the session's rules and state of work; exact values and the story are costly to extract."""
-        ledger = Ledger(exact_values=False, story=False)
+        ledger = Ledger(story=False)
         ledger.extend(self.items)
         return ledger
 

@@ -1,4 +1,4 @@
-"""The ledger: rules, goals, decisions, open work, files, failures and values of a session. See README.md."""
+"""The ledger: rules, goals, decisions, open work, files and failures of a session. See README.md."""
 
 from clew.ledger.approvals import Answer, Approval
 from clew.ledger.artifacts import Artifact, ArtifactKind, Artifacts
@@ -13,7 +13,7 @@ from clew.ledger.loops import Loops
 from clew.ledger.passages import Voice
 from clew.ledger.shell import Action
 from clew.ledger.todos import Todo
-from clew.ledger.values import Value, Values
+from clew.ledger.values import Value, Values, values_of
 from clew.rules.pins import Pins
 from clew.rules.rule import MadeBy, Pin, RuleStatus
 
@@ -44,4 +44,5 @@ __all__ = [
     "ValueKind",
     "Values",
     "Voice",
+    "values_of",
 ]

@@ -14,20 +14,19 @@ from clew.ledger.approvals import Approval, Approvals
 from clew.ledger.artifacts import Artifacts
 from clew.ledger.checks import LastCheck, LastRun
 from clew.ledger.decisions import Decision, Decisions
-from clew.ledger.exchange import Ended, OpenCalls, Reading
+from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.failures import Failure, Failures
 from clew.ledger.goal import Goal, Goals
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
 from clew.ledger.turns import KeptFacts, Turns, UserQuote, UserQuotes
-from clew.ledger.values import RECALL_TOOLS, Values
 from clew.message import Cite, Item, JsonObject, Trust
 from clew.rules.codec import copy_tracker, from_json, to_json
 from clew.rules.findings import Findings
 from clew.rules.pins import Pins
 from clew.rules.speech import utterances
 
-VERSION = 5
+VERSION = 6
 """Version of the JSON form. A snapshot of another version is discarded and built again from the log."""
 _BLOCK = 256
 """Messages that one tracker reads before the next tracker starts; chosen by hand."""
@@ -51,18 +50,17 @@ class _Kept:
 
 
 class Ledger:
-    """What a session's messages established: rules, goals, decisions, open work, files, failures, values."""
+    """What a session's messages established: rules, goals, decisions, open work, files, failures."""
 
-    def __init__(self, *, exact_values: bool = True, story: bool = True) -> None:
-        """Start empty. ``exact_values=False`` saves a third of the cost and leaves ``values`` empty.
+    def __init__(self, *, story: bool = True) -> None:
+        """Start empty.
 
         ``story=False`` leaves decisions, turns, approvals and the user's quotes empty, for a caller that only
         needs rules and the state of the work.
         """
         self._kept = _Kept()
         self._calls = OpenCalls()
-        self._values = Values()
-        self._exact_values, self._story = exact_values, story
+        self._story = story
 
     def __len__(self) -> int:
         """Return how many messages were added."""
@@ -106,9 +104,6 @@ class Ledger:
                 kept.turns.add(reading)
             if reading.exchanges:
                 kept.failures.add(reading, kept.artifacts.add(reading))
-        for reading in readings if self._exact_values else ():
-            failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
-            self._values.add(reading.item, reading.number, failed, _recall_parts(reading))
         return found
 
     @property
@@ -193,28 +188,16 @@ class Ledger:
         """Return the turns (request and last report) and the agent's findings."""
         return self._kept.turns
 
-    @property
-    def values(self) -> Values:
-        """Return the exact values."""
-        return self._values
-
     def copy(self) -> Ledger:
         """Return an independent copy; frozen values are shared."""
-        twin = Ledger(exact_values=self._exact_values, story=self._story)
+        twin = Ledger(story=self._story)
         twin._kept = copy_tracker(self._kept)
         twin._calls = self._calls.copy()
-        twin._values = self._values.copy()
         return twin
 
     def to_json(self) -> JsonObject:
         """Return the state as JSON, so that a session can continue without reading its history again."""
-        kept = to_json(self._kept)
-        return {
-            "version": VERSION,
-            "kept": kept,
-            "calls": self._calls.to_json(),
-            "values": self._values.to_json(),
-        }
+        return {"version": VERSION, "kept": to_json(self._kept), "calls": self._calls.to_json()}
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Ledger:
@@ -225,15 +208,8 @@ class Ledger:
                 raise StoreDamaged(f"the ledger snapshot has version {value['version']}, expected {VERSION}")
             ledger._kept = from_json(_Kept, value["kept"])
             ledger._calls = OpenCalls.from_json(value["calls"])
-            ledger._values = Values.from_json(value["values"])
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
             raise StoreDamaged(
                 f"the ledger snapshot is malformed ({type(cause).__name__}: {cause})"
             ) from cause
         return ledger
-
-
-def _recall_parts(reading: Reading) -> set[int]:
-    """Return the parts of a message that call clew's own recall tools, or hold their results."""
-    asked = {one.cite.part for one in reading.calls if one.call.name in RECALL_TOOLS}
-    return asked | {one.answered.part for one in reading.exchanges if one.call.name in RECALL_TOOLS}

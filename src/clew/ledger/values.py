@@ -1,6 +1,6 @@
 """Exact values: who named them, how often, first and last position, and the most informative line.
 
-Each text is scanned once, when its message is added. Only positions are stored, never copies; at most
+They are collected from messages when somebody asks for them. Only positions are stored, never copies; at most
 ``MOST_VALUES`` values are kept. Above that, values that only tool output named, once, longest ago, are
 dropped first; values that the user or the model named are dropped last.
 """
@@ -8,11 +8,11 @@ dropped first; values that the user or the model named are dropped last.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from typing import Any
 
+from clew.ledger.exchange import Ended, OpenCalls, Reading
 from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, pieces_of, values_in
 from clew.ledger.passages import ASSISTANT, WHOLE, LineCursor, Place, Voice, passages
-from clew.message import Cite, Item, Json, JsonObject, Part, Text
+from clew.message import Cite, Item, Part, Text
 from clew.rules.prefilter import marks
 
 MOST_VALUES = 60_000
@@ -41,7 +41,6 @@ class Value:
         "_counts",
         "_first",
         "_last",
-        "_owner",
         "_pieces",
         "_score",
         "first_index",
@@ -51,9 +50,7 @@ class Value:
         "text",
     )
 
-    def __init__(
-        self, known: Known, index: int, place: Place, counts: tuple[int, ...], owner: object
-    ) -> None:
+    def __init__(self, known: Known, index: int, place: Place, counts: tuple[int, ...]) -> None:
         self.kind, self.text = known
         self.first_index = self.last_index = index
         """Index in the session of the first and last message that named it, from 0."""
@@ -63,7 +60,6 @@ class Value:
         self._first = self._last = self._best_line = place
         self._score = 0
         self._pieces: tuple[str, ...] | None = None
-        self._owner = owner
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -123,13 +119,6 @@ class Value:
             self._pieces = pieces_of(self.text)
         return self._pieces
 
-    def _copy(self, owner: object) -> Value:
-        twin = Value(Known(self.kind, self.text), self.first_index, self._first, self._counts, owner)
-        twin.last_index, twin.in_error = self.last_index, self.in_error
-        twin._last, twin._best_line, twin._score = self._last, self._best_line, self._score
-        twin._pieces = self._pieces
-        return twin
-
     def __repr__(self) -> str:
         return f"Value({self.text!r}, {self.kind.value}, counts={self.counts})"
 
@@ -139,11 +128,10 @@ RECALL_TOOLS = frozenset({"recall_search", "recall_open", "artifact_open", "note
 
 
 class Values:
-    """The values of a session, iterated in order of first appearance."""
+    """The values of messages, iterated in order of first appearance."""
 
     def __init__(self) -> None:
         self._held: dict[str, Value] = {}
-        self._owner = object()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -204,12 +192,9 @@ class Values:
         place = lines.place or lines.place_of(text, at)
         value = self._held.get(text)
         if value is None:
-            value = self._held[text] = Value(known, index, place, _ONCE[voice], self._owner)
+            value = self._held[text] = Value(known, index, place, _ONCE[voice])
             value._score = _worth(lines, place)
-            value._pieces = pieces_of(text)  # computed now, so that compaction is faster
         else:
-            if value._owner is not self._owner:
-                value = self._held[text] = value._copy(self._owner)
             value.last_index, value._last = index, place
             counts = value._counts
             value._counts = (*counts[:voice], counts[voice] + 1, *counts[voice + 1 :])
@@ -228,53 +213,21 @@ class Values:
         stays = {value.text for value in kept}
         self._held = {text: value for text, value in self._held.items() if text in stays}
 
-    def copy(self) -> Values:
-        """Return an independent copy; values are copied when one of the two changes them."""
-        twin = Values()
-        twin._held = self._held.copy()
-        self._owner = object()  # shared values are owned by neither, so both copy before writing
-        return twin
 
-    def to_json(self) -> JsonObject:
-        """Return everything as JSON; each message id is written once."""
-        ids: dict[str, int] = {}
+def values_of(items: Iterable[Item]) -> Values:
+    """Return the values that messages name; results of clew's own recall tools name none."""
+    calls, found = OpenCalls(), Values()
+    for number, item in enumerate(items):
+        reading = calls.read(item, number)
+        failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
+        found.add(item, number, failed, _recall_parts(reading))
+    return found
 
-        def place(at: Place) -> list[Json]:
-            return [ids.setdefault(at[0], len(ids)), at[1], at[2], at[3]]
 
-        rows: list[Json] = [
-            [
-                value.text,
-                value.kind.value,
-                list[Json](value._counts),
-                [value.first_index, value.last_index, int(value.in_error), value._score],
-                place(value._first),
-                place(value._last),
-                place(value._best_line),
-            ]
-            for value in self
-        ]
-        return {"ids": list[Json](ids), "values": rows}
-
-    @classmethod
-    def from_json(cls, written: Any) -> Values:  # noqa: ANN401  # JSON on its way in
-        """Return the object that ``to_json`` wrote."""
-        keeper = cls()
-        ids: list[str] = written["ids"]
-
-        def place(row: list[int]) -> Place:
-            return (ids[row[0]], row[1], row[2], row[3])
-
-        for text, kind, counts, (first_index, last_index, in_error, score), first, last, telling in written[
-            "values"
-        ]:
-            value = Value(
-                Known(ValueKind(kind), text), first_index, place(first), tuple(counts), keeper._owner
-            )
-            value.last_index, value.in_error = last_index, bool(in_error)
-            value._last, value._best_line, value._score = place(last), place(telling), score
-            keeper._held[text] = value
-        return keeper
+def _recall_parts(reading: Reading) -> set[int]:
+    """Return the parts of a message that call clew's own recall tools, or hold their results."""
+    asked = {one.cite.part for one in reading.calls if one.call.name in RECALL_TOOLS}
+    return asked | {one.answered.part for one in reading.exchanges if one.call.name in RECALL_TOOLS}
 
 
 def _most_worth(voice: Voice, place: Place) -> int:

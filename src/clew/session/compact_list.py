@@ -246,8 +246,9 @@ def _compacting(
             return now
         raise
     if options.mask_secrets and _shows_secrets(outcome.plan):
-        outcome = yield from decide(_mask_task(task, conversation), writer)
-    return _compacted_result(now, conversation, outcome, counter) if outcome.plan.operations else now
+        task = _mask_task(task, conversation)
+        outcome = yield from decide(task, writer)
+    return _compacted_result(now, conversation, outcome, task) if outcome.plan.operations else now
 
 
 def read_current(earlier: Sequence[Item], current: Sequence[Item], model: str) -> CompactResult:
@@ -412,12 +413,12 @@ def _mask_task(task: CompactionTask, conversation: ConversationState) -> Compact
 
 
 def _compacted_result(
-    now: CompactResult, conversation: ConversationState, outcome: DecidedCompaction, counter: TokenCounter
+    now: CompactResult, conversation: ConversationState, outcome: DecidedCompaction, task: CompactionTask
 ) -> CompactResult:
     from clew.compaction.plan.plan import apply
 
     plan, record = outcome.plan, conversation.record
-    view = conversation.view.replaced(apply(plan, conversation.view.items), record.codec, counter)
+    view = conversation.view.replaced(apply(plan, conversation.view.items), record.codec, task.counter)
     view.digest = plan.digests[-1] if plan.digests else view.digest
     view.state = view.state.ended(
         Trigger(plan.trigger), plan.tokens_before, plan.tokens_after, plan.target_tokens
@@ -427,7 +428,8 @@ def _compacted_result(
         now,
         messages=view.sent(record.entries),
         plan=plan,
-        report=outcome.report,
+        checked=outcome.report,
+        task=task,
         attempts=outcome.attempts,
         usage=outcome.usage,
         calls=outcome.calls,

@@ -30,6 +30,7 @@ from clew.compaction.plan.digest import spans
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import pruned_size
 from clew.compaction.task import CompactionTask
+from clew.compaction.verify import count_values
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event
 from clew.log.protocol import Event
@@ -183,7 +184,7 @@ def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
     if task is None:
         return None
     try:
-        return drive(decide(task), no_model)
+        return _counted(drive(decide(task), no_model), task)
     except NothingToGain:
         if task.sized:
             raise
@@ -203,7 +204,7 @@ def compacting(
             if task.chosen is None:
                 _record_failure(replay, task, "nothing could be made smaller")
             return None
-        return _commit(replay, outcome, task)
+        return _commit(replay, _counted(outcome, task), task)
     except (CompactionRefused, BudgetExceeded) as refusal:
         if task.chosen is None:
             _record_failure(replay, task, refusal.detail, str(refusal))
@@ -213,6 +214,11 @@ def compacting(
     finally:
         # Also after an error or a cancelled call: the compaction is no longer running.
         replay.state = replay.state.released()
+
+
+def _counted(outcome: DecidedCompaction, task: CompactionTask) -> DecidedCompaction:
+    """Return the outcome with exact values counted in its report."""
+    return replace(outcome, report=count_values(outcome.report, outcome.plan, task))
 
 
 def _record_failure(replay: Replay, task: CompactionTask, reason: str, text: str | None = None) -> None:

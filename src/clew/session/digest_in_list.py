@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import digest_of_message, mark_if_digest, split_off_digest
 from clew.ledger.ledger import Ledger
-from clew.message import Cite, Item, Message, Role, Text, Trust, words
+from clew.message import Cite, Item, Message, Trust, words
 
 if TYPE_CHECKING:
     from clew.compaction.ledger_claims import MandatoryContent
@@ -67,15 +67,12 @@ def digest_in(item: Item) -> Digest | None:
 
 
 def restore(ledger: Ledger, digest: Digest) -> None:
-    """Restore rules, early user messages and values from a digest into a ledger."""
+    """Restore rules and early user messages from a digest into a ledger."""
     for pin in digest.pins:
         ledger.pins.restore(pin.quote, pin.source, pin.trust)
     claims = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
     claims.sort(key=lambda claim: int(claim.sources[0].message[1:]))
     ledger.restore_user_quotes((claim.text, claim.sources[0], claim.trust) for claim in claims)
-    for message_index, claim in enumerate(digest.claims):
-        message = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
-        ledger.values.add(Item(claim.sources[0].message, message), message_index)
 
 
 def carried_by(digest: Digest, ledger: Ledger) -> MandatoryContent:

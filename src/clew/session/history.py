@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from clew.budget import State
@@ -33,9 +33,9 @@ class Compaction(DecidedCompaction):
     """Its number in the session, counted from 1; set only if there is no digest, whose id has the number."""
     tools: tuple[str, ...] = ()
     """The tools whose calls or results it changed, most used first; empty in logs of earlier versions."""
-    shortened: tuple[str, ...] = ()
+    shortened: tuple[str, ...] = field(default=(), repr=False)
     """The messages that it pruned or shortened in place, and..."""
-    shortened_checksum: str = ""
+    shortened_checksum: str = field(default="", repr=False)
     """...the checksum of what the view showed of them before; empty in logs of earlier versions."""
 
     @property

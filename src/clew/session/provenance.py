@@ -10,7 +10,7 @@ from clew.compaction.plan import Claim, Condense, Digest, Drop, Shrink
 from clew.compaction.plan.digest import spans
 from clew.errors import NotFound
 from clew.ledger.kinds import WORD
-from clew.ledger.values import Value
+from clew.ledger.values import Value, values_of
 from clew.log import COMPACTION
 from clew.message import Cite
 from clew.rules.rule import Pin
@@ -18,6 +18,8 @@ from clew.session.history import Compaction, read_compaction
 from clew.session.replay import Replay
 
 MOST_VALUES = 4
+MOST_READ = 2_000
+"""Messages of a digest that are read for the values of a claim, the latest."""
 ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule, k1 a kept fact; see `clew trace`"
 
 
@@ -223,7 +225,8 @@ def _of_claim(replay: Replay, ref: str) -> Iterator[str]:
     how = "quotes" if claim.verbatim else "comes from"
     yield f"{ref} ({claim.kind.value}) {how} {turns}; as {claim.trust.label} text."
     yield f"Written by {digest.author}; every claim was checked against its sources before it took effect."
-    named = filter(None, (replay.ledger.values.get(word) for word in dict.fromkeys(WORD.findall(claim.text))))
+    values = values_of(replay.originals(digest.covers[-MOST_READ:]))
+    named = filter(None, (values.get(word) for word in dict.fromkeys(WORD.findall(claim.text))))
     for value in sorted(named, key=lambda value: -value.mentions)[:MOST_VALUES]:
         yield f"It names {_value_line(value)}."
 

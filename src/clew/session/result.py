@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -24,6 +25,7 @@ from clew.tokens import TokenCounter
 if TYPE_CHECKING:
     from clew.compaction.decide import DigestAttempt
     from clew.compaction.plan import Digest, Plan
+    from clew.compaction.task import CompactionTask
     from clew.compaction.verify import Report
 
 VERSION = 1
@@ -199,8 +201,10 @@ class CompactResult:
     """How full the window was, and the verdict on it."""
     plan: Plan | None = field(default=None, repr=False)
     """What was done; None if the list was left unchanged."""
-    report: Report | None = field(default=None, repr=False)
-    """The result of the checks."""
+    checked: Report | None = field(default=None, repr=False)
+    """The result of the checks, without exact values."""
+    task: CompactionTask | None = field(default=None, repr=False, compare=False)
+    """What was compacted."""
     attempts: tuple[DigestAttempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     """Tokens used by the summariser."""
@@ -227,6 +231,15 @@ class CompactResult:
             f"by {self.attempts[-1].author}" if self.attempts else "",
         ]
         return f"CompactResult({', '.join(filter(None, parts))})"
+
+    @cached_property
+    def report(self) -> Report | None:
+        """The result of the checks; exact values are counted at its first use: that takes time."""
+        if self.checked is None or self.plan is None or self.task is None:
+            return self.checked
+        from clew.compaction.verify import count_values
+
+        return count_values(self.checked, self.plan, self.task)
 
     @property
     def changed(self) -> bool:

@@ -16,8 +16,8 @@ from clew.compaction.propose.brief import trust_at
 from clew.compaction.propose.scene import Scene
 from clew.ledger.kinds import ValueKind
 from clew.ledger.passages import Voice
-from clew.ledger.values import Value
-from clew.message import words
+from clew.ledger.values import Value, values_of
+from clew.message import Cite, Item, words
 
 BY_VOICE = {
     Voice.USER: 6.0,
@@ -37,6 +37,8 @@ HALF_LIFE = 0.35
 """Share of the session after which a value that is not named again loses half of its recency."""
 LONGEST_VALUE = 120
 """Characters: a longer value is a sentence or data, not a name."""
+MOST_READ = 5_000
+"""Messages that are read for values, the latest; chosen by hand."""
 _WEIGHTS = [BY_VOICE[voice] for voice in Voice]
 
 
@@ -61,7 +63,7 @@ def value_index(scene: Scene, gone: Collection[str], most: int) -> Iterator[Clai
 def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
     found = [
         one
-        for one in scene.task.ledger.values
+        for one in values_of([*_leaving(scene, gone), *(item for item in scene.view if item.id not in gone)])
         if one.last_message in gone and one.kind not in _NOT_NAMES and one.is_spoken and _is_name(one.text)
     ]
     length = 1 + max((value.last_index for value in found), default=0)
@@ -71,6 +73,13 @@ def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
         return bool(focus) and focus.meets(value.text), _rating(value, length)
 
     return heapq.nlargest(most, found, key=rating)
+
+
+def _leaving(scene: Scene, gone: Collection[str]) -> Iterator[Item]:
+    """Yield the latest messages that leave the view, in their original form."""
+    for name in sorted(gone, key=lambda name: Cite(name).number)[-MOST_READ:]:
+        if message := scene.source(name):
+            yield Item(name, message)
 
 
 def _is_name(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Check a compaction before it takes effect. See README.md."""
 
-from clew.compaction.verify.checks import CHECKS, Check, preview, render_report, verify
+from clew.compaction.verify.checks import CHECKS, Check, count_values, preview, render_report, verify
 from clew.compaction.verify.repair import repair
 from clew.compaction.verify.report import Finding, Level, LossKind, LostItem, Report, SurvivalCount
 
@@ -13,6 +13,7 @@ __all__ = [
     "LostItem",
     "Report",
     "SurvivalCount",
+    "count_values",
     "preview",
     "render_report",
     "repair",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.compaction.plan import Plan
 from clew.compaction.plan.plan import gc_paused
@@ -13,7 +13,7 @@ from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.grounding import check_grounding
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, Report, SurvivalCount
 from clew.compaction.verify.structure import check_structure
-from clew.compaction.verify.survival import check_loops, check_pins, check_values
+from clew.compaction.verify.survival import check_decisions, check_loops, check_pins, check_values
 from clew.errors import StalePlan
 
 
@@ -27,10 +27,13 @@ class Check:
     run: Callable[[VerificationContext], Iterable[Finding | Loss]]
 
 
+VALUES = Check("values", "exact values that leave the view are counted", check_values)
+"""For information, and not cheap."""
 CHECKS = (
     Check("pins", "every rule is in the view word for word, none was added", check_pins),
     Check("open loops", "no open item leaves the view", check_loops),
-    Check("values", "exact values that leave the view are recorded", check_values),
+    Check("decisions", "decisions that leave the view are recorded", check_decisions),
+    VALUES,
     Check("grounding", "no claim says what its sources do not say", check_grounding),
     Check("citations", "every claim cites turns that its digest covers", check_citations),
     Check("trust", "no claim has a higher trust label than its sources", check_trust),
@@ -45,24 +48,40 @@ CHECKS = (
 
 
 @gc_paused
-def verify(plan: Plan, task: CompactionTask) -> Report:
-    """Return what is wrong with a plan and what it would lose. Never raises and changes nothing."""
+def verify(plan: Plan, task: CompactionTask, *, values: bool = False) -> Report:
+    """Return what is wrong with a plan and what it would lose. Never raises and changes nothing.
+
+    Exact values are counted only with ``values``, since that takes time; ``count_values`` does it later.
+    """
     try:
         case = VerificationContext(plan, task)
     except StalePlan as cause:
         return Report((Finding("structure", Level.REFUSE, "", cause.detail, "it was made for another view"),))
-    findings = [finding for check in CHECKS for finding in check.run(case)]
-    losses = [finding for finding in findings if isinstance(finding, Loss)]
-    return Report(
-        tuple(finding for finding in findings if isinstance(finding, Finding)),
-        tuple(loss.kept for loss in losses),
-        tuple(lost for loss in losses for lost in loss.lost),
-        len(task.view),
-        len(case.after),
-        case.tokens_before,
-        case.tokens_after,
-        task.target_tokens,
-        tuple(value for loss in losses for value in loss.values),
+    checks = [check for check in CHECKS if values or check is not VALUES]
+    report = Report(
+        messages_before=len(task.view),
+        messages_after=len(case.after),
+        tokens_before=case.tokens_before,
+        tokens_after=case.tokens_after,
+        target_tokens=task.target_tokens,
+    )
+    return _with(report, [finding for check in checks for finding in check.run(case)])
+
+
+@gc_paused
+def count_values(report: Report, plan: Plan, task: CompactionTask) -> Report:
+    """Return the report of a plan with what becomes of exact values."""
+    return _with(report, list(VALUES.run(VerificationContext(plan, task))))
+
+
+def _with(report: Report, found: Sequence[Finding | Loss]) -> Report:
+    losses = [one for one in found if isinstance(one, Loss)]
+    return replace(
+        report,
+        findings=(*report.findings, *(one for one in found if isinstance(one, Finding))),
+        kept=(*report.kept, *(loss.kept for loss in losses)),
+        lost=(*report.lost, *(lost for loss in losses for lost in loss.lost)),
+        kept_values=(*report.kept_values, *(value for loss in losses for value in loss.values)),
     )
 
 
@@ -85,7 +104,7 @@ def render_report(report: Report) -> str:
 
 def preview(plan: Plan, task: CompactionTask) -> str:
     """Render what a plan would lose, with the id to keep each; ``verify(…).lost`` has the same as data."""
-    return "\n".join(_preview_lines(verify(plan, task)))
+    return "\n".join(_preview_lines(verify(plan, task, values=True)))
 
 
 def _report_lines(report: Report) -> Iterator[str]:

@@ -12,8 +12,8 @@ from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, VerificationCon
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
 from clew.ledger.kinds import classify, value_words, with_punctuation
-from clew.ledger.values import Value
-from clew.message import Cite, Message, Trust, words
+from clew.ledger.values import Value, values_of
+from clew.message import Cite, Item, Message, Role, Text, Trust, words
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
 """Kinds of claims that may state an open item."""
@@ -192,10 +192,14 @@ MOST_VALUES = 100
 """Values that a report lists; the others are only counted."""
 
 
-def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
-    """Report what becomes of exact values and decisions. Losing some is normal, so this is never an error."""
+def check_decisions(case: VerificationContext) -> Iterator[Loss]:
+    """Report what becomes of decisions. Losing some is normal, so this is never an error."""
     decisions = case.required.decisions
     yield loss_of(case, LossKind.DECISION, len(decisions), _missing_decisions(case))
+
+
+def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
+    """Report what becomes of exact values, which is never an error either."""
     values = _values(case)
     yield values
     kept = values.kept
@@ -220,28 +224,20 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
 
 def _values(case: VerificationContext) -> Loss:
     """Follow every value in the view, by its first and last mention."""
-    named_before = _values_in(_digest_texts(case.shown_digests.values()))
     named_after = _values_in([*_digest_texts(case.standing), *_shrunk_texts(case)])
-    shown, cited = case.before, case.cited
-    whole = shown.keys() - case.removed - case.shrinks.keys()
+    whole = case.before.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
     gone: list[Value] = []
     carried: list[Value] = []
-    for value in case.task.ledger.values:
-        last = value.last_message
-        if value.text in named_after or last in whole:
-            before += 1
-            stand += 1
-            if last not in whole:
-                carried.append(value)
-            continue
-        if last not in shown and value.text not in named_before:
-            continue  # it left the view earlier
+    for value in values_of(_messages_with_values(case)):
         before += 1
-        first = value.first_message
-        if first in whole:
+        if value.text in named_after or value.last_message in whole:
             stand += 1
-        elif first in cited or last in cited:
+            if value.last_message not in whole:
+                carried.append(value)
+        elif value.first_message in whole:
+            stand += 1
+        elif value.first_message in case.cited or value.last_message in case.cited:
             reachable += 1
         else:
             gone.append(value)
@@ -252,6 +248,15 @@ def _values(case: VerificationContext) -> Loss:
     )
     kept = tuple(value.text[:LONGEST] for value in heapq.nlargest(MOST_VALUES, carried, key=_worth))
     return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost, kept)
+
+
+def _messages_with_values(case: VerificationContext) -> Iterator[Item]:
+    """Yield the lines of the digests in view as messages that they cite, then the other messages."""
+    for digest in case.shown_digests.values():
+        for claim in digest.claims:
+            text = Text(claim.text, trust=claim.trust)
+            yield from (Item(cite.message, Message(Role.ASSISTANT, (text,))) for cite in claim.sources[:1])
+    yield from (item for item in case.task.view if item.id not in case.shown_digests)
 
 
 def _worth(value: Value) -> tuple[bool, bool, int]:
