@@ -32,7 +32,7 @@ WEIGHTS = Path(__file__).parent.parent / "src" / "clew" / "memory" / "weights.to
 STRENGTH = 1e-3
 STEPS = 400
 SHARES = {
-    "chat": {"agent": 1.0, "locomo": 1.0, "longmemeval": 1.0, "realtalk": 0.5},
+    "chat": {"agent": 1.0, "locomo": 1.0, "longmemeval": 1.0, "realtalk": 1.0},
     "agent": {"agent": 1.0, "locomo": 0.05, "longmemeval": 0.05, "realtalk": 0.05},
 }
 """How much each set counts, by kind of session. Without a little of the chats, what agents rarely say is

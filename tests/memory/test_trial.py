@@ -81,4 +81,4 @@ def test_figures_stand_beside_those_of_the_baselines(folder, tmp_path):
     assert figures["clew"]["turn_r10_interval"] == [100.0, 100.0]
     assert figures["full context"]["turn_r10"] == 100.0
     assert figures["full context"]["tokens"] == round(sum(len(entry.text) for entry in pool.entries) / 4)
-    assert set(figures) == {"clew", "bm25", "grep", "full context"}
+    assert set(figures) == {"clew", "bm25", "bm25 of stems", "grep", "full context"}

@@ -1,6 +1,12 @@
 """Search and recall of what left the context window. See README.md."""
 
-from clew.memory.embedders import EndpointEmbedder, StaticEmbedder, embed_lacking, shipped_embedder
+from clew.memory.embedders import (
+    EndpointEmbedder,
+    SentenceEmbedder,
+    StaticEmbedder,
+    embed_lacking,
+    shipped_embedder,
+)
 from clew.memory.indexing import catch_up, catch_up_all, passages
 from clew.memory.memory import Memory, open_memory
 from clew.memory.references import Quotation, Resolved
@@ -18,6 +24,7 @@ __all__ = [
     "Query",
     "Quotation",
     "Resolved",
+    "SentenceEmbedder",
     "StaticEmbedder",
     "analyse",
     "catch_up",

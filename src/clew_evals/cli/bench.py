@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from clew.cli.terminal import Terminal
 from clew.errors import MissingExtra
-from clew.memory.embedders import StaticEmbedder, embed_lacking
+from clew.memory.embedders import SentenceEmbedder, StaticEmbedder, embed_lacking
+from clew.memory.index.protocol import Embedder
 from clew.memory.index.sqlite import SqliteIndex
 from clew_evals.retrieval.benchmark import Result, ask_all, ask_baselines, fill, summary
 from clew_evals.retrieval.datasets import Pool, datasets
@@ -22,17 +23,18 @@ SHOWN = {
     "tokens": "tokens",
 }  # fmt: skip
 """Columns, and the figures they show."""
-CLEW = ("lexical", "hybrid")
+CLEW = ("lexical", "hybrid", "encoder")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Measure and report."""
     figures: dict[str, dict[str, Any]] = {}
+    embedders = _embedders(args.encoder, term)
     for name, pools in datasets(args.data).items():
         results: dict[str, list[Result]] = {}
         for pool in pools:
             term.note(f"{name}: {pool.name}, {len(pool.entries)} turns, {len(pool.questions)} questions")
-            for mode, result in _ask(pool, term):
+            for mode, result in _ask(pool, embedders):
                 results.setdefault(mode, []).append(result)
         figures[name] = {mode: summary(some) for mode, some in results.items()}
     if args.json:
@@ -43,25 +45,31 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _ask(pool: Pool, term: Terminal) -> Iterator[tuple[str, Result]]:
-    """Yield each result with its mode: the baselines, lexical search, then with clew's embedder."""
-    yield from ask_baselines(pool)
+def _embedders(encoder: Path | None, term: Terminal) -> dict[str, Embedder]:
+    """Return the embedders to measure, each with the name of its mode."""
     try:
-        embedder = StaticEmbedder()
+        shipped: dict[str, Embedder] = {"hybrid": StaticEmbedder()}
     except MissingExtra as missing:
         term.note(f"skipping vector search: {missing}")
-        embedder = None
+        return {}
+    return {**shipped, "encoder": SentenceEmbedder(encoder)} if encoder else shipped
+
+
+def _ask(pool: Pool, embedders: Mapping[str, Embedder]) -> Iterator[tuple[str, Result]]:
+    """Yield each result with its mode: the baselines, lexical search, then with each embedder."""
+    yield from ask_baselines(pool)
     with tempfile.TemporaryDirectory() as folder:
-        model = embedder.name if embedder else ""
-        with SqliteIndex(Path(folder) / "bench.db", model=model) as index:
+        path = Path(folder) / "bench.db"
+        with SqliteIndex(path, model="") as index:
             fill(index, pool)
             for result in ask_all(index, pool):
                 yield "lexical", result
-            if embedder:
+        for mode, embedder in embedders.items():
+            with SqliteIndex(path, model=embedder.name) as index:
                 for _ in embed_lacking(index, embedder):
                     pass
                 for result in ask_all(index, pool, embedder):
-                    yield "hybrid", result
+                    yield mode, result
 
 
 def _table(figures: dict[str, dict[str, Any]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from clew.memory.index.protocol import Embedder, Entry, Index
 from clew.memory.indexing import passages
 from clew.memory.search import Query
 from clew.memory.selection import recall
-from clew.memory.terms import analyse, stop_words
+from clew.memory.terms import analyse, stop_words, terms
 from clew_evals.retrieval.datasets import BenchmarkQuestion, Pool
 
 K1, B = 1.2, 0.75
@@ -23,9 +23,10 @@ Search: TypeAlias = Callable[[str, int], list[Entry]]
 """Takes a question and a number of entries; returns the best first."""
 
 
-def bm25(entries: Sequence[Entry]) -> Search:
-    """Return a plain BM25 search: words in lower case, unstemmed, speaker included."""
-    words = [Counter(_words(f"{entry.speaker} {entry.text}")) for entry in entries]
+def bm25(entries: Sequence[Entry], split: Callable[[str], list[str]] | None = None) -> Search:
+    """Return a BM25 search, speaker included; by default of words in lower case, unstemmed."""
+    split = split or _words
+    words = [Counter(split(f"{entry.speaker} {entry.text}")) for entry in entries]
     lengths = [sum(counts.values()) for counts in words]
     mean = sum(lengths) / max(1, len(lengths))
     postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -35,7 +36,7 @@ def bm25(entries: Sequence[Entry]) -> Search:
 
     def search(question: str, limit: int) -> list[Entry]:
         scores: Counter[int] = Counter()
-        for word in set(_words(question)):
+        for word in set(split(question)):
             result = postings.get(word, [])
             worth = math.log(1 + (len(entries) - len(result) + 0.5) / (len(result) + 0.5))
             for n, count in result:
@@ -59,6 +60,10 @@ def grep(entries: Sequence[Entry]) -> Search:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
+
+
+def _stems(text: str) -> list[str]:
+    return [term for term in terms(text) if term not in stop_words()]
 
 
 DEEP = 40
@@ -93,8 +98,12 @@ def ask_all(index: Index, pool: Pool, embedder: Embedder | None = None) -> Itera
 
 
 def ask_baselines(pool: Pool) -> Iterator[tuple[str, Result]]:
-    """Yield the figures of plain BM25, of grep, and of reading everything, each with its name."""
-    searches: dict[str, Search] = {"bm25": bm25(pool.entries), "grep": grep(pool.entries)}
+    """Yield the figures of BM25 (plain, and of stems without stop words), grep, and reading everything."""
+    searches: dict[str, Search] = {
+        "bm25": bm25(pool.entries),
+        "bm25 of stems": bm25(pool.entries, _stems),
+        "grep": grep(pool.entries),
+    }
     for asked in pool.questions:
         for name, search in searches.items():
             yield name, _result(asked, search(asked.text, DEEP))

@@ -20,7 +20,7 @@ LOCOMO_TUNED_ON = ("conv-26", "conv-30", "conv-41", "conv-42")
 """The conversations that the weights were fitted on. Results are reported on the others."""
 LONGMEMEVAL_TUNED_ON = "0123"
 """The same for LongMemEval: questions whose id's SHA-256 begins with one of these digits."""
-REALTALK_TUNED_ON = ("Chat_1_", "Chat_2_", "Chat_3_")
+REALTALK_TUNED_ON = ("Chat_1_", "Chat_2_", "Chat_3_", "Chat_4_", "Chat_5_")
 """The same for REALTALK: prefixes of chat names. Nothing of BEAM was used for fitting."""
 
 

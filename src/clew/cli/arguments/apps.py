@@ -280,10 +280,11 @@ def bench(parser: argparse.ArgumentParser) -> None:
     `longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; also .gz), a folder
     `REALTALK` with its chats (github.com/danny911kr/REALTALK), a folder `BEAM` with `N/chat.json`
     (github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is called. The baselines are
-    plain BM25, grep, and reading everything. See docs/concepts/retrieval.md.
+    plain BM25, BM25 of stems, grep, and reading everything. See docs/concepts/retrieval.md.
 
     examples:
       clew bench retrieval --data ~/benchmarks
+      clew bench retrieval --data ~/benchmarks --encoder ~/models/all-MiniLM-L6-v2
       clew bench retrieval --data ~/benchmarks --json
     """
     parser.add_argument("what", choices=["retrieval"], help="what to measure")
@@ -293,5 +294,11 @@ def bench(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("data"),
         help="folder of the benchmarks (default: ./data)",
+    )
+    parser.add_argument(
+        "--encoder",
+        metavar="DIR",
+        type=Path,
+        help="also measure a sentence encoder: a folder with model.onnx and tokenizer.json",
     )
     add_json(parser)
