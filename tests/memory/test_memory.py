@@ -13,6 +13,7 @@ from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource
 from clew.memory.selection import EXCERPT, Passage, render_passages, select_injections
 from clew.memory.tiers import Tier
+from clew.memory.tools.tool import PER_TOKEN
 from clew.message import Message, Role, Text, ToolResult, Trust, text_message
 from clew.session import Session
 from clew.tokens import counter_for
@@ -339,3 +340,5 @@ def test_an_answer_takes_at_most_a_tenth_of_the_window(store, index):
         ("recall_open", {"ref": "m1", "neighbours": 9}),
     ):
         assert len(box.run(*call).text) < 6_000
+    found = box.run("recall_search", {"query": "hot kiln", "limit": 20}).text
+    assert len(found) < session.gauge.window.usable_tokens // 10 * PER_TOKEN + 500  # with the heading

@@ -27,6 +27,10 @@ from clew.memory.tools.tool import (
 from clew.message import Role, Trust
 
 _BACKTICKS = re.compile("`+")
+FRAME = 200
+"""Characters around a quotation, roughly: its heading with the reasons, the fence, what is missing."""
+LEAST_HIT = 400
+"""Characters of an answer for each hit; a small window gets fewer hits instead of shorter ones."""
 
 
 def quotations_answer(
@@ -41,6 +45,7 @@ def quotations_answer(
 
 
 def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
+    room -= min(room // 2, FRAME * (len(quotations) - 1))
     for waiting, quotation in zip(range(len(quotations), 0, -1), quotations, strict=True):
         shown = quotation.text[: room // waiting]  # room left by a short one goes to the next ones
         room -= len(shown)
@@ -124,6 +129,7 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     limit = bounded_number(arguments, "limit", 1, MOST_HITS, 5)
+    limit = max(1, min(limit, context.answer_characters // LEAST_HIT))
     filters = _filters(arguments)
     where = SearchScope(arguments["where"]) if arguments["where"] else None
     view = InView(context.session.name, context.session.view())
@@ -135,9 +141,9 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
         answer = quotations_answer(
             _hit_quotations(context, search_result.hits), also, context.answer_characters
         )
-        return replace(
-            answer, text="\n".join([answer.text, *_other_names(context, search_result.hits, view)])
-        )
+        room = context.window_tenth - len(answer.text)
+        names = _other_names(context, search_result.hits, view, room)
+        return replace(answer, text="\n".join([answer.text, *names]))
     if seen:  # everything found is in view: show the best of it, rather than only a list of ids
         hits = _asking_last(context, context.memory.search(arguments["query"], filters, limit + 1, where))[
             :limit
@@ -147,13 +153,22 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     return ToolAnswer(f"nothing found for {arguments['query']!r}")
 
 
-def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[str]:
-    """Yield, in a fence, names in the rest of the found messages that the view no longer shows."""
+def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView, room: int) -> Iterator[str]:
+    """Yield, in a fence, names in the rest of the found messages that the view no longer shows.
+
+    Those of the best hits come first; they take about ``room`` characters at most.
+    """
     messages = {(hit.entry.session, hit.entry.seq): hit.entry for hit in hits if hit.entry.kind in MESSAGES}
     texts = {place: context.memory.resolver.whole_text(entry) for place, entry in messages.items()}
     places = ((hit.entry, (hit.entry.session, hit.entry.seq)) for hit in hits)
     result = [(entry, texts[place]) for entry, place in places if place in texts]
-    lines = [f"{context.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(result, view)]
+    lines = []
+    for entry, names in lost_names(result, view):
+        line = f"{context.memory.ref(entry)}: {', '.join(names)}"
+        room -= len(line)
+        if room < 0:
+            break
+        lines.append(line)
     if lines:
         yield "Other names in these messages that are not in view:"
         yield fence_verbatim("\n".join(lines))

@@ -212,10 +212,14 @@ class ToolContext:
     approve: Approve
 
     @property
+    def window_tenth(self) -> int:
+        """Return the characters of a tenth of the window: no answer may be longer."""
+        return max(LEAST_CHARACTERS, self.session.gauge.window.usable_tokens // 10 * PER_TOKEN)
+
+    @property
     def answer_characters(self) -> int:
-        """Return the longest answer: a tenth of the window, so that it cannot fill it."""
-        tokens = self.session.gauge.window.usable_tokens // 10
-        return max(LEAST_CHARACTERS, min(MOST_CHARACTERS, tokens * PER_TOKEN))
+        """Return how many characters an answer may quote."""
+        return min(MOST_CHARACTERS, self.window_tenth)
 
     @property
     def notebook(self) -> Notebook:
