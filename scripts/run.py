@@ -31,10 +31,13 @@ def uv() -> str:
     if own:
         return own
     print("installing uv into .uv (once)", file=sys.stderr)
+    python, install = str(folder / "python"), ["install", "--quiet", "uv"]
     try:
-        venv.create(OWN, with_pip=True, clear=True)
-        pip = [str(folder / "python"), "-m", "pip", "install", "--quiet", "uv"]
-        subprocess.run(pip, check=True)
+        venv.create(OWN, with_pip=False, clear=True)
+        pip = [sys.executable, "-m", "pip", "--python", python, *install]
+        if subprocess.run(pip, capture_output=True, check=False).returncode:  # no pip, or an old one
+            venv.create(OWN, with_pip=True, clear=True)
+            subprocess.run([python, "-m", "pip", *install], check=True)
     except subprocess.CalledProcessError as error:
         advice = "install uv or python3-venv, and run this again"
         raise SystemExit(f"uv could not be installed ({error}): {advice}") from None

@@ -80,7 +80,9 @@ def test_a_uv_that_does_not_run_is_not_used(clone: Path, tmp_path: Path):
     assert done.stdout.startswith("bin: run --project")
 
 
-def test_without_uv_it_is_installed_once(clone: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("has_pip", [True, False])
+def test_without_uv_it_is_installed_once(clone: Path, monkeypatch: pytest.MonkeyPatch, has_pip: bool):
+    """With the pip of this Python, because copying one takes longer than all the rest; else with its own."""
     monkeypatch.syspath_prepend(str(clone / "scripts"))
     monkeypatch.setenv("PATH", str(clone))
     monkeypatch.delitem(sys.modules, "run", raising=False)
@@ -88,15 +90,22 @@ def test_without_uv_it_is_installed_once(clone: Path, monkeypatch: pytest.Monkey
 
     made: list[list[str]] = []
 
-    def install(command: list[str], **_given: object) -> None:
+    def install(command: list[str], **_given: object) -> subprocess.CompletedProcess[str]:
         made.append(command[1:])
+        if failed := "--python" in command and not has_pip:
+            return subprocess.CompletedProcess(command, int(failed))
         fake_uv(clone / ".uv" / "bin")
+        return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(script.venv, "create", lambda *_given, **_more: None)
+    copied: list[bool] = []
+    monkeypatch.setattr(script.venv, "create", lambda *_given, **more: copied.append(more["with_pip"]))
     monkeypatch.setattr(script.subprocess, "run", install)
     assert script.uv() == str(clone / ".uv" / "bin" / "uv")
     assert script.uv() == str(clone / ".uv" / "bin" / "uv")
-    assert made == [["-m", "pip", "install", "--quiet", "uv"]]
+    install_uv = ["install", "--quiet", "uv"]
+    first = ["-m", "pip", "--python", str(clone / ".uv" / "bin" / "python"), *install_uv]
+    assert made == ([first] if has_pip else [first, ["-m", "pip", *install_uv]])
+    assert copied == ([False] if has_pip else [False, True])
 
 
 def test_without_a_command_it_says_how_it_is_used(clone: Path):
