@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.budget import DEFAULT, EARLY, Limit, Policy, Window, window_for
+from clew.budget import DEFAULT, EARLY, Fill, Limit, Policy, Warn, Window, judge, window_for
 from clew.errors import InputError
 from clew.tokens import model_named
 
@@ -93,3 +93,10 @@ def test_the_usable_window_is_what_the_reply_leaves(name: str, window: Window, u
 def test_no_more_is_kept_for_the_reply_than_the_model_can_say():
     policy = Policy(reply=Limit(tokens=50_000))
     assert window_for(model_named("gpt-4o"), policy) == Window(128_000, 16_384)
+
+
+def test_the_default_goes_from_85_down_to_30_percent_and_60_can_be_set():
+    fill = Fill(Window(108_000, 8_000), used_tokens=86_000)
+    assert judge(fill).target_tokens == 30_000
+    assert judge(fill, Policy(down_to=Limit(share=0.6))).target_tokens == 60_000
+    assert isinstance(judge(Fill(Window(108_000, 8_000), used_tokens=84_000)), Warn)

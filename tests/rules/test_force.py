@@ -237,3 +237,22 @@ def test_a_fact_to_remember_is_not_a_rule(text):
 )
 def test_a_rule_to_remember_is_one(text):
     assert [one.quote for one in find(text_message(Role.USER, text))] == [text]
+
+
+FOLDERS = ("vendor", "legacy", "infra", "proto", "assets", "locale", "schemas", "charts", "helm", "auth")
+FORMS = ("Never edit {0}/{1}.py.", "Always run `make {0}{1}` before you commit.", "Do not push to {0}-{1}.")
+
+
+@pytest.mark.parametrize("join", ["\n", "\n- ", " "])
+def test_a_long_message_of_one_line_rules_is_read_whole(join):
+    said = [FORMS[(n + k) % 3].format(folder, n) for n in range(15) for k, folder in enumerate(FOLDERS)]
+    found = find(text_message(Role.USER, f"Work by these rules:\n{join.join(['', *said])}"))
+    assert [rule for rule in said if not any(rule in one.quote for one in found)] == []
+
+
+def test_rules_in_the_middle_of_a_specification_are_still_about_the_product():
+    prose = "The service computes invoices from rates and sends them to customers by mail every month. "
+    said = (
+        f"Build this:\n\n{prose * 20}The total must never be negative. {prose * 20}\n\nStart with the parser."
+    )
+    assert find(text_message(Role.USER, said)) == []

@@ -128,3 +128,20 @@ def test_whatever_is_pasted_it_fits(pasted):
         )
     ]
     assert clew.compact([*messages, *LATER], 4_000).tokens_after <= 4_000
+
+
+@pytest.mark.parametrize("window", [2_000, 2_500])
+def test_found_rules_stay_whole_if_they_fit_the_window_though_not_the_target(window):
+    said = [f"Never edit the files under module_{n}/ without asking me first." for n in range(20)]
+    session = clew.Session.open("it", clew.MemoryStore(), window=window)
+    session.add({"role": "user", "content": "Tidy up.\n" + "\n".join(f"- {one}" for one in said)})
+    for n in range(30):
+        text = {"type": "text", "text": f"I look at part {n} now."}
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"part_{n}.py"}}
+        output = "\n".join(f"rate_{n}_{k} = table[{k}] * {n + k}" for k in range(12))
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": output}
+        session.add({"role": "assistant", "content": [text, call]}, {"role": "user", "content": [result]})
+    done = session.compact()
+    shown = "\n".join(item.message.text for item in session.view())
+    assert [one for one in said if one not in shown] == []
+    assert done.plan.tokens_after <= 0.6 * session.gauge.window.usable_tokens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clew.message import Message, Origin, Role, Text
 from clew.session.handoff import sections_of
+from clew.session.handoff_headings import handoff_headings
 from tests.ledger.sessions import assistant, call, items, ledger_of, ran, user
 
 
@@ -44,3 +45,31 @@ def test_a_task_that_the_harness_gave_is_the_request_if_nobody_spoke():
     found = sections(task, assistant("I moved the parser."), call("Bash", {"command": "pytest"}))
     assert found.now[0].text.startswith("Task, given by the tool: “Implement the plan")
     assert found.next_step[0].text == "Continue where the agent was interrupted: I moved the parser."
+
+
+def headings(*messages: Message | list[Message]):
+    return handoff_headings(sections(*messages), items(*messages), ledger_of(*messages))
+
+
+def test_done_when_quotes_the_user_and_no_comment_of_code_question_or_description():
+    found = headings(
+        user(
+            "Speed up the importer.\n\n```python\nwait()  # loop until the queue is empty\n```\n"
+            "# make sure the cache is warm\nThe hook runs until the end of the turn?\n"
+            "All tests must still pass."
+        ),
+        assistant("I will."),
+    )
+    said = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
+    assert len(said) == 1
+    assert "All tests must still pass." in said[0]
+
+
+def test_a_plan_that_the_user_gave_is_the_active_plan():
+    found = headings(
+        user("Implement the following plan:\n\n# Plan\n1. Add the column.\n2. Fill it.\n"),
+        assistant("I start with the column."),
+    )
+    (plan,) = found.active_plan
+    assert plan.startswith("given by the user: Plan 1. Add the column. 2. Fill it.")
+    assert "[m0]" in plan

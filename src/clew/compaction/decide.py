@@ -7,7 +7,7 @@ if even that would break a guarantee, nothing happens. Nothing here touches a st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.bill import ModelBill, count_calls
@@ -71,16 +71,18 @@ class DecidedCompaction:
         return next((one.author for one in reversed(self.attempts) if one.author != CODE), "")
 
 
-RULE_SHARES = (0.4, 0.2, 0.0)
+RULE_SHARES = (0.6, 0.4, 0.2, 0.0)
 """Shares of the room for found rules, tried in turn if they do not all fit; chosen by hand."""
+RAISES = (1.3, 1.7, 2.5, 4.0)
+"""Factors by which a target is raised in turn, so that found rules stay whole; chosen by hand."""
 
 
 def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedCompaction]:
     """Return the plan to put into effect; raise ``CompactionRefused`` if none keeps what must be kept.
 
-    Its report does not count exact values (see ``count_values``).
-    Found rules that do not fit are replaced by one line that cites them. Rules set by hand never are, so only
-    they can raise ``PinsDoNotFit``.
+    Its report does not count exact values (see ``count_values``). If found rules do not fit the target, it is
+    raised as far as the task allows; those that do not fit even then are replaced by one line that cites
+    them. Rules set by hand never are, so only they can raise ``PinsDoNotFit``.
     """
     try:
         return (yield from _decide(task, writer))
@@ -88,6 +90,12 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedC
         if isinstance(refusal, NothingToGain) and not task.sized:
             raise
         last = refusal
+    for raised in _raised(task) if task.has_found_rules else ():
+        task = raised
+        try:
+            return (yield from _decide(task, writer))
+        except BudgetExceeded as refusal:
+            last = refusal
     room = task.target_tokens - sum(map(task.counter.count, _prompt(task)))
     shares = RULE_SHARES if room > 0 and task.has_found_rules else ()
     for share in shares:
@@ -99,6 +107,14 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedC
     if isinstance(last, PinsDoNotFit) and not isinstance(last, NothingToGain) and not by_hand:
         raise BudgetExceeded(last.detail, "ask for more tokens, or use a model with a larger window")
     raise last
+
+
+def _raised(task: CompactionTask) -> Iterator[CompactionTask]:
+    """Yield the task with higher targets, as far as they still make the view smaller."""
+    most = min(task.most_tokens or 0, task.tokens - 1)
+    for target in sorted({min(most, int(task.target_tokens * factor)) for factor in RAISES}):
+        if target > task.target_tokens:
+            yield replace(task, target_tokens=target)
 
 
 def _prompt(task: CompactionTask) -> list[Message]:

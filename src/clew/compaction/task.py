@@ -75,8 +75,16 @@ class CompactionTask:
     """The wire format the view will be sent in, if known."""
     sized: bool = True
     """A person or the window set the target; otherwise it is a preference."""
+    most_tokens: int | None = None
+    """The size up to which the target may be raised to keep found rules whole; None if a person set it."""
     rule_tokens: int | None = None
     """Budget for rules found in the session; None for all of them. Rules set by hand are always kept."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """The tokens of the view."""
+        sizes = self.sizes or [self.counter.count(item.message) for item in self.view]
+        return sum(sizes)
 
     def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
         """Return what a digest of this span must contain."""

@@ -155,7 +155,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     orders = trust > Trust.USER and len(text) >= LONG
     briefing = orders or is_briefing(text)
     handed_on = Spans(tasks(text) if briefing and not orders else iter(()))
-    speaks = trust is Trust.USER and not briefing
+    speaks = trust is Trust.USER and not briefing and not _is_list_of_rules(text)
     for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
@@ -167,6 +167,24 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
         unlisted = deep and len(text) > _BOOK
         placed = sentence._replace(heading="", lead="") if unlisted else sentence
         yield placed, Surroundings(default, inside, briefed, orders, deep)
+
+
+def _is_list_of_rules(text: str) -> bool:
+    """Return True if nearly every sentence of a long text is a plain rule: then it is no specification."""
+    if len(text) < LONG or len(_RULE_WORD.findall(text)) * _PLAIN_RULE < len(text):
+        return False
+    said = [one.text for one in sentences(text)]
+    plain = sum(len(one) <= _PLAIN_RULE and _RULE_WORD.search(one) is not None for one in said)
+    return plain >= _MOSTLY * len(said)
+
+
+_RULE_WORD = lazy_pattern(
+    r"\b(?:never|always|do\s+not|don['’]t|must(?:\s+not)?|no\s+new|ask\s+me|only|without)\b", re.IGNORECASE
+)
+_PLAIN_RULE = 160
+"""Characters of a sentence that says little but a rule..."""
+_MOSTLY = 0.8
+"""...and the share of such sentences from which a text is a list of rules. Both chosen by hand."""
 
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:

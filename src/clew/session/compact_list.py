@@ -352,6 +352,7 @@ def _task(
         target_tokens=goal.target_tokens,
         originals=record.originals.get,
         sizes=tuple(view.sizes),
+        most_tokens=gauge.most_left - options.fixed_tokens if goal.trigger is not Trigger.MANUAL else None,
         shown=(digest.id, digest) if digest else None,
         carried=carried_by(digest, record.ledger) if digest and view.recovered else MandatoryContent(),
         digest_id=f"d{number + 1}",

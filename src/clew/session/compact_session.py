@@ -101,7 +101,8 @@ def requested_task(
     budget = measure(replay, gauge, Request((CompactionRequested(Asker.USER),)))
     match budget.verdict:
         case Compact(trigger, why, target):
-            return task_of(replay, gauge, target, trigger, why, focus, sized=False)
+            task = task_of(replay, gauge, target, trigger, why, focus, sized=False)
+            return replace(task, most_tokens=gauge.most_left)
         case Stop(why):
             raise BudgetExceeded(why)
         case _:
@@ -295,6 +296,7 @@ def _weighed(
         target = with_unread(target, unread_tokens, gauge.window.usable_tokens)
     goal = replace(verdict, target_tokens=target)
     task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
+    task = replace(task, most_tokens=gauge.most_left - other)
     pruned = shortened_option(goal, outlook) if oversized else _prune_only_option(task, other)
     choice = gauge.weigh(budget.allotment, goal, outlook, with_model=with_model, pruned=pruned)
     if pruned and choice.move is CostMove.PRUNE:

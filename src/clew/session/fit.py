@@ -96,6 +96,11 @@ class Gauge:
         return Window(self.window_tokens, self.policy.reply.of(self.window_tokens))
 
     @property
+    def most_left(self) -> int:
+        """Return the size up to which a compaction may leave more than the policy asks for."""
+        return round(MOST_LEFT * self.window.usable_tokens)
+
+    @property
     def keep(self) -> Keep:
         """Return how many recent messages stay verbatim."""
         from clew.compaction.task import Keep  # needed for a compaction only

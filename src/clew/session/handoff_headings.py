@@ -17,6 +17,7 @@ from clew.ledger.loop import Closed, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role
 from clew.request.rehydration import invoked_skills
+from clew.rules.sentences import sentences
 from clew.session.handoff import (
     LONGEST_COMMAND,
     LONGEST_LINE,
@@ -33,12 +34,16 @@ _INSTRUCTION_FILE = re.compile(
     r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
 )
 _DONE_WHEN = re.compile(
-    r"\b(?:done when|until|make sure|ensure|so that|must (?:pass|work|be)|should (?:pass|work|be)"
-    r"|acceptance|verify that|all tests|end with|at the end|finally)\b",
+    r"\b(?:done (?:when|if|once)|finished when|until|make sure|ensure|verify that|all (?:the )?tests"
+    r"|(?:must|should) (?:still )?(?:pass|work|succeed|compile)|acceptance criteri(?:a|on)"
+    r"|tests? (?:are|is) green)\b",
     re.IGNORECASE,
 )
 """Wordings by which a user says when the work is done."""
-_SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s)[^\n.!?]*)*[.!?]?")
+_GIVEN_PLAN = re.compile(r"\A\W*(?:\w+\W+){0,6}?(?:following|this|attached) plan\W+", re.IGNORECASE)
+"""The opening of a request that hands over a plan."""
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\")")
+"""The start of a comment in code that was pasted without a fence."""
 _PHASES = {
     ActionKind.EDIT: "changing files",
     ActionKind.WRITE: "changing files",
@@ -102,10 +107,10 @@ def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
     asks = [turn.ask for turn in ledger.turns.all]
     goal = [ledger.goal.source] if ledger.goal else []
     for cite in dict.fromkeys((*goal, *reversed(asks))):
-        for sentence in _SENTENCE.findall(quotes.text(cite)):
-            if found < 3 and _DONE_WHEN.search(sentence):
+        for sentence in sentences(quotes.text(cite)):  # the user's own: no code, logs or quotations
+            if found < 3 and _is_condition(sentence.text):
                 found += 1
-                yield HandoffLine(f"Done when: “{flat(sentence, LONGEST_LINE)}”", (cite.message,))
+                yield HandoffLine(f"Done when: “{flat(sentence.text, LONGEST_LINE)}”", (cite.message,))
     if not found:
         left = len(open_items(ledger))
         run = ledger.last_run
@@ -114,6 +119,11 @@ def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
         if sources:
             text = f"No condition was stated; by the record, done when nothing is open ({left} now){tests}"
             yield HandoffLine(text, sources)
+
+
+def _is_condition(text: str) -> bool:
+    """Whether a sentence says when the work is done; not a question, a heading or a comment in code."""
+    return bool(_DONE_WHEN.search(text)) and not text.endswith(("?", ":")) and not _COMMENT.match(text)
 
 
 def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
@@ -132,13 +142,17 @@ def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine
 
 
 def _plan(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
-    """Yield the task list; without one, the agent's last list of points."""
+    """Yield the task list; without one, the plan that the user gave, or the agent's last list of points."""
     tasks = [loop for loop in open_items(ledger) if loop.kind is LoopKind.TODO]
     for loop in tasks:
         yield HandoffLine(
             f"{flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,)
         )
-    if not tasks and ledger.turns.notes:
+    goal = None if tasks else ledger.goal
+    if goal and (opening := _GIVEN_PLAN.search(goal.quote)):
+        plan = flat(goal.quote[opening.end() :], 2 * LONGEST_LINE)
+        yield HandoffLine(f"given by the user: {plan}", (goal.source.message,))
+    elif not tasks and ledger.turns.notes:
         note = ledger.turns.notes[-1]
         yield HandoffLine(f"last notes: {flat(Quotes(items).text(note), 2 * LONGEST_LINE)}", (note.message,))
     elif not tasks and (steps := [loop for loop in ledger.loops.closed if loop.kind is LoopKind.TODO]):
