@@ -103,7 +103,7 @@ def test_prunings_that_are_not_enough_are_kept_and_reach_into_recent_messages():
     plan = propose(situation(view, tokens_of(view) // 2))
     stub = next(op for op in plan.operations if isinstance(op, Shrink) and op.id == "m23")
     assert stub.reason == "repeated in m35"
-    assert stub.message.parts[0].text == "[the same output as in m35]"
+    assert stub.message.parts[0].text == "[the same output as further down, in m35]"
     assert plan.fits
 
 

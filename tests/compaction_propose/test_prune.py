@@ -30,7 +30,7 @@ def recent(view: list[Item]) -> dict[str, str]:
 
 def test_an_output_repeated_later_to_the_letter_points_there():
     view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
-    assert pruned(view) == {"m3": "[the same output as in m5]"}
+    assert pruned(view) == {"m3": "[the same output as further down, in m5]"}
 
 
 def test_an_output_that_a_later_one_holds_but_for_a_few_lines_keeps_those():
@@ -172,7 +172,7 @@ def test_a_part_that_another_refers_to_stays_readable_itself():
     view = history(("run", {"cmd": "a"}, first), ("run", {"cmd": "b"}, first), ("run", {"cmd": "b"}, again))
     page = Page(view, COUNTER, held={"m3": [Cite("m3", 0, (at := first.index(only)), at + len(only))]})
     left = shown(prune(page, len(view), 10**9))
-    assert left == {"m3": "[the same output as in m5]"}  # m5 is outdated, but m3 refers to it
+    assert left == {"m3": "[the same output as further down, in m5]"}  # m5 is outdated, but m3 refers to it
     (excerpt,) = shown(shorten(page, [4], 40)).values()
     assert only in excerpt
 

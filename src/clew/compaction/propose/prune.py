@@ -155,7 +155,7 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         if later is not step and len(step.text) >= WORTH_A_POINTER:
             yield Stub(
                 step.result,
-                f"[the same output as in {later.name}]",
+                f"[the same output as further down, in {later.name}]",
                 f"repeated in {later.name}",
                 later.result,
             )
