@@ -19,6 +19,7 @@ PAGES = {
     "adk": "google.adk",
     "strands": "strands",
     "claude-agent-sdk": "claude_agent_sdk",
+    "hermes": "agent.context_engine",
 }
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -18,9 +18,7 @@ def compacted(name="anthropic"):
     client = driver.client(run, "clew", False)
     for ask in ASKS:
         messages.append({"role": "user", "content": ask})
-        while driver._went_on(
-            messages, client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=messages)
-        ):
+        while driver.went_on(messages, driver.create(client, run, messages)):
             pass
     return client, messages
 

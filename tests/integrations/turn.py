@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")
 
-from frameworks.drivers import DRIVERS, MODEL, Run, marked
+from frameworks.drivers import DRIVERS, Run
 
 from clew.message.codec import message_to_json
 from clew.session.result import without_natives
@@ -26,26 +26,19 @@ def sent_json(run):
     return [[message_to_json(without_natives(one)) for one in messages] for messages in run.sent]
 
 
-def sdk(driver, run, asks, folder, call):
+def sdk(driver, run, asks, folder):
     """Keep the list and the state as JSON, as a program with a plain SDK does."""
     path, client = folder / "sdk.json", driver.client(run, "clew", False)
     messages, state = json.loads(path.read_text()) if path.exists() else ([], None)
     client.fitting.restore(state)
     for ask in asks:
         messages.append({"role": "user", "content": ask})
-        while driver._went_on(messages, call(client, messages)):
+        while driver.went_on(messages, driver.create(client, run, messages)):
             pass
     path.write_text(json.dumps([messages, client.fitting.state()]))
 
 
-def anthropic(driver, run, asks, folder):
-    options = {"model": MODEL, "max_tokens": 99}
-    sdk(driver, run, asks, folder, lambda client, m: client.messages.create(messages=marked(m), **options))
-
-
-def openai(driver, run, asks, folder):
-    create = lambda client, m: client.chat.completions.create(model="gpt-5", messages=m)  # noqa: E731
-    sdk(driver, run, asks, folder, create)
+anthropic = openai = sdk
 
 
 def langchain(driver, run, asks, folder):
@@ -108,6 +101,15 @@ def strands(driver, run, asks, folder):
     agent = driver.agent(run, "clew", session_manager=manager, agent_id="a1")
     for ask in asks:
         agent(ask)
+
+
+def hermes(driver, run, asks, folder):
+    driver.__init__(str(folder))
+    with driver.server(run) as server:
+        agent = driver.agent(run, "clew", server.url)
+        history = agent._session_db.get_messages_as_conversation(run.name)
+        for ask in asks:
+            history = agent.run_conversation(ask, conversation_history=history)["messages"]
 
 
 def main():

@@ -21,11 +21,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, Part
 
 from clew.integrations.fitting import Fitting, FittingOptions, state_of
+from clew.integrations.provider_compaction import digest_text
 from clew.integrations.recall import Recall, descriptions
-from clew.session import compact_async
-
-SUMMARY_SHARE = 10
-"""A summary may take a tenth of what it replaces, at least 1,000 tokens; chosen by hand."""
 
 
 class ClewPlugin(BasePlugin):
@@ -88,12 +85,9 @@ class ClewSummarizer(BaseEventsSummarizer):
         contents = [event.content for event in events if event.content and event.content.parts]
         if len(contents) < 2:
             return None
-        whole = await compact_async(contents, 10**9, wire="gemini")
-        target = max(1_000, whole.tokens_before // SUMMARY_SHARE)
-        result = await compact_async(contents, previous=whole, target_tokens=target, wire="gemini")
-        if not result.digest:
+        text = await asyncio.to_thread(digest_text, contents, "gemini")
+        if not text:
             return None
-        text = result.items[[item.id for item in result.items].index(result.digest.id)].message.text
         compaction = EventCompaction(
             start_timestamp=events[0].timestamp,
             end_timestamp=events[-1].timestamp,

@@ -32,12 +32,10 @@ def clew_servers() -> dict[str, Any]:
 
 
 async def _hook(event: Any, _tool_use: str | None, _context: HookContext) -> Any:  # noqa: ANN401  # JSON of the CLI
-    try:
+    text = ""
+    with _fitting.reporting():
         text = await asyncio.to_thread(answer, "claude-code", dict(event))
-        return _output(str(event.get("hook_event_name")), text) if text else {}
-    except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
-        _fitting.report(error)
-        return {}
+    return _output(str(event.get("hook_event_name")), text) if text else {}
 
 
 def _output(name: str, text: str) -> dict[str, Any]:

@@ -1,21 +1,21 @@
 """``clew.wrap(client)``: an Anthropic or OpenAI client whose requests always fit the model's window.
 
-The client behaves as before; ``messages.create``, ``messages.stream``, ``chat.completions.create``,
-``responses.create`` and similar methods send a list that fits. Conversations are distinguished by the start
-of their lists. Requests whose history is kept by the provider (``previous_response_id``) are not changed.
+``messages.create`` and ``stream``, ``chat.completions.create``, ``responses.create`` and the like send a
+list that fits. Conversations are distinguished by the start of their lists. Requests whose history is kept by
+the provider (``previous_response_id``) are not changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
+from functools import partial
 from typing import Any, TypeVar, Unpack, cast
 
 from clew.integrations.fitting import Fitting, FittingOptions
 
 Client = TypeVar("Client")
-_METHODS = frozenset({"create", "stream", "parse"})
+_METHODS = ("create", "stream", "parse")
 _STORED = ("previous_response_id", "conversation", "thread")
 """Arguments with which the provider adds earlier messages itself."""
 _FIXED = ("tools", "instructions")
@@ -34,8 +34,7 @@ class _Wrapped:
         self.fitting = fitting
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the client
-        result = getattr(self._inner, name)
-        path = (*self._path, name)
+        result, path = getattr(self._inner, name), (*self._path, name)
         if name in _METHODS and _wire(path):
             return _wrap_call(result, self.fitting, path, type(self._inner).__name__.startswith("Async"))
         if name in ("with_options", "copy"):
@@ -74,8 +73,8 @@ def _body(wire: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(fields.get(key), list) or any(fields.get(name) for name in _STORED):
         return None
     system = fields.get("system")
-    body = {key: fields[key], "model": fields.get("model")}
-    return {**body, "system": system} if isinstance(system, str | list) else body
+    more = {"system": system} if isinstance(system, str | list) else {}
+    return {key: fields[key], "model": fields.get("model"), **more}
 
 
 def _wrap_call(
@@ -84,32 +83,27 @@ def _wrap_call(
     wire = _wire(path) or ""
     key = "input" if wire == "responses" else "messages"
 
-    def arguments(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        body = _body(wire, fields)
+    def options(fields: dict[str, Any]) -> dict[str, Any]:
         fixed = [fields[name] for name in _FIXED if fields.get(name)]
-        return (body, {"fixed": fixed, "wire": wire, "model": fields.get("model")}) if body else None
+        return {"fixed": fixed, "wire": wire, "model": fields.get("model")}
 
     def sync(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
-        asked = arguments(fields)
-        result = fitting.fit(asked[0], **asked[1]) if asked else None
+        body = _body(wire, fields)
+        result = fitting.fit(body, **options(fields)) if body else None
+        return call(*args, **({**fields, key: result.messages} if result else fields))
+
+    async def fitted(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+        body = _body(wire, fields)
+        result = await fitting.fit_async(body, **options(fields)) if body else None
         return call(*args, **({**fields, key: result.messages} if result else fields))
 
     async def awaited(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
-        asked = arguments(fields)
-        result = await fitting.fit_async(asked[0], **asked[1]) if asked else None
-        return await call(*args, **({**fields, key: result.messages} if result else fields))
-
-    def streamed(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
-        async def opened() -> Any:  # noqa: ANN401  # a stream manager
-            asked = arguments(fields)
-            result = await fitting.fit_async(asked[0], **asked[1]) if asked else None
-            return call(*args, **({**fields, key: result.messages} if result else fields))
-
-        return _Stream(opened)
+        return await (await fitted(*args, **fields))
 
     if not is_async:
         return sync
-    return streamed if path[-1] == "stream" or "with_streaming_response" in path else awaited
+    is_stream = path[-1] == "stream" or "with_streaming_response" in path
+    return (lambda *args, **fields: _Stream(partial(fitted, *args, **fields))) if is_stream else awaited
 
 
 class _Stream(AbstractAsyncContextManager[Any]):
@@ -122,8 +116,5 @@ class _Stream(AbstractAsyncContextManager[Any]):
         self._manager = await self._opened()
         return await self._manager.__aenter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        left: bool | None = await self._manager.__aexit__(kind, error, trace)
-        return left
+    async def __aexit__(self, *raised: object) -> bool | None:
+        return await self._manager.__aexit__(*raised)  # type: ignore[no-any-return]

@@ -7,13 +7,15 @@ logged once per kind.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypedDict, Unpack
 
 from clew.budget import DEFAULT, Policy
 from clew.message import JsonObject, Message
 from clew.session import Compactor, CompactResult, Session
-from clew.session.result import without_natives
+from clew.session.compactor import MessageList
+from clew.session.result import CompactOptions, without_natives
 from clew.tokens import counter_for
 
 log = logging.getLogger("clew.integrations")
@@ -52,38 +54,43 @@ class Fitting:
 
     def fit(
         self,
-        messages: Iterable[Any] | Mapping[str, Any],
+        messages: MessageList,
         key: str | None = None,
         *,
-        model: str | None = None,
         fixed: Iterable[object] = (),
-        wire: str | None = None,
+        **options: Unpack[CompactOptions],
     ) -> CompactResult | None:
-        """Return the messages to send, None if unchanged; ``fixed`` is what else is sent each time."""
-        try:
-            iterables = (messages,) if key is None else (key, messages)
-            tokens = sum(counter_for(model or "unknown").count_text(str(item)) for item in fixed)
-            result = self.compactor.fit(*iterables, model=model, fixed_tokens=tokens, wire=wire)
+        """Return the messages to send, None if clew failed; ``fixed`` is what else is sent each time."""
+        result = None
+        with self.reporting():
+            given = (messages,) if key is None else (key, messages)
+            counter = counter_for(options.get("model") or "unknown")
+            options["fixed_tokens"] = sum(counter.count_text(str(item)) for item in fixed)
+            result = self.compactor.fit(*given, **options)
             self._record(result, key or "")
-        except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
-            self.report(error)
-            return None
         return result
 
     async def fit_async(
         self,
-        messages: Iterable[Any] | Mapping[str, Any],
+        messages: MessageList,
         key: str | None = None,
         *,
-        model: str | None = None,
         fixed: Iterable[object] = (),
-        wire: str | None = None,
+        **options: Unpack[CompactOptions],
     ) -> CompactResult | None:
         """Do the same in a thread."""
         import asyncio  # imported here: asyncio loads the network modules
 
         messages = list(messages) if isinstance(messages, list) else messages  # may grow while this waits
-        return await asyncio.to_thread(self.fit, messages, key, model=model, fixed=fixed, wire=wire)
+        return await asyncio.to_thread(self.fit, messages, key, fixed=fixed, **options)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Report an error instead of raising it: clew runs inside another program and never breaks it."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001  # any error
+            self.report(error)
 
     def report(self, error: Exception) -> None:
         """Count an error, and log the first of its type."""

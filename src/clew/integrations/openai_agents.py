@@ -6,8 +6,7 @@
     config = RunConfig(call_model_input_filter=session.filter)
     await Runner.run(agent, text, session=session, run_config=config)
 
-The compaction state is stored beside the items, so another process continues from it. With a session of
-another kind use ``clew_filter()`` alone. Only what is sent is compacted.
+The compaction state is stored beside the items. With a session of another kind use ``clew_filter()``.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ def clew_filter(**options: Unpack[FittingOptions]) -> Filter:
     fitting = Fitting(**options)
 
     async def fitted(data: CallModelData[Any]) -> ModelInputData:
-        result = await _fit(fitting, data, None)
-        return replace(data.model_data, input=result.messages) if result else data.model_data
+        return (await _fit(fitting, data, None))[1]
 
     fitted.fitting = fitting  # type: ignore[attr-defined]  # for its state and counts
     return fitted
 
 
-async def _fit(fitting: Fitting, data: CallModelData[Any], key: str | None) -> Any:  # noqa: ANN401
+async def _fit(fitting: Fitting, data: CallModelData[Any], key: str | None) -> tuple[Any, ModelInputData]:
     request, fields = data.model_data, ("description", "params_json_schema")
     tools = (getattr(tool, name, "") for tool in data.agent.tools for name in fields)
     fixed = (request.instructions or "", *tools)
-    return await fitting.fit_async(request.input, key, fixed=fixed, wire="responses", model=_model(data))
+    result = await fitting.fit_async(request.input, key, fixed=fixed, wire="responses", model=_model(data))
+    return result, replace(request, input=result.messages) if result else request
 
 
 def _model(data: CallModelData[Any]) -> str | None:
@@ -58,8 +57,7 @@ def _model(data: CallModelData[Any]) -> str | None:
 
 def recall_tools(source: Filter | ClewSession) -> list[FunctionTool]:
     """Return the tools ``recall`` and ``expand`` for an agent whose runs use this filter or session."""
-    recall = Recall(source.fitting)  # type: ignore[union-attr]  # as ``clew_filter`` sets it
-    key = source.session_id if isinstance(source, ClewSession) else None
+    recall, key = Recall(source.fitting), getattr(source, "session_id", None)  # type: ignore[union-attr]
 
     async def call(name: str, context: ToolContext[Any], text: str) -> str:
         return await asyncio.to_thread(recall.run, name, json.loads(text or "{}"), key, context.turn_input)
@@ -79,21 +77,19 @@ class ClewSession:
         **options: Unpack[FittingOptions],
     ) -> None:
         """Store items in a SQLite file, or in ``inner``; the compaction state goes into the file."""
-        self.session_id = session_id
-        self.inner = inner or SQLiteSession(session_id, database)
+        self.session_id, self.inner = session_id, inner or SQLiteSession(session_id, database)
         self.session_settings = getattr(self.inner, "session_settings", None)
-        self.fitting = Fitting(**options)
+        self.fitting, self._model = Fitting(**options), ""
         self._states = StateFile(database, self.fitting.report)
-        self._model: str | None = None
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
         """Fit each request of a run: the ``call_model_input_filter`` that continues this session."""
-        result = await _fit(self.fitting, data, self.session_id)
-        self._model = _model(data)
+        result, request = await _fit(self.fitting, data, self.session_id)
+        self._model = _model(data) or ""
         if result is not None and result.changed:
             state = {**state_of(result), "model": self._model}
             await asyncio.to_thread(self._states.save, self.session_id, state)
-        return replace(data.model_data, input=result.messages) if result else data.model_data
+        return request
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the compacted history; with a limit, the last items unchanged."""
@@ -102,9 +98,11 @@ class ClewSession:
             return items
         if self.fitting.compactor.last(self.session_id) is None:
             state = await asyncio.to_thread(self._states.load, self.session_id) or {}
-            self._model = state.get("model")
+            self._model = state.get("model") or ""
             self.fitting.restore(state, self.session_id)
-        result = await self.fitting.fit_async(items, self.session_id, model=self._model, wire="responses")
+        result = await self.fitting.fit_async(
+            items, self.session_id, model=self._model or None, wire="responses"
+        )
         return result.messages if result else items
 
     async def add_items(self, items: list[Any]) -> None:

@@ -1,9 +1,10 @@
 """Strands Agents: ``Agent(conversation_manager=ClewConversationManager())``.
 
 Strands sends ``agent.messages`` unchanged, so the manager compacts that list before each model call. The
-removed messages are in ``fitting.originals()``, in Strands' session manager, which stores each message when
-it is added, or in clew's log with ``session=``. A session manager also stores the compaction state: an agent
-that it restores gets all messages and compacts them to the same list again.
+removed messages are in ``manager.originals(agent)``, in Strands' session manager, which stores each message
+when it is added, or in clew's log with ``session=``. The compaction state is in ``agent.state``, which a
+session manager stores: an agent that it restores gets all messages and compacts them to the same list again.
+One manager may serve many agents.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from strands.hooks.registry import HookRegistry
 
 from clew.integrations.fitting import Fitting, FittingOptions, state_of
 from clew.integrations.recall import Recall, descriptions
-from clew.message import JsonObject
+from clew.message import Message
 
 if TYPE_CHECKING:
     from strands import Agent
+
+STATE = "clew"
+"""Its key in the agent's state."""
 
 
 class ClewConversationManager(ConversationManager):
@@ -33,8 +37,10 @@ class ClewConversationManager(ConversationManager):
         super().__init__()
         self.fitting = Fitting(**options)
         self._recall = Recall(self.fitting) if recall else None
-        self._state: JsonObject | None = None
-        """The state of the last compaction, of this process or of the one before."""
+
+    def originals(self, agent: Agent) -> tuple[Message, ...]:
+        """Return every message of an agent that this process has seen, unshortened."""
+        return self.fitting.originals(_key(agent))
 
     def register_hooks(self, registry: HookRegistry, **_: Any) -> None:  # noqa: ANN401  # of later versions
         """Compact before each model call, also within a turn."""
@@ -50,12 +56,13 @@ class ClewConversationManager(ConversationManager):
         agent, messages, key = event.agent, event.agent.messages, _key(event.agent)
         model = agent.model.get_config().get("model_id") if hasattr(agent.model, "get_config") else None
         fixed = (agent.system_prompt or "", *agent.tool_registry.get_all_tool_specs())
-        self.fitting.restore(self._state, key)
+        if self.fitting.compactor.last(key) is None:
+            self.fitting.restore(agent.state.get(STATE), key)
         result = await self.fitting.fit_async(messages, key, model=model, fixed=fixed)
         if result is None:
             return
         if result.changed:
-            self._state = state_of(result)
+            agent.state.set(STATE, state_of(result))
         if len(result.messages) != len(messages) or any(map(is_not, result.messages, messages)):
             agent.messages[:] = result.messages
 
@@ -72,20 +79,8 @@ class ClewConversationManager(ConversationManager):
         except Exception as error:
             self.fitting.report(error)
             raise (e or error) from error
-        self._state = state_of(result)
+        agent.state.set(STATE, state_of(result))
         agent.messages[:] = result.messages
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the state as JSON, for a session manager of Strands.
-
-        ``removed_message_count`` stays 0: a session manager restores all messages.
-        """
-        return {**super().get_state(), "clew": self._state}
-
-    def restore_from_session(self, state: dict[str, Any]) -> None:
-        """Restore the state of another process; used at the next model call."""
-        super().restore_from_session(state)
-        self._state = state.get("clew")
 
 
 def _key(agent: Agent) -> str:

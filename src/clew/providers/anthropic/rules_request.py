@@ -1,4 +1,4 @@
-"""Rules about request fields: numbers, tools, cache marks, models, compaction (A10 to A22, A32 to A35)."""
+"""Rules about request fields: numbers, tools, cache marks, models, compaction (A10 to A22, A32 to A37)."""
 
 from __future__ import annotations
 
@@ -251,6 +251,8 @@ REQUEST_RULES = (
 
 _DOCS = "Anthropic's documentation of compaction and the types of anthropic 2.8.0"
 LEAST_TRIGGER = 50_000
+MOST_TOOL_REFERENCES = 100
+"""The API's number is not documented; chosen by hand, far above what tool search finds in a session."""
 
 
 def _compactions(body: JsonObject) -> list[Block]:
@@ -292,6 +294,27 @@ def low_compaction_trigger(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(where, f"{value} is below {LEAST_TRIGGER:,}")
 
 
+def many_tool_references(body: JsonObject) -> Iterator[RuleFinding]:
+    """A36: a compaction on demand of a conversation that found more tools than a block may record."""
+    found = {
+        name
+        for block in blocks(body)
+        for part in (block.value.get("content"), as_object(block.value.get("content")).get("tool_references"))
+        for reference in as_list(part)
+        if isinstance(name := as_object(reference).get("tool_name"), str)
+    }
+    if body.get("compaction") and len(found) > MOST_TOOL_REFERENCES:
+        problem = f"{len(found)} tools are referenced (compaction_too_many_tool_references)"
+        yield RuleFinding("compaction", problem)
+
+
+def failed_compaction_first(body: JsonObject) -> Iterator[RuleFinding]:
+    """A37: a failed compaction in place of the messages that it should have summarised."""
+    first = next(iter(blocks(body)), None)
+    if first and first.kind == "compaction" and first.value.get("content", True) is None:
+        yield RuleFinding(first.where, "this compaction failed (content is null): it replaces nothing")
+
+
 COMPACTION_RULES = (
     ApiRule(
         "A32",
@@ -319,5 +342,24 @@ COMPACTION_RULES = (
         "raise the trigger to 50,000 or more",
         low_compaction_trigger,
         scope=CheckScope.BODY,
+    ),
+    ApiRule(
+        "A36",
+        "compaction on demand records the tools that were found",
+        RuleLevel.REFUSE,
+        f"Error code compaction_too_many_tool_references ({_DOCS}): the conversation references more "
+        "distinct tools than a block can record. The number is not documented.",
+        "compact sooner, or drop the oldest tool search results",
+        many_tool_references,
+        scope=CheckScope.BODY,
+        verified=False,
+    ),
+    ApiRule(
+        "A37",
+        "a failed compaction replaces nothing",
+        RuleLevel.WARN,
+        f"Error code compaction_unavailable (529, transient), and blocks whose content is null ({_DOCS}).",
+        "send the messages that it should have replaced, and ask for the compaction again",
+        failed_compaction_first,
     ),
 )
