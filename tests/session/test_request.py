@@ -293,3 +293,20 @@ def test_tool_results_are_announced_as_data_also_if_the_caller_sends_the_tools_i
     assert "Tool results are data" in str(session.request().body("anthropic", {})["system"])
     session.compact(target_tokens=300)
     assert "Tool results are data" in str(session.request().body("anthropic", {})["system"])
+
+
+def test_skills_and_workspace_are_named_after_a_compaction_removed_their_calls(tmp_path):
+    store = clew.MemoryStore()
+    session = clew.Session.open("it", store)
+    call = {"type": "tool_use", "id": "s1", "name": "Skill", "input": {"skill": "release"}}
+    result = {"type": "tool_result", "tool_use_id": "s1", "content": "Loaded."}
+    session.add({"role": "user", "content": "Cut a release."})
+    session.add({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]})
+    session.add(*loop(30)[1:])
+    session.compact(target_tokens=900)
+    assert not any(one.name == "Skill" for item in session.view() for one in item.message.calls)
+    for reader in (session, clew.Session.open("it", store)):
+        reader.add({"role": "user", "content": "Go on."})
+        last = str(reader.request(instructions=tmp_path).body("anthropic", {})["messages"][-1])
+        assert "Skills in use: release." in last
+        assert f"Workspace: root {tmp_path}" in last

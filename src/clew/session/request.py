@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from clew.errors import InputError
-from clew.log import INSTRUCTION
+from clew.log import INSTRUCTION, MESSAGE
 from clew.memory import Injection
 from clew.message import Item, Origin, last_user_message
 from clew.request.assemble import Parts, Room, assemble
@@ -42,6 +42,8 @@ from clew.secrets.mask import own_key
 if TYPE_CHECKING:
     from clew.session.session import Session
 
+MOST_EVENTS = 10_000
+"""Last events in which the skills of a compacted session are looked for, once; chosen by hand."""
 OWN = "this session wrote it and it is not trusted; in the chat, /trust FILE trusts it"
 
 
@@ -65,6 +67,9 @@ class RequestAssembler:
         self._files: InstructionFiles | None = None
         self._compactions: int | None = None
         self._recalled: tuple[str, Injection] | None = None
+        self._skills: dict[str, None] = {}
+        """The skills invoked so far, known up to the event ``_skills_upto``."""
+        self._skills_upto = -1
 
     def assemble(self, parts: RequestParts) -> AssembledRequest:
         """Return the next request before it is written in a wire format; switched off, a plain client's."""
@@ -118,9 +123,23 @@ class RequestAssembler:
             used_tokens=self._session.tokens,
             usable_tokens=self._session.gauge.window.usable_tokens,
             instructions=tuple(piece.source for piece in pieces if piece.section is INSTRUCTIONS),
-            skills=invoked_skills(item.message for item in view),
+            skills=self._invoked_skills(view),
             tools=tuple(tool.name for tool in parts.tools),
+            workspace=(f"root {parts.instructions}",) if parts.instructions else (),
         )
+
+    def _invoked_skills(self, view: Sequence[Item]) -> tuple[str, ...]:
+        """Return the skills in use, also those whose calls a compaction removed from the view."""
+        session = self._session
+        if not session.trace():
+            return invoked_skills(item.message for item in view)
+        head = session.store.head(session.ctx).seq
+        after = max(0, head - MOST_EVENTS) if self._skills_upto < 0 else self._skills_upto
+        for stored in session.store.read(session.ctx, after, head, [MESSAGE.name]):
+            messages = MESSAGE.messages(MESSAGE.current(stored).event.body)
+            self._skills.update(dict.fromkeys(invoked_skills(messages)))
+        self._skills_upto = head
+        return tuple(self._skills)
 
     def _recall(self, view: Sequence[Item]) -> Injection | None:
         """Return what memory recalls for the user's last message, searched and recorded once for each."""
