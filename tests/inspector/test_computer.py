@@ -260,7 +260,7 @@ def test_every_view_of_a_compacted_session_fits(
     server = Server.bind(pool)
     size = {"width": width, "height": 900}
     with server.running(), visiting(browser, server, viewport=size, color_scheme=scheme) as page:
-        for view in ("transcript", "context", "digests", "timeline"):
+        for view in ("transcript", "context", "ledger", "memory", "chat", "digests", "timeline"):
             page.evaluate("hash => { location.hash = hash }", f"#/s/{quote(name, safe='')}/{view}")
             page.locator("header.about .now").wait_for()
             page.locator("main", has_text="Reading…").wait_for(state="detached")
