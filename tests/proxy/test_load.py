@@ -25,7 +25,7 @@ from tests.proxy.test_pass_through import home  # noqa: F401  # a fixture
 
 CONVERSATIONS, ROUNDS, FIRST = 64, tries(12, 50), 120
 """Conversations, requests of each, and messages in its first one: 270 kB, so that it is logged."""
-GENERATIONS = tries(1, 4)
+GENERATIONS = tries(1, 3)
 """How often all conversations end and as many new ones begin."""
 
 

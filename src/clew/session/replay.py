@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from clew.budget import FRESH, Region, State, region_of
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Digest
+from clew.compaction.plan.plan import gc_paused
 from clew.compaction.plan.render import rules_text
 from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
 from clew.ledger.ledger import Ledger
@@ -179,6 +180,7 @@ class Replay:
         if before // interval != self.view.seq // interval:
             self.save()
 
+    @gc_paused
     def _restore(self) -> None:
         """Start from the last snapshot, if the store has one that matches the log."""
         kept = self.store.load_snapshot(self.ctx) if isinstance(self.store, Snapshots) else None
