@@ -16,7 +16,9 @@ from clew.request.instructions import (
     pieces_of,
     settled_ids,
 )
-from clew.request.instructions.parse import expand_braces, matches
+from clew.request.instructions.load import MOST_FOLDERS, MOST_RULES
+from clew.request.instructions.parse import expand_braces, matches, without_comments
+from clew.request.instructions.skills import skill_index
 from clew.request.sections import PiecePosition
 from tests.request.folders import Folders
 
@@ -200,3 +202,50 @@ def test_a_secret_in_a_file_does_not_reach_the_model():
     text = text_of(files)
     assert token not in text
     assert text.startswith("Deploy as said in\nUse the token [secret:github-token:")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<!-- a\n b --> Never push.", "Never push."),
+        ("<!-- a\n b -->\nNever push.", "Never push."),
+        ("<!-- a --> Never push.", "Never push."),
+    ],
+)
+def test_text_after_a_comment_is_kept(text, left):
+    assert without_comments(text) == left
+
+
+def test_folders_and_rules_beyond_the_limits_are_refused():
+    files = {f"/p/d{n:03}/AGENTS.md": f"Rule {n}." for n in range(MOST_FOLDERS + 2)}
+    loaded = load(Folders(files), ROOTS, [f"d{n:03}/a.py" for n in range(MOST_FOLDERS + 2)])
+    assert len(loaded.instructions) == MOST_FOLDERS
+    assert [(one.path, "1 more touched folders" in one.why) for one in loaded.refused] == [("/p/d200", True)]
+    rules = {f"/p/.claude/rules/r{n:03}.md": f"Rule {n}." for n in range(MOST_RULES + 1)}
+    loaded = load(Folders(rules), ROOTS)
+    assert len(loaded.instructions) == MOST_RULES
+    assert [one.path for one in loaded.refused] == ["/p/.claude/rules/r200.md"]
+
+
+def test_rules_nested_too_deep_are_refused():
+    loaded = load(Folders({"/p/.claude/rules/a/b/c/d/e/f/g.md": "Rule."}), ROOTS)
+    assert [(one.path, one.why) for one in loaded.refused] == [
+        ("/p/.claude/rules/a/b/c/d/e/f", "it is nested more than 5 folders deep")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "line"),
+    [
+        ("name: -x\ndescription: |+\n  a\n  b", "- -x: a b"),
+        ("name: x\ndescription: >-\n  a\n  b", "- x: a b"),
+        ("name: x\ndescription: |2\n  a", "- x: a"),
+        ("name: x\ndescription: a\n  b", "- x: a b"),
+        ("name: x\ndescription: >5 files", "- x: >5 files"),
+    ],
+)
+def test_a_skill_is_listed_with_its_name_and_description(tmp_path, header, line):
+    path = tmp_path / "skills/one/SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\n{header}\n---\nThe steps.")
+    assert f"\n{line} (skills/one/SKILL.md)" in skill_index(tmp_path).text

@@ -74,7 +74,7 @@ class FileReader:
         return None if why else text
 
     def _read(self, path: str) -> tuple[str, str]:
-        """Return the text of a file and why it may not be used; one of the two is empty."""
+        """Return the text of a file and an empty string, or no text and why it may not be used."""
         size = self.files.size(path)
         if size > self.limits.one_file:
             return "", f"it has {size:,} bytes; the limit is {self.limits.one_file:,}"
@@ -223,8 +223,12 @@ def load(
         loading.folder(root, root, scope)
         loading.rules(root, scope, touched)
     if roots.project is not None and roots.trusted:
-        for folder in folders_touched(touched, roots.project)[:MOST_FOLDERS]:
+        folders = folders_touched(touched, roots.project)
+        for folder in folders[:MOST_FOLDERS]:
             loading.folder(folder, roots.project, InstructionScope.FOLDER)
+        if left := folders[MOST_FOLDERS:]:
+            why = f"it and {len(left) - 1:,} more touched folders exceed the limit of {MOST_FOLDERS}"
+            loading.refused.append(Refused(left[0], why))
     return LoadedInstructions(tuple(loading.found), tuple(dict.fromkeys(loading.refused)))
 
 
@@ -264,11 +268,18 @@ class _Loading:
         folder = posixpath.join(root, PROJECT_RULES if scope is InstructionScope.PROJECT else OTHER_RULES)
         base = self.roots.project or root  # patterns in the user's own rules also apply to the project
         relative = [_relative(path, base) for path in touched]
-        for path in list(self._rule_files(folder))[:MOST_RULES]:
+        paths = list(self._rule_files(folder))
+        for path in paths[:MOST_RULES]:
             self._take(path, root, scope, relative)
+        if left := paths[MOST_RULES:]:
+            why = f"it and {len(left) - 1:,} more rules exceed the limit of {MOST_RULES}"
+            self.refused.append(Refused(left[0], why))
 
     def _rule_files(self, folder: str, depth: int = 0) -> Iterator[str]:
-        if depth > _DEEPEST_RULES or self.files.kind(folder) is not FileKind.FOLDER:
+        if self.files.kind(folder) is not FileKind.FOLDER:
+            return
+        if depth > _DEEPEST_RULES:
+            self.refused.append(Refused(folder, f"it is nested more than {_DEEPEST_RULES} folders deep"))
             return
         for name in self.files.listed(folder):
             path = posixpath.join(folder, name)

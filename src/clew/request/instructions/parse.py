@@ -61,11 +61,10 @@ def without_comments(text: str) -> str:
     lines = list(_lines(text))
     last_end = max((i for i, (line, _) in enumerate(lines) if "-->" in line), default=-1)
     for i, (line, code) in enumerate(lines):
-        if inside:
-            inside = "-->" not in line
-        elif not code and line.lstrip().startswith("<!--") and i <= last_end:  # an unclosed one is text
-            _, _, rest = line.partition("-->")
-            inside = "-->" not in line
+        # A comment that is never closed is text.
+        if inside or (not code and line.lstrip().startswith("<!--") and i <= last_end):
+            _, end, rest = line.partition("-->")
+            inside = not end
             kept += [rest.strip()] if rest.strip() else []
         else:
             kept.append(line)

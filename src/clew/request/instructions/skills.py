@@ -21,7 +21,10 @@ _MOST_BYTES = 8_192
 _LONGEST = 400
 """Characters of a description (chosen by hand)."""
 _HEADER = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---", re.DOTALL)
-_FIELD = re.compile(r"^(name|description):[ \t]*[|>]?-?[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(name|description):[ \t]*(?:[|>][-+1-9]{0,2}[ \t]*$)?(.*(?:\n[ \t]+.*)*)", re.MULTILINE
+)
+"""A field of the header with its value, without a YAML block indicator such as ``|`` or ``>-``."""
 
 
 def skill_index(root: Path, ignored: Collection[str] = ()) -> Piece | None:
