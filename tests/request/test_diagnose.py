@@ -1,6 +1,7 @@
 """The diagnostics say what was sent, in the wording people know, and change nothing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from clew.message import Usage
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Parts, Room, assemble
 from clew.request.diagnostics import (
+    MOST_CONTRIBUTORS,
     RequestState,
     context_budget,
     context_snapshot,
@@ -118,3 +120,21 @@ def test_the_tools_can_be_offered_on_every_wire(wire):
     body = assemble(parts, COUNTER).body(wire, RESTS[wire])
     assert not FORMATS[wire].check(body).refused
     assert "traceSummaries" in json.dumps(body)
+
+
+def test_contributors_left_out_are_listed_up_to_the_limit():
+    seen = scene()
+    out = [replace(seen.contributions[0], given=0)] * (MOST_CONTRIBUTORS + 3)
+    lines = list_contributors(replace(seen, contributions=out)).text.split("\n")
+    assert sum(line.startswith("left out: ") for line in lines) == MOST_CONTRIBUTORS
+    assert lines[-1] == "and 3 earlier ones left out"
+
+
+def test_the_pinned_section_can_be_asked_for():
+    seen = scene()
+    listing = next(tool for tool in diagnostic_tools(lambda: seen) if tool.name == "listContributors")
+    assert read_arguments(listing.parameters, {"section": "pinned"}) == {"section": "pinned"}
+
+
+def test_a_session_without_a_summary_is_not_called_verbatim():
+    assert "verbatim" not in trace_summaries(small()).text  # its outputs may be shortened

@@ -67,7 +67,7 @@ def trace_summaries(scene: RequestState, digest: str | None = None) -> Diagnosis
             there = ", ".join(digest.id for digest in digests_of(scene.compactions)) or "none"
             raise NotFound(f"no active summary {digest!r}", f"active summaries: {there}")
     if not active:
-        return Diagnosis("No active summary: every turn is shown verbatim.", {"summaries": []})
+        return Diagnosis("No active summary: none of the turns is replaced by one.", {"summaries": []})
     lines = [line for compaction, digest in active for line in _lineage(compaction, digest)]
     return Diagnosis(
         "\n".join(lines), {"summaries": [_lineage_json(compaction, digest) for compaction, digest in active]}
@@ -125,7 +125,8 @@ def _lineage_json(compaction: RecordedCompaction, digest: Digest) -> JsonObject:
 
 _RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
 MOST_CONTRIBUTORS = 200
-"""Most lines in one answer (chosen by hand), so that a report about the window does not fill it."""
+"""Most lines about contributors in the request, and about those left out of it (chosen by hand), so that a
+report about the window does not fill it."""
 
 
 # contextBudget -----------------------------------------------------------------------------------------
@@ -264,7 +265,9 @@ def list_contributors(scene: RequestState, section: str | None = None) -> Diagno
     lines += map(_contribution_line, inside[-MOST_CONTRIBUTORS:])
     if len(inside) > MOST_CONTRIBUTORS:
         lines.insert(1, f"The last {MOST_CONTRIBUTORS} of them:")
-    lines += [f"left out: {_contribution_line(contribution)}" for contribution in out]
+    lines += [f"left out: {_contribution_line(contribution)}" for contribution in out[-MOST_CONTRIBUTORS:]]
+    if len(out) > MOST_CONTRIBUTORS:
+        lines.append(f"and {len(out) - MOST_CONTRIBUTORS:,} earlier ones left out")
     listed: list[Json] = [contribution.to_json() for contribution in chosen]
     return Diagnosis("\n".join(lines), {"contributors": listed})
 
@@ -298,7 +301,7 @@ def diagnostic_tools(look: Callable[[], RequestState]) -> tuple[Tool, ...]:
                 section=string(
                     "Only this section; all of them if null.",
                     optional=True,
-                    of=tuple(section.name for section in SECTIONS),
+                    of=tuple(section.name for section in (*SECTIONS, PINNED)),
                 )
             ),
             answering(lambda scene, arguments: list_contributors(scene, arguments["section"])),
