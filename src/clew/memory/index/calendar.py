@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 FIRST, LAST = date(1900, 1, 1), date(2200, 12, 31)
 """The range that a period without a start or an end is limited to."""
 
 
-def days_between(after: str, before: str) -> list[str]:
-    """Return terms such that every entry of the period has one; an empty list if no terms can be given.
+def period_terms(after: str, before: str) -> list[str] | None:
+    """Return terms such that every entry of the period has one; an empty list if the period is empty.
 
-    Both are ISO 8601 or empty. The last day is included: callers that need the exact time filter again.
+    None means that terms cannot express it: a limit is not a time, or is outside of ``FIRST`` and ``LAST``.
+    Both limits are ISO 8601 (in UTC if they have no offset) or empty. The last day is included: callers that
+    need the exact time filter again.
     """
     try:
-        first = date.fromisoformat(after[:10]) if after else FIRST
-        last = date.fromisoformat(before[:10]) if before else LAST
-    except ValueError:
+        first = _utc_day(after) if after else FIRST
+        last = _utc_day(before) if before else LAST
+    except (ValueError, OverflowError):
+        return None
+    if first > last:
         return []
-    if not FIRST <= first <= last <= LAST:
-        return []
-    return list(_words(first, last))
+    return list(_terms(first, last)) if first >= FIRST and last <= LAST else None
 
 
-def _words(day: date, last: date) -> Iterator[str]:
+def _utc_day(text: str) -> date:
+    moment = datetime.fromisoformat(text.upper())
+    return (moment.astimezone(UTC) if moment.tzinfo else moment).date()
+
+
+def _terms(day: date, last: date) -> Iterator[str]:
     while day <= last:
         end_of_year = date(day.year, 12, 31)
         end_of_month = day.replace(day=calendar.monthrange(day.year, day.month)[1])
@@ -37,6 +44,4 @@ def _words(day: date, last: date) -> Iterator[str]:
             day = end_of_month
         else:
             yield f"d{day:%Y%m%d}"
-        if day == LAST:
-            return
         day += timedelta(days=1)

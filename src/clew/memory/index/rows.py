@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from typing import Any
 
-from clew.memory.index.calendar import days_between
+from clew.memory.index.calendar import period_terms
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, IndexRow
 from clew.message import Trust
 
@@ -120,6 +120,10 @@ def _scope_of(analysed: Analysed, session: int) -> Sequence[str]:
     return (*own, *files, *analysed.days)
 
 
+_NO_ENTRY = "none"
+"""A scope term that no entry has."""
+
+
 def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]]:
     """Return the groups of scope terms that an entry must match: one of each group."""
     groups = [
@@ -128,8 +132,10 @@ def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]
         [_role(role) for role in filters.roles],
         [file_word(name) for name in filters.files],
         [f"t{int(trust)}" for trust in Trust if trust >= filters.trust] if filters.trust else [],
-        days_between(filters.after, filters.before) if filters.after or filters.before else [],
     ]
+    if filters.after or filters.before:
+        period = period_terms(filters.after, filters.before)
+        groups.append([_NO_ENTRY] if period == [] else period or [])
     return [group for group in groups if group]
 
 
