@@ -14,7 +14,7 @@ from clew.log import message_event, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.log.store.connection import connect
+from clew.log.store.connection import begin, connect
 from clew.log.store.sqlite import SEPARATE_FROM
 from clew.message import Role, text_message
 from tests.log_store.conftest import connection_of
@@ -22,6 +22,20 @@ from tests.log_store.conftest import connection_of
 CTX = Ctx(workspace="north", session="main")
 SIDE = Ctx(workspace="north", session="side")
 LONG = "an output that lies apart\n" * 200
+
+
+def test_an_error_without_a_code_of_sqlite_is_raised_as_it_is():
+    class Connection(sqlite3.Connection):
+        def execute(self, statement, *arguments):
+            if statement == "BEGIN IMMEDIATE":
+                raise sqlite3.OperationalError("raised by Python, without sqlite_errorcode")
+            return super().execute(statement, *arguments)
+
+    with (
+        closing(sqlite3.connect(":memory:", factory=Connection)) as database,
+        pytest.raises(sqlite3.OperationalError, match="raised by Python"),
+    ):
+        begin(database, 1.0)
 
 
 def note(**body):

@@ -228,7 +228,8 @@ def _wait_for_lock(database: sqlite3.Connection, statement: str, busy_s: float) 
             try:
                 return database.execute(statement)
             except sqlite3.OperationalError as cause:
-                if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                code = getattr(cause, "sqlite_errorcode", 0)  # missing if Python raised the error itself
+                if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
             time.sleep(0.001)
     finally:
