@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clew.cli import main
+from clew.errors import NotFound
 from clew.hosts import hook
 from clew.hosts.current import current_session
 from clew.hosts.session_notes import SessionNote, newest_note, read_note, write_note
@@ -178,6 +179,15 @@ def test_the_session_that_was_written_to_last_is_the_current_one(
     os.utime(second, (2_000_000_100, 2_000_000_100))
     assert current_session("/project").session == "two"
     assert newest_note("/elsewhere", 1) is None
+
+
+def test_a_session_id_is_not_a_file_pattern(
+    session: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(("user", "One."), name="one")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "*")
+    with pytest.raises(NotFound):
+        current_session("/elsewhere")
 
 
 def test_a_note_that_is_damaged_is_as_good_as_none(home: Path) -> None:

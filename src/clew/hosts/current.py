@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ def _from_environment(directory: str, env: Mapping[str, str]) -> CurrentSession 
     if not session or "/" in session:
         return None
     home = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    path = next(iter(home.glob(f"projects/*/{session}.jsonl")), None)
+    path = next(iter(home.glob(f"projects/*/{glob.escape(session)}.jsonl")), None)
     return CurrentSession("claude-code", session, path, directory) if path else None
 
 
