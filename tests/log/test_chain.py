@@ -40,6 +40,11 @@ def test_whole_text_is_plain_utf_8():
     assert canonical({"a": "é漢😀", "b": [1, 1.0]}) == '{"a":"é漢😀","b":[1,1.0]}'.encode()
 
 
+def test_a_number_that_json_lacks_keeps_the_spelling_of_python():
+    written = b'{"x":[NaN,Infinity,-Infinity]}'
+    assert canonical(parse_body(written)) == written
+
+
 def test_no_raw_control_character_is_ever_written():
     every = {"all": "".join(map(chr, range(0x20)))}
     assert all(byte >= 0x20 for byte in canonical(every))

@@ -2,7 +2,8 @@
 
 Bytes are compact JSON in UTF-8, keys in the given order. Half a surrogate pair, which broken streams leave in
 real sessions, is encoded as the three bytes that UTF-8 would give it: decoding returns the same text, and
-everything else is plain UTF-8.
+everything else is plain UTF-8. ``NaN`` and ``Infinity``, which are not JSON but which Python hosts write into
+their sessions, are kept in Python's spelling: refusing them would lose the message.
 
 Every event's hash covers its predecessor's, so one hash identifies a whole session. It also covers the
 event's sequence number, id, kind, version and time, and the hash of its body. The chain starts from the
