@@ -23,7 +23,11 @@ class _Opened:
 
 
 class SessionCache:
-    """Lends sessions, each to one thread at a time."""
+    """Lends open sessions, each ``Session`` object to one thread at a time.
+
+    One stored session may be open more than once: for another model or window, and if it leaves the cache
+    while it is lent. Like sessions in several processes, these share only the log, which orders appends.
+    """
 
     def __init__(self, store: Store, model: str = "unknown", window: int | None = None) -> None:
         """``model`` and ``window`` apply to requests that name none."""
@@ -48,7 +52,7 @@ class SessionCache:
             if opened is None:
                 opened = self._open(key, ctx, model, window)
             with opened.lock:
-                if self._is_current(opened):
+                if self._has_same_log(opened):
                     try:
                         yield opened.session
                     except BaseException:
@@ -73,7 +77,7 @@ class SessionCache:
                 self._opened.popitem(last=False)
         return kept
 
-    def _is_current(self, opened: _Opened) -> bool:
+    def _has_same_log(self, opened: _Opened) -> bool:
         """Return False if the log is not the one that was read: the session was forgotten meanwhile."""
         seq = opened.head.seq
         if not seq:
