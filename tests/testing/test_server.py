@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from clew.message import Message, Role, Text, Thinking, ToolCall, Usage
+from clew.providers import RESPONSES
 from clew.providers.model import Reply, Stop
 from clew.testing import HangUp, HttpStatus, ScriptedServer, ScriptExhausted
 from tests.providers_clients.lines import KEY
@@ -71,6 +72,32 @@ def test_openais_sdk_gathers_from_a_response_stream_what_it_reads_whole():
     assert whole.output_text == gathered.output_text == "".join(deltas) == WORDS
     assert gathered.output[2].arguments == json.dumps(CALL.arguments)
     assert whole.usage == gathered.usage
+
+
+def test_a_call_of_a_tool_that_takes_plain_text_is_streamed_to_openais_sdk():
+    item = {
+        "type": "custom_tool_call",
+        "call_id": "c1",
+        "name": "apply_patch",
+        "input": "*** Begin Patch " * 5,
+    }
+    reply = Reply(Message(Role.ASSISTANT, RESPONSES.parse_item(item).parts), Stop.TOOL_CALL)
+    asked = {"model": "gpt-5", "input": "hello"}
+    with ScriptedServer(reply, reply) as server, openai_client(server) as client:
+        whole = client.responses.create(**asked)
+        events = list(client.responses.create(**asked, stream=True))
+    assert (whole.output[0].type, whole.output[0].input) == ("custom_tool_call", item["input"])
+    deltas = [one.delta for one in events if one.type == "response.custom_tool_call_input.delta"]
+    assert "".join(deltas) == item["input"]
+    assert len(deltas) > 1
+
+
+def test_a_refusal_of_openais_is_a_block_of_its_own():
+    item = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
+    reply = Reply(Message(Role.ASSISTANT, RESPONSES.parse_item(item).parts))
+    with ScriptedServer(reply) as server, openai_client(server) as client:
+        whole = client.responses.create(model="gpt-5", input="hello")
+    assert whole.output[0].content[0].refusal == "No."
 
 
 # What it is told, and what it refuses ----------------------------------------------------------------

@@ -13,6 +13,16 @@ from clew.providers.shapes import as_text, objects
 _CUT = {Stop.MAX_TOKENS: "max_output_tokens", Stop.REFUSED: "content_filter"}
 
 
+_ID_PREFIXES = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs"}
+"""How the ids of an item of a type begin; others begin with the type."""
+
+_STREAMED_INPUT = {
+    "function_call": ("arguments", "response.function_call_arguments"),
+    "custom_tool_call": ("input", "response.custom_tool_call_input"),
+}
+"""The types of calls whose input is streamed: the field, and how the types of its events begin."""
+
+
 class OpenaiResponsesServerSide(OpenaiErrorBodies):
     """Writes replies as OpenAI's Responses server does.
 
@@ -57,18 +67,23 @@ class OpenaiResponsesServerSide(OpenaiErrorBodies):
 
 def _items(message: Message, number: int) -> Iterator[Json]:
     for index, item in objects(list(RESPONSES.render_items(message))):
-        if item.get("type") == "function_call":
-            yield {"id": f"fc_{number}_{index}", "status": "completed", **item}
-        elif item.get("type") == "reasoning":
-            yield {"id": f"rs_{number}_{index}", **item}
+        kind = as_text(item.get("type")) or "message"
+        item_id = f"{_ID_PREFIXES.get(kind, kind)}_{number}_{index}"
+        if kind == "message":
+            yield _message_item(item, item_id)
+        elif kind == "reasoning":
+            yield {"id": item_id, **item}
         else:
-            yield _message_item(item, f"msg_{number}_{index}")
+            yield {"id": item_id, "status": "completed", **item}
 
 
 def _message_item(item: JsonObject, item_id: str) -> JsonObject:
-    content = item["content"]
-    texts = [content] if isinstance(content, str) else [block["text"] for _, block in objects(content)]
-    blocks: list[Json] = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    content = item.get("content")
+    blocks: list[Json] = []
+    for _, block in objects([{"text": content}] if isinstance(content, str) else content):
+        text = block.get("text")
+        is_text = isinstance(text, str)
+        blocks.append({"type": "output_text", "text": text, "annotations": []} if is_text else block)
     return {"type": "message", "id": item_id, "status": "completed", "role": "assistant", "content": blocks}
 
 
@@ -78,8 +93,9 @@ def _events(answer: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "response.in_progress", "response": begun}
     for index, item in objects(answer["output"]):
         place: JsonObject = {"output_index": index, "item_id": item["id"]}
-        emptied = {key: [] if key == "content" else value for key, value in item.items()}
-        emptied |= {"arguments": ""} if "arguments" in item else {}
+        key, _ = _STREAMED_INPUT.get(as_text(item["type"]), ("", ""))
+        emptied: JsonObject = {**item, **({"content": []} if "content" in item else {})}
+        emptied |= {key: ""} if key else {}
         yield {"type": "response.output_item.added", "output_index": index, "item": emptied}
         yield from _item_events(item, place)
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
@@ -95,9 +111,9 @@ def _item_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
             yield {"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []}
         yield {"type": "response.output_text.done", **at, "text": text, "logprobs": []}
         yield {"type": "response.content_part.done", **at, "part": block}
-    arguments = as_text(item.get("arguments"))
-    for piece in pieces(arguments):
-        yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
-    if arguments:
-        done: JsonObject = {**place, "name": item["name"], "arguments": arguments}
-        yield {"type": "response.function_call_arguments.done", **done}
+    key, event_type = _STREAMED_INPUT.get(as_text(item["type"]), ("", ""))
+    streamed = as_text(item.get(key))
+    for piece in pieces(streamed):
+        yield {"type": f"{event_type}.delta", **place, "delta": piece}
+    if streamed:
+        yield {"type": f"{event_type}.done", **place, "name": item.get("name"), key: streamed}
