@@ -224,7 +224,8 @@ def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None)
         case Media():
             if base is not None and _parse_part(base, part.trust) == part:
                 return base
-            value = _media_fields(part, original)
+            other = "fileData" if part.data is not None else "inlineData"
+            return overlay(base, {key: _media_fields(part, original), field_name(other, base): None})
     return overlay(base, {key: value})
 
 
