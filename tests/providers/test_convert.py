@@ -528,3 +528,17 @@ def test_a_loss_reads_as_one_line():
         str(ConversionLoss(3, 1, ConversionLossKind.THINKING, "why")) == "messages[3] part 1: thinking: why"
     )
     assert str(ConversionLoss(3, None, ConversionLossKind.FIELDS, "why")) == "messages[3]: fields: why"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "image_generation_call", "id": "i", "result": "AAAA", "revised_prompt": "a cat"},
+        {"type": "file_search_call", "id": "i", "queries": ["a"], "results": [{"type": "text", "text": "b"}]},
+        {"type": "code_interpreter_call", "id": "i", "code": "1", "outputs": [{"type": "logs", "logs": "2"}]},
+        {"type": "shell_call_output", "call_id": "i", "output": [{"stdout": "a", "stderr": "b"}]},
+    ],
+    ids=lambda item: item["type"],
+)
+def test_no_field_that_a_part_represents_is_reported_as_lost(item):
+    assert ConversionLossKind.FIELDS not in kinds(convert([RESPONSES.parse_item(item)], ANTHROPIC))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, text_message
+from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, pair, text_message
 from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES, WIRES
 from tests.conftest import tries
 from tests.strategies import ITEMS
@@ -277,3 +277,52 @@ def test_an_emptied_message_is_still_an_entry(name):
     [item] = wire.render_items(text_message(Role.USER, "hi"))
     [emptied] = wire.render_items(replace(wire.parse_item(item), parts=()))
     assert wire.parse_item(emptied).parts == ()
+
+
+def renamed(part):
+    return replace(part, name="renamed")
+
+
+WITHOUT_ID = [
+    (
+        RESPONSES,
+        [
+            {"type": "function_call", "name": "read", "arguments": "{}"},
+            {"type": "function_call_output", "output": "1"},
+        ],
+    ),
+    (
+        GEMINI,
+        [
+            {"role": "model", "parts": [{"functionCall": {"name": "read", "args": {}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"output": "1"}}}]},
+        ],
+    ),
+    (
+        OPENAI,
+        [
+            {"role": "assistant", "function_call": {"name": "read", "arguments": "{}"}},
+            {"role": "function", "name": "read", "content": "1"},
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("wire", "items"), WITHOUT_ID, ids=["responses", "gemini", "openai"])
+def test_a_call_without_an_id_pairs_with_its_result_and_gets_none_when_it_is_renamed(wire, items):
+    pairing = pair(wire.parse(items))
+    assert (len(pairing.answers), pairing.orphans, pairing.dangling) == (1, [], [])
+    for item in items:
+        assert f"{wire.name}:read" not in str(touched(wire, item, 0, renamed))
+        assert f"{wire.name}:function" not in str(touched(wire, item, 0, renamed))
+
+
+@pytest.mark.parametrize("key", ["inlineData", "inline_data"])
+def test_gemini_writes_a_medium_whose_data_became_a_url_under_one_key(key):
+    item = {"role": "user", "parts": [{key: {"mimeType": "image/png", "data": "AAAA"}}]}
+    rendered = touched(GEMINI, item, 0, lambda part: replace(part, data=None, url="gs://a/b.png"))
+    (part,) = rendered["parts"]
+    assert list(part) == ["fileData"]
+    back = {"role": "user", "parts": [{"fileData": {"mimeType": "image/png", "fileUri": "gs://a/b.png"}}]}
+    rendered = touched(GEMINI, back, 0, lambda part: replace(part, data="AAAA", url=None))
+    assert rendered["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]

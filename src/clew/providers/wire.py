@@ -174,11 +174,17 @@ def arguments_object(call: ToolCall) -> JsonObject:
 
 
 def derived_id(wire: str, name: str) -> str:
-    """Return an id for a call without one; its result, which names the same tool, gets the same id.
+    """Return an id for a call that was read without one; its result, which names the same tool, gets it too.
 
-    It is never written, and it need not be unique: ``clew.message.pair`` matches calls of one id by order.
+    It is not written into the entry, and it need not be unique: ``clew.message.pair`` matches calls of one id
+    by order.
     """
     return f"{wire}:{name}"
+
+
+def is_derived_id(wire: str, call_id: str) -> bool:
+    """Whether an id comes from ``derived_id``; the tool may have been renamed since."""
+    return call_id.startswith(derived_id(wire, ""))
 
 
 def as_entry(message: Message) -> Message:

@@ -17,7 +17,7 @@ from clew.message import Media, Message, Native, Pairing, Role, ToolCall
 from clew.message.atoms import Place
 from clew.providers.formats import WIRES
 from clew.providers.media import kind_of_type
-from clew.providers.wire import Wire, derived_id, same_wire
+from clew.providers.wire import Wire, is_derived_id, same_wire
 
 
 class ConversionLossKind(StrEnum):
@@ -287,7 +287,7 @@ def name_calls(messages: Sequence[Message], pairing: Pairing, target: Target) ->
                 continue
             place, wanted = Place(i, j), part.call_id
             names.tools[place] = tools.name(part.name)
-            if wanted == derived_id(target.wire.name, part.name):
+            if is_derived_id(target.wire.name, wanted):
                 names.ids[place] = wanted  # read without an id, and written without one
             else:
                 names.ids[place] = ids.name(wanted, uses[wanted])

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from clew.message import Json, JsonObject, Native, Part, Text, ToolCall, ToolResult, Trust, Unknown
-from clew.providers.wire import arguments_object, derived_id, only_texts, overlay, text_at
+from clew.providers.wire import arguments_object, derived_id, is_derived_id, only_texts, overlay, text_at
 
 NAME = "gemini"
 
@@ -113,7 +113,7 @@ def call_fields(part: ToolCall, original: JsonObject | None) -> JsonObject:
     fields: JsonObject = {"name": part.name, "args": arguments_object(part)}
     if original is not None and original.get("args") is None and not part.arguments:
         del fields["args"]
-    if part.call_id != derived_id(NAME, part.name):
+    if not is_derived_id(NAME, part.call_id):
         fields = {"id": part.call_id, **fields}
     return overlay(original, fields)
 
@@ -140,7 +140,7 @@ def response_fields(
     unnamed = "" if original and original.get("name") == "" else "tool"  # an empty name is kept
     name = part.name or unnamed
     fields: JsonObject = {"name": name, "response": _response(part, original)}
-    if part.call_id != derived_id(NAME, name):
+    if not is_derived_id(NAME, part.call_id):
         fields = {"id": part.call_id, **fields}
     extra = [p for p in part.parts if not _is_returned(p, original)]
     if extra or (original and original.get("parts")):

@@ -32,6 +32,7 @@ from clew.providers.wire import (
     derived_id,
     differs,
     given_system,
+    is_derived_id,
     kind_of,
     native_object,
     only_texts,
@@ -121,7 +122,7 @@ def _render_body(part: ToolCall, body: JsonObject, key: str) -> JsonObject:
 
 
 def _written_id(part: ToolCall) -> str | None:
-    return None if part.call_id == derived_id(NAME, part.name) else part.call_id
+    return None if is_derived_id(NAME, part.call_id) else part.call_id
 
 
 def parse_answer(
@@ -144,7 +145,7 @@ def render_answer(
     if base is None:
         return {"role": "tool", "tool_call_id": part.call_id, "content": content}
     fields: JsonObject = {"content": content}
-    if part.call_id != derived_id(NAME, part.name or ""):
+    if not is_derived_id(NAME, part.call_id):
         fields["tool_call_id"] = part.call_id
     if part.name is not None:
         fields["name"] = part.name

@@ -15,6 +15,7 @@ from clew.providers.wire import (
     arguments_object,
     derived_id,
     differs,
+    is_derived_id,
     kind_of,
     native_object,
     overlay,
@@ -51,6 +52,14 @@ _OUTCOME_KEY = {
 """Server-side tools, and the field of the item that holds the result."""
 
 
+CALL_FIELDS = frozenset(
+    {"call_id", "name", "output", "logs", "stdout", "stderr"}
+    | set(_ARGUMENTS_KEY.values())
+    | set(_OUTCOME_KEY.values())
+)
+"""The fields of calls, outputs and their chunks that a part represents."""
+
+
 # Reading ---------------------------------------------------------------------------------------------
 
 
@@ -67,13 +76,13 @@ def is_output(kind: str) -> bool:
 def parse_call(item: JsonObject, native: Native, parse_content: ParseContent) -> tuple[Part, ...]:
     """Read a call; a server-side one is followed by its result."""
     kind = kind_of(item)
-    name, call_id = item.get("name", kind.removesuffix("_call")), _call_id(item)
+    name, call_id = item.get("name", _tool_type(kind)), _call_id(item)
     if not isinstance(name, str) or (call_id is None and kind not in _ARGUMENTS_KEY):
         return (Unknown(kind, native=native),)
     arguments = item.get(_arguments_key(kind), "")
     if not isinstance(arguments, str | dict):  # null, or a list of queries
         arguments = {} if arguments is None else {_arguments_key(kind): arguments}
-    server_side, call_id = kind in _OUTCOME_KEY, call_id or derived_id(NAME, name)
+    server_side, call_id = kind in _OUTCOME_KEY, call_id or derived_id(NAME, _tool_type(kind))
     call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT, native=native)
     if not server_side:
         return (call,)
@@ -92,11 +101,15 @@ def _parse_outcome(item: JsonObject, kind: str, parse_content: ParseContent) -> 
 def parse_output(item: JsonObject, native: Native, parse_content: ParseContent) -> Part:
     """Read the output of a call."""
     kind = kind_of(item)
-    name = kind.removesuffix("_output").removesuffix("_call")
-    call_id = _call_id(item) or derived_id(NAME, name)
+    call_id = _call_id(item) or derived_id(NAME, _tool_type(kind))
     parts = parse_content(item.get("output"), Trust.UNTRUSTED)
     failed = kind == "apply_patch_call_output" and item.get("status") == "failed"
     return ToolResult(call_id, parts, failed, native=native)
+
+
+def _tool_type(kind: str) -> str:
+    """Return the ``X`` of ``X_call`` and of ``X_call_output``; a function's own name is not in its output."""
+    return kind.removesuffix("_output").removesuffix("_call")
 
 
 def _arguments_key(kind: str) -> str:
@@ -121,8 +134,8 @@ def render_call(part: ToolCall, answer: ToolResult | None, render_content: Rende
             "name": part.name,
             "arguments": part.input_text,
         }
-    fields = _id_fields(base, part.call_id, part.name)
-    if part.name != base.get("name", kind_of(base).removesuffix("_call")):
+    fields = _id_fields(base, part.call_id)
+    if part.name != base.get("name", _tool_type(kind_of(base))):
         fields["name"] = part.name
     fields |= _arguments_fields(part, base)
     if answer is not None:
@@ -130,11 +143,11 @@ def render_call(part: ToolCall, answer: ToolResult | None, render_content: Rende
     return overlay(base, fields)
 
 
-def _id_fields(base: JsonObject, call_id: str, name: str) -> JsonObject:
-    if call_id == (_call_id(base) or derived_id(NAME, name)):
+def _id_fields(base: JsonObject, call_id: str) -> JsonObject:
+    if call_id == _call_id(base) or is_derived_id(NAME, call_id):
         return {}
-    stands_in = text_at(base, "id") and not text_at(base, "call_id")
-    return {"id" if stands_in else "call_id": call_id}
+    only_id = text_at(base, "id") and not text_at(base, "call_id")
+    return {"id" if only_id else "call_id": call_id}
 
 
 def _arguments_fields(part: ToolCall, base: JsonObject) -> JsonObject:
@@ -167,8 +180,7 @@ def render_output(part: ToolResult, render_content: RenderContent) -> JsonObject
     if base is None:
         output = render_content(part.parts, None) or ""
         return {"type": "function_call_output", "call_id": part.call_id, "output": output}
-    name = kind_of(base).removesuffix("_output").removesuffix("_call")
-    fields = _id_fields(base, part.call_id, name)
+    fields = _id_fields(base, part.call_id)
     if part.parts or base.get("output"):
         fields["output"] = render_content(part.parts, base.get("output"))
     return overlay(base, fields)

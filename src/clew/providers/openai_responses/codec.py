@@ -29,6 +29,7 @@ from clew.message import (
 )
 from clew.providers.media import read_audio, read_file, read_url, write_audio, write_file, write_url
 from clew.providers.openai_responses.calls import (
+    CALL_FIELDS,
     NAME,
     is_call,
     is_output,
@@ -127,8 +128,8 @@ ROLES = frozenset({"user", "assistant", "system", "developer"})
 UNDERSTOOD = frozenset(
     {"role", "content", "type", "text", "refusal", "input_audio", "image_url", "file_id"}
     | {"filename", "file_data", "file_url", "summary", "encrypted_content"}
-    | {"call_id", "name", "arguments", "input", "action", "operation", "queries", "code"}
-    | {"output", "outputs", "approval_request_id", "approve", "reason"}
+    | {"approval_request_id", "approve", "reason"}
+    | CALL_FIELDS
 )
 
 
