@@ -26,8 +26,9 @@ _MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
 _POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))
+_THIRD_PARTIES = frozenset(("they", "user", "users", "customer", "customers", "visitors", "players"))
 _OF_USER = frozenset(
-    ("go", "switching", "opening", "reading", "waiting", "running", "starting", "sending", "go")
+    ("go", "mess", "switching", "opening", "reading", "waiting", "running", "starting", "sending")
 )
 """Acts of a user of the product, not of the agent: "I want to avoid switching between pages"."""
 _CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
@@ -56,11 +57,17 @@ _TELLS_FACT = lazy_pattern(
 )
 """A reminder without a word that binds: "remember that the account is 123"."""
 _JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
-_RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+ ")
+_RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+[ :]")
 _MOST_RUN_ON = 2
 _ELLIPSIS = lazy_pattern(r"\w+n['’´]?t and\b", re.IGNORECASE)
 """A negation whose verb came before: "list those that don't and sort them"."""
+_OPENER = lazy_pattern(r"\A\W*(?:(?:ok(?:ay)?|well|alright|so|and|but|yeah|yes|no)\W+)+")
 _CLOSING_QUOTES = ('"', "”", '."', ".”")
+_WEAK_FOREIGN = frozenset(("always", "avoid"))
+_OPENING_FOREIGN = 8
+"""Characters within which "always" and "avoid" count in a language without patterns."""
+_BRIEF_FOREIGN = 120
+"""Characters of a short sentence in a language without patterns. Both were chosen by hand."""
 _EARLY = 30
 """Characters within which a long sentence must say that it lasts."""
 
@@ -89,15 +96,30 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
         return Judged(Force.REQUEST, "it is in the middle of a long text")
     if seen.language == ENGLISH:
         return _in_english(sentence, seen.words, fired)
-    return _in_other_languages(fired)
+    return _in_other_languages(sentence, seen, fired)
 
 
-def _in_other_languages(fired: set[str]) -> Judged:
+def _in_other_languages(sentence: Sentence, seen: Evidence, fired: set[str]) -> Judged:
     """Return how far a sentence reaches by its cues alone: there are no patterns for its language.
 
     What a thing must do is about the product; "I want" and "make sure" mostly ask for one change.
     """
-    if fired & {"question", "tiny"} or fired.isdisjoint(_binding_cues()):
+    text = sentence.text
+    if text.endswith((":", "：")):
+        return Judged(Force.REQUEST, "it introduces something")
+    if _says("shows_foreign", text):
+        return Judged(Force.DECISION, "it says how the result should be")
+    if fired.isdisjoint(_cues("lasting")) and not (
+        len(text) <= _BRIEF_FOREIGN and _says("work_foreign", text)
+    ):
+        # A ban or a way of working that names no part of the work is about the product or this answer.
+        fired = fired & _cues("consents")
+    opening = {hit.cue for hit in seen.hits if hit.start <= _OPENING_FOREIGN}
+    weak = _WEAK_FOREIGN - opening
+    if all(text[hit.start : hit.end] == "不" for hit in seen.hits if hit.cue == "ban"):
+        weak |= {"ban"}  # 不 alone states a fact as often as it forbids
+    fired = fired - weak
+    if fired & {"question", "tiny", "asks", "hedge"} or fired.isdisjoint(_cues("forbids_or_directs")):
         return Judged(Force.REQUEST, "nothing says that it lasts")
     if fired & {"duty", "duty_weak"} and fired.isdisjoint(_cues("lasting")):
         return Judged(Force.DECISION, "it says how the result should be")
@@ -111,6 +133,14 @@ def _binding_cues() -> frozenset[str]:
     return _cues("forbids_or_lasts") | _cues("ways") | _cues("directs")
 
 
+def _describes_acts(sentence: Sentence) -> bool:
+    """Return True for a listed item about what something does: "- reviews read-only unless asked to edit"."""
+    first = next(iter(sentence.text.lower().split()), "")
+    return (
+        bool(sentence.item) and first.endswith("s") and (_is_act(first[:-1]) or _is_act(first[:-1], "duties"))
+    )
+
+
 def announces(text: str, seen: Evidence) -> bool:
     """Return True if a sentence is announced as a rule, however little its cues are worth together."""
     if seen.language != ENGLISH:
@@ -122,6 +152,8 @@ def _unreadable(text: str) -> str:
     """Return why a sentence says nothing clear alone, in any language; empty if it does."""
     if len(text) > _LONGEST and not _BEGINS_AS_RULE.match(text):
         return "it says much else"
+    if text.count("(") > text.count(")") and not _says("smiley", text):
+        return "it breaks off"
     if text.endswith(("...", "…")) or text.rsplit(None, 1)[-1].lower() in _JOINING:
         return "it breaks off"
     if text.startswith(("#", "//")) or '\\"' in text:
@@ -146,6 +178,8 @@ def _reason_by_position(sentence: Sentence, seen: Evidence, fired: set[str]) -> 
     prepared = seen.language == ENGLISH and fired & {"document", "deep", "briefing"}
     if prepared and not _says("opens_order", text):
         return ""
+    if fired & {"document", "deep"} and _says("mild_order", text) and not _says("work_object", text):
+        return ""  # "Rules: keep titles short" in a document is about what it describes
     if fired & {"rule_lead", "ban_lead", "rule_heading"}:
         over = sentence.lead or sentence.heading
         announced = _announces_rules(over) and not _says("tolerates", text)
@@ -173,12 +207,16 @@ def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> 
         return Judged(Force.REQUEST, "it cannot be read alone")
     if why := _passing(text, words, fired):
         return Judged(Force.REQUEST, why)
+    if _describes_acts(sentence):
+        return Judged(Force.DECISION, "it says what something does")
     if _says("consent", text) and not _says("no_consent", text):
         return Judged(Force.STANDING, "it wants to be asked first")
     if _says("go_ahead", text):
         return Judged(Force.DECISION, "it permits something")
     if "long" in fired and not (lasts and lasts.start() < _EARLY):
         return Judged(Force.REQUEST, "it says much else")
+    if "briefing" in fired and sentence.item and not _says("each", text):
+        return Judged(Force.DECISION, "it says how the result should be")
     listed = sentence.item and not lasts
     if why := _standing(text, fired, lasts, listed=listed, led=listed and bool(sentence.lead)):
         return Judged(Force.STANDING, why)
@@ -192,6 +230,10 @@ def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
     asked = _says("asked", text)
     if ("question" in fired or asked) and not (asked and _says("how_asked", text)):
         return "it asks"
+    if _says("example", text):
+        return "it is an example"
+    if _says("written_down", text):
+        return "it asks to write a rule down"
     if _says("bans_that", text) or sum(token.word not in _POINTS_BACK for token in words) < _FEWEST_WORDS:
         return "it cannot be read alone"
     if text.rstrip("*_").endswith((":", "：")):
@@ -258,6 +300,8 @@ def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
     verb, *rest = (word.lower().strip("`'’.@") if word else "" for word in match.groups())
     opener, before = match[0].split()[0].lower(), text[: match.start()].lower()
     if opener == "no":
+        if len(text.split()) <= _FEWEST_WORDS and verb in {"code", "coding", "any"}:
+            return ""  # "no code." is about one answer
         ruled_out = not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1]))
         is_description = _says("not_needed", text) or _is_of_product(text)
         return "it rules something out" if ruled_out and not is_description else ""
@@ -265,12 +309,21 @@ def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
         return ""
     if opener == "without" or _is_told(before) or (opener == "avoid" and before.endswith("to ")):
         return ""
-    if opener in _MODALS and before.split() and _ADDRESSED.isdisjoint(before.split()[-3:]):
+    if before.count("(") > before.count(")") and len(before.split()) > _PLAIN_LIMIT:
+        return ""  # "draw a chart of … (don't use libraries)" asks for more than it forbids
+    subject = before.split()
+    if opener == "never" and subject and subject[-1] in _MODALS:
+        opener, subject = subject[-1], subject[:-1]
+    if opener in _MODALS and subject and _ADDRESSED.isdisjoint(subject[-3:]):
         return ""  # "the colors must not change" is about the product
     return "it forbids an act of the agent" if _is_forbidden(verb, rest, text, lasting=lasting) else ""
 
 
 def _limits_work(text: str) -> bool:
+    if _says("agreed", text):
+        return False
+    if _says("only_kind", text):
+        return True
     for match in _pattern("only").finditer(text):
         verb = next((group.lower() for group in match.groups() if group), "")
         if verb in known_words("force", "restricted") and (match[1] or _says("place", text)):
@@ -280,7 +333,7 @@ def _limits_work(text: str) -> bool:
 
 def _is_told(before: str) -> bool:
     """Return True if the words before a negation make it a statement: "so we don't break it"."""
-    words = before.lower().split()
+    words = _OPENER.sub("", before.lower()).split()
     return len(words) > 1 and words[-1] in known_words("force", "subjects")
 
 
@@ -293,6 +346,8 @@ def _is_act(word: str, of: str = "acts") -> bool:
 def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -> bool:
     """Return True if a ban on this act is not just a detail of this step and can be understood alone."""
     target = [word for word in rest if word]
+    if not _THIRD_PARTIES.isdisjoint(target):
+        return False  # "never assume they want meat" is about those who use the product
     if lasting:
         return _is_act(verb) or _is_act(verb, "uses")
     if verb in {"do", "make", "go", "take"}:
@@ -300,25 +355,34 @@ def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -
     if _is_act(verb, "uses"):
         if target and target[0] == "this":
             return False
-        # "don't use mocks" is a way of working; "don't use TAGS_CACHE" is a detail of the code
-        plural = (
-            bool(target)
-            and len(target[0]) > _SHORTEST_PLURAL
-            and target[0].endswith("s")
-            and target[0].isalpha()
-            and verb not in known_words("force", "product")  # "don't show drafts" is about the product
-        )
-        return plural or not known_words("force", "ruled_out").isdisjoint(target) or text.isupper()
+        return _is_kind_of_means(verb, target, text)
     if not _is_act(verb) or _says("step", text):
         return False
+    brief = _says("shouted", text) and len(text.split()) <= _PLAIN_LIMIT
+    named = brief or _says("yet", text) or _says("work_object", text)
+    if target and _is_act(verb, "of_both") and not named:
+        return False  # "do not build the hierarchy by hand" is a detail of the product
     if not target:
         return verb not in known_words("force", "vague") or _says("yet", text)
     return target[0] not in _PRONOUNS or _says("yet", text) or _says("shouted", text)
 
 
+def _is_kind_of_means(verb: str, target: Sequence[str], text: str) -> bool:
+    """Return True for "don't use mocks", a way of working; "don't use TAGS_CACHE" is a detail of the code."""
+    if _says("sensitive", text) or text.isupper():
+        return True
+    of_product = verb in known_words("force", "product")  # "don't show drafts"
+    if _says("yet", text) and not of_product:
+        return True
+    named = target[0] if target else ""
+    plural = len(named) > _SHORTEST_PLURAL and named.endswith("s") and named.isalpha() and not of_product
+    return plural or not known_words("force", "ruled_out").isdisjoint(target)
+
+
 def _is_of_product(text: str) -> bool:
     """Return True if a sentence says what a thing should do, without addressing the agent."""
-    return _says("third_person", text) and not _says("spoken_to", text)
+    match = _pattern("third_person").match(text)
+    return match is not None and _pattern("spoken_to").search(match[0]) is None
 
 
 def _is_habit_of_thing(text: str, lasts: re.Match[str]) -> bool:
@@ -353,6 +417,8 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
         return ""
     if _says("follows", text):
         return "it names rules to follow"
+    if _says("kept_in", text):
+        return "it says where the work is kept"
     if _says("prefers", text):
         return "it says what the speaker prefers"
     way = (
@@ -360,7 +426,8 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
         or _says("tools_chosen", text)
         or (_says("kept", text) and _says("work_noun", text))
     )
-    if way and fired & _cues("ways"):
+    way = way and not _says("states_fact", text)
+    if way and fired & _cues("ways") and not (_says("opens_task", text) or _says("and_then", text)):
         return "it says how to work"
     if listed:
         return ""

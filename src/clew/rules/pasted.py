@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from clew.message.patterns import lazy_pattern
@@ -137,9 +138,20 @@ _COMMAND = lazy_pattern(
     r"|Your task is to create a detailed summary of the conversation so far"
     r"|For the code present, we get this error:"
     r"|Implement the plan as specified, it is attached for your reference"
+    r"|Implement the following to-dos from the plan \(the plan is attached"
+    r"|\[\d+\] (?:assistant|user|tool|system)\b[^\n]{0,60}:"
+    r"|You must fully embody this agent's persona"
     r"|\[SUGGESTION MODE:|Based on the above changes, create a single git commit)"
 )
 """How the texts begin that agent tools send in the user's name for their own commands (/init, /review, …)."""
+_OF_THE_USER = lazy_pattern(
+    r"\b(?:ask|tell|inform|prompt|notify|remind|warn|report (?:back )?to|wait for|return to|confirm with"
+    r"|suggest to) the user\b|\buser(?:['’]s)? (?:input|arguments?|typed|provided|supplied)\b|\$ARGUMENTS\b"
+    r"|\{\{ ?args ?\}\}|^#+ /[\w-]+|^Invocation:",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words of a prompt that somebody prepared for agents: a person who types does not write of "the user"."""
+_MOST_OF_THE_USER = 2
 _REQUEST = lazy_pattern(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
 """The heading by which an editor separates its own additions from the person's request."""
 _REPORTED = lazy_pattern(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
@@ -178,6 +190,8 @@ def pasted_document(text: str) -> Pasted:
         return Pasted(0, len(text), material=True)
     if len(text) < LONG:
         return NOTHING_PASTED
+    if _is_prepared_prompt(text):
+        return Pasted(0, len(text), material=True)
     if request := _REQUEST.search(text):
         return Pasted(0, request.end(), material=True)
     if file := _file(text):
@@ -191,6 +205,11 @@ def pasted_document(text: str) -> Pasted:
     if len(headings) >= 3 and not _TO_THE_AGENT.search(text[: headings[0] + _ADDRESS_WITHIN]):
         return Pasted(headings[0], len(text))
     return NOTHING_PASTED
+
+
+def _is_prepared_prompt(text: str) -> bool:
+    """Return True for the body of a command that a tool sends in the user's name."""
+    return sum(1 for _ in islice(_OF_THE_USER.finditer(text), _MOST_OF_THE_USER)) >= _MOST_OF_THE_USER
 
 
 def _file(text: str) -> Pasted | None:
