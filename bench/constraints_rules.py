@@ -4,9 +4,11 @@
 
 ``tests/rules/rules.jsonl`` holds the labels without the text: the split, the repository and the hash of the
 sentence. FOLDER holds the session files of these repositories, one folder each, named owner+name (SpecStory
-pages, aider histories, Claude Code logs). Prints precision and recall for each split, tool and repository,
-labelled sentences that the files no longer hold, pins without a label, and the time of the search.
-``--raters`` compares the labels with those of the second rater (field ``second``), and the pins with both.
+pages, aider histories, Claude Code logs, ``history.jsonl`` of Claude Code and Codex). Prints precision and
+recall for each split, tool and repository, labelled sentences that the files no longer hold, pins without a
+label, and the time of the search. ``--raters`` compares the labels with those of the second rater (field
+``second``), and the pins with both. Where two raters differ on *standing*, ``agreed`` is the label after both
+were read again.
 """
 
 from __future__ import annotations
@@ -43,6 +45,10 @@ def texts_of(folder: Path) -> list[str]:
     """Return the different texts that users wrote in the session files of a folder; long ones are pastes."""
     found: dict[str, None] = {}
     for file in sorted(path for path in folder.iterdir() if path.is_file()):
+        if file.name.endswith("history.jsonl"):
+            lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+            found.update(dict.fromkeys(line.get("display") or line.get("text") or "" for line in lines))
+            continue
         try:
             sessions = load(open_source(file))
         except InputError:
@@ -155,6 +161,7 @@ def search(folder: Path, rows: list[dict[str, str]]) -> Search:
 def report_pins(rows: list[dict[str, str]], done: Search, misses: bool) -> None:
     """Print precision and recall for each group of labelled sentences."""
     counts: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    rows = [{**row, "label": row.get("agreed", row["label"])} for row in rows]
     sure = [row for row in rows if row["label"] != "unsure"]
     found = [row for row in sure if (row["source"], row["sentence"]) in done.found]
     for row in found:
@@ -189,6 +196,7 @@ def main() -> None:
         ("second", "third"),
         ("untouched",),
         ("second", "third", "untouched"),
+        ("learnt", "fourth"),
     ):
         compare_raters(" + ".join(splits), [row for row in rows if row["split"] in splits], done)
 

@@ -54,6 +54,17 @@ STANDING = (
     "In future please use tabs.",
     "Show me the diff first.",
     "please use the british spelling :)",
+    "Only use the standard library.",
+    "Keep the public API unchanged.",
+    "Update docs/PLAN.md only.",
+    "keep our notes in the wiki",
+    "**Constraints:** Follow every attached `rules/*.mdc`.",
+    "for now, don't reference the samples folder",
+    "Let's talk before you make any changes.",
+    "commit as you go",
+    "Everything must be typed.",
+    "ok, so DO NOT CHANGE the import paths",
+    "No toques los archivos de la rama main.",
 )
 NOT_STANDING = (
     ("Generate an overview, ideally with mermaid diagrams", "a wish about the product"),
@@ -87,6 +98,27 @@ NOT_STANDING = (
     ("don't show bookings of guests that have left", "what the product does"),
     ("record the pass count as your baseline", "a task"),
     ("tell me about the alternatives first", "a request"),
+    ("Never assume they want meat by default.", "about the people who use the product"),
+    ("The index must never be empty.", "what the product does"),
+    ("should that not be moved into src/ as well", "a question without a mark"),
+    ("Preview: show the result before saving it", "a feature"),
+    ("Yep, do it, but limit it to parser.py", "the go-ahead, and the step at hand"),
+    ("don't worry about getting my approval", "a permission"),
+    ("For example, we should always buy fresh lemons.", "an example"),
+    ("edit my CLAUDE.md to never use dashes", "a rule to be written down, in a file"),
+    (
+        "Draw a line chart of the errors over all epochs with labelled axes (don't use libraries)",
+        "in brackets",
+    ),
+    ("don't move the cursor", "what the product does"),
+    ("Let's use Python instead of Bash", "a choice"),
+    ("+- Use spaces, never tabs.", "a line of a diff"),
+    ("OK, going forward.", "a fragment"),
+    ("no code.", "about one answer"),
+    ("Use tdd, then finish the endpoints.", "a task"),
+    ("Keep my sections for now (voice, tone", "a sentence that breaks off"),
+    ("不要显示子目录的文件", "what the product does, in Chinese"),
+    ("napisz po angielsku, że strona jest gotowa", "a task, in Polish"),
 )
 
 
@@ -109,6 +141,28 @@ def test_what_is_found_is_a_candidate_that_is_standing(rule, other):
     candidates = find_candidates(message)
     assert find(message) == [one for one in candidates if one.force is Force.STANDING]
     assert all(one.because for one in candidates)
+
+
+PREPARED = """# /release
+
+Ask the user for the version. Always bump the changelog. Never push without a tag.
+If the user typed no version, tell the user to run /plan first. """
+
+
+def test_the_body_of_a_command_that_a_tool_sends_states_no_rule_of_the_user():
+    text = PREPARED + "Write one line for every change, with its author and its date. " * 10
+    assert not find(text_message(Role.USER, text))
+
+
+def test_a_transcript_that_is_pasted_states_no_rule():
+    assert not find(text_message(Role.USER, "[61] assistant: Done. Never overwrite files; always append."))
+
+
+def test_items_below_a_title_in_capitals_are_listed_as_rules():
+    text = "GLOBAL RULES\n- ASCII output only\n- keep scripts short\n\nSTEP 1\n- never empty\n- write a.py"
+    found = [one.quote for one in find(text_message(Role.USER, text))]
+    assert found[:2] == ["ASCII output only", "keep scripts short"]
+    assert "write a.py" not in found
 
 
 def test_every_bullet_of_a_list_of_rules_is_pinned():

@@ -67,6 +67,16 @@ def test_kappa_of_two_raters_is_that_of_a_worked_example():
 def test_the_labels_of_the_second_rater_are_the_four_of_the_guideline():
     rows = [json.loads(line) for line in constraints_rules.LABELS.read_text("utf-8").splitlines()]
     rated = [row for row in rows if "second" in row]
-    assert len(rated) == 544
+    assert len(rated) == 544 + 641
     assert {row["second"] for row in rated} == set(constraints_rules.FOUR)
-    assert {row["split"] for row in rated} == {"second", "third", "untouched"}
+    assert {row["split"] for row in rated} == {"second", "third", "untouched", "learnt", "fourth"}
+
+
+def test_the_raters_agree_on_what_is_a_standing_rule():
+    rows = [json.loads(line) for line in constraints_rules.LABELS.read_text("utf-8").splitlines()]
+    rated = [row for row in rows if row["split"] in ("learnt", "fourth")]
+    pairs = [(constraints_rules.standing(row["label"]), row["second"]) for row in rated]
+    same, kappa = constraints_rules.kappa([(one, constraints_rules.standing(two)) for one, two in pairs])
+    assert same > 0.98
+    assert kappa > 0.9
+    assert sum("agreed" in row for row in rated) == 8

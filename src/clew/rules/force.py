@@ -156,7 +156,7 @@ def _unreadable(text: str) -> str:
         return "it breaks off"
     if text.endswith(("...", "…")) or text.rsplit(None, 1)[-1].lower() in _JOINING:
         return "it breaks off"
-    if text.startswith(("#", "//")) or '\\"' in text:
+    if text.startswith(("#", "//", "+")) or '\\"' in text:
         return "it is text of a program"
     if len(_RUN_ON.findall(text)) >= _MOST_RUN_ON:
         return "it is text whose line breaks are lost"
@@ -415,7 +415,7 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
     """Return why a sentence says how the agent should work; empty if it does not."""
     if _says("chosen", text) or _closes_more(text):
         return ""
-    if _says("follows", text):
+    if _says("follows", text) and not _says("opens_task", text):
         return "it names rules to follow"
     if _says("kept_in", text):
         return "it says where the work is kept"

@@ -38,6 +38,11 @@ class Line(NamedTuple):
 _LINE = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
 _FENCE = lazy_pattern(r" {0,12}(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = lazy_pattern(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_UPPER_HEADING = lazy_pattern(
+    r"[^\w\n]{0,4}(?!.*\b(?:NEVER|ALWAYS|DON'T|MUST|STOP|PLEASE|ONLY|YOU|I)\b(?!.*\)))"
+    r"(?!(?:DO|NO|NOT)\b)([A-Z][A-Z0-9 &/()—–-]{3,60}):?\s*$"
+)
+"""A line in capitals that is a title, not a shouted order: "GLOBAL RULES", "STEP 3 — TYPES"."""
 _BOLD_HEADING = lazy_pattern(r"\s*(?:[-*+]\s+(?=.*:\W*$))?(\*\*|__)([^*_]{2,60}?):?\1:?\s*$")
 _ITEM = lazy_pattern(
     r"(\s*)(?:[-*+•‣–—·]|\(?\d{1,3}[.)、．]|\(?[a-zA-Z][.)])(?:\s+\[[ xX]\])?(?:\s+|(?<=[、．]))(?=\S)"
@@ -252,6 +257,8 @@ def _end_of_unclosed_tag(raw: str) -> Ends | None:
 def _line(raw: str, start: int) -> Line:
     if "#" in raw and (heading := _HEADING.match(raw)):
         return Line(LineKind.HEADING, start + heading.start(2), start + heading.end(2))
+    if raw.isupper() and (heading := _UPPER_HEADING.match(raw)):
+        return Line(LineKind.HEADING, start + heading.start(1), start + heading.end(1))
     if ("**" in raw or "__" in raw) and (heading := _BOLD_HEADING.match(raw)):
         return Line(LineKind.HEADING, start + heading.start(2), start + heading.end(2))
     end = start + len(raw.rstrip())
