@@ -4,9 +4,9 @@
 
 After "Governance Decay" (arXiv 2606.22528): rules of an organisation in soft words decay most, and text in
 tool results can be optimised until a summary drops a rule. The rule is said in the second turn; a case counts
-if its words are in the messages that the model would see after all compactions (for a superseded rule: the new
-words are, and the old rule is not in force). The attack is searched: random sets of moves in tool results, then
-changes of the set that leaves the fewest copies of the rule in view. No model is called.
+if its words are in the messages that the model would see after all compactions (for a superseded rule: the
+new words are, and the old rule is not in force). The attack is searched: random sets of moves in tool
+results, then changes of the set that leaves the fewest copies of the rule in view. No model is called.
 """
 
 from __future__ import annotations
