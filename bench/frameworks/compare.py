@@ -1,6 +1,9 @@
-"""Seven frameworks on one tool loop: without compaction, with their own, with clew.
+"""Eight frameworks on one tool loop: without compaction, with their own, with clew.
 
     uv run --no-default-groups --group frameworks python bench/frameworks/compare.py [names…] [--write]
+    uv run --no-default-groups --group hermes python bench/frameworks/compare.py hermes --write
+
+Those that are not installed are skipped; their rows of the last run stay.
 
 63 requests a run. *sent*: tokens of all requests. *breaks*: requests that share less than 90 % of the
 request before as their beginning, so that the prompt cache is written again. *cost*: 1.25 for each new
@@ -15,10 +18,13 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
+from contextlib import redirect_stdout, suppress
+from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +37,7 @@ from frameworks.drivers import DRIVERS, MODEL, RULE, Run
 RESULTS = Path(__file__).parents[1] / "results" / "frameworks.md"
 PACKAGES = (
     *("anthropic", "openai", "langchain", "pydantic-ai-slim", "openai-agents", "google-adk"),
-    *("strands-agents", "claude-agent-sdk"),
+    *("strands-agents", "claude-agent-sdk", "hermes-agent"),
 )
 READ, WRITE, BREAK = 0.1, 1.25, 0.9
 
@@ -85,7 +91,12 @@ def rows(names: Sequence[str]) -> Iterator[str]:
         driver, none = DRIVERS[name](), 0.0
         for setup in driver.setups:
             run = Run()
-            kept = len(driver.run(run, setup))
+            try:
+                with redirect_stdout(StringIO()):  # Hermes prints what it does
+                    kept = len(driver.run(run, setup))
+            except ImportError as error:
+                print(f"{driver.name} is skipped: {error}", file=sys.stderr)
+                break
             found = figures(run, kept)
             none = none or found.cost
             bold = "**" if setup.startswith("clew") else ""
@@ -110,11 +121,28 @@ def main() -> None:
         print(line, flush=True)
         table.append(line)
     if args.write:
-        used = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-        text = "\n".join(
-            ["# Seven frameworks on one tool loop", "", __doc__.strip(), "", f"Packages: {used}.", "", *table]
-        )
-        RESULTS.write_text(text + "\n", encoding="utf-8")
+        write(table)
+
+
+def write(table: Sequence[str]) -> None:
+    """Write the page; rows and versions of frameworks that were not run stay."""
+    old = RESULTS.read_text(encoding="utf-8").splitlines()
+    ran = {line.split("|")[1] for line in table}
+    kept = [line for line in old if line.startswith("| ") and line.split("|")[1] not in ran]
+    used = dict(re.findall(r"([\w-]+) (\d[\w.]*)(?=[,.])", next(line for line in old if "Packages:" in line)))
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            used[name] = version(name)
+    packages = ", ".join(f"{name} {number}" for name, number in used.items())
+    head = [
+        "# Eight frameworks on one tool loop",
+        "",
+        (__doc__ or "").strip(),
+        "",
+        f"Packages: {packages}.",
+        "",
+    ]
+    RESULTS.write_text("\n".join([*head, *table[:2], *kept, *table[2:]]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
