@@ -84,14 +84,18 @@ def convert(
     """Write messages in another wire format; they may begin with system messages, as in ``Body.system``."""
     target = TARGETS[wire_named(to).name if isinstance(to, str) else to.name]
     messages = [as_entry(message) for message in messages]
-    return _if_unchanged(messages, target) or _convert(messages, target, choices)
+    return _if_unchanged(messages, target, choices) or _convert(messages, target, choices)
 
 
-def _if_unchanged(messages: Sequence[Message], target: Target) -> Converted | None:
-    """Return the history unchanged if it is already in the target's format and passes its check."""
+def _if_unchanged(
+    messages: Sequence[Message], target: Target, choices: ConversionOptions
+) -> Converted | None:
+    """Return the history unchanged if it is already in the target's format and needs no repair."""
     if not all(target.native(message.native) for message in messages):
         return None
     written = _render(messages, target, ())
+    if not choices.repair:
+        return written
     return None if target.wire.check(written.body, scope=CheckScope.MESSAGES).refused else written
 
 
