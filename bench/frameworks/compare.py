@@ -130,7 +130,7 @@ def write(table: Sequence[str]) -> None:
     ran = {line.split("|")[1] for line in table}
     kept = [line for line in old if line.startswith("| ") and line.split("|")[1] not in ran]
     used = dict(re.findall(r"([\w-]+) (\d[\w.]*)(?=[,.])", next(line for line in old if "Packages:" in line)))
-    for name in PACKAGES:
+    for name in PACKAGES if " LangChain " in ran else PACKAGES[-1:]:  # Hermes has other versions beside it
         with suppress(PackageNotFoundError):
             used[name] = version(name)
     packages = ", ".join(f"{name} {number}" for name, number in used.items())
