@@ -48,7 +48,9 @@ class Wire:
     render_items: Callable[[Message], Sequence[Json]] = field(repr=False)
     """Write one message as one or more entries of the list."""
     parse_system: Callable[[Json], Message] = field(repr=False)
+    """Read the value of ``system_key``."""
     render_system: Callable[[Sequence[Message]], Json] = field(repr=False)
+    """Write system messages as the value of ``system_key``."""
     rules_module: str = field(repr=False)
     """The module with the API's rules as ``RULES``; imported at the first check."""
     roles: frozenset[str] = field(repr=False)
@@ -82,8 +84,8 @@ class Wire:
     ) -> CheckReport:
         """Check whether the provider's API would refuse this request body, and by which rules.
 
-        Use ``Scope.MESSAGES`` if there is only the list: ``{wire.list_key: items}``. SDK objects in it are
-        checked as the JSON that they would be sent as.
+        Use ``CheckScope.MESSAGES`` if there is only the list: ``{wire.list_key: items}``. SDK objects in it
+        are checked as the JSON that they would be sent as.
         """
         try:
             sent = plain(body)
@@ -141,10 +143,13 @@ def only_texts(holder: JsonObject, *keys: str) -> bool:
     return all(isinstance(holder.get(key), str | None) for key in keys)
 
 
-def speaker(item: JsonObject, roles: frozenset[str], role: Role) -> tuple[Origin, Trust]:
-    """Return the origin and the trust of an entry; an entry without a known role is untrusted."""
-    named = item.get("role")
-    if isinstance(named, str) and named in roles:
+def origin_and_trust(item: JsonObject, roles: frozenset[str], role: Role) -> tuple[Origin, Trust]:
+    """Return the origin and the trust of an entry that was read as ``role``.
+
+    An entry that does not name one of ``roles``, those that the API knows, is injected and untrusted.
+    """
+    role_name = item.get("role")
+    if isinstance(role_name, str) and role_name in roles:
         return Origin.SPOKEN, trust_of(role)
     return Origin.INJECTED, Trust.UNTRUSTED
 
@@ -169,8 +174,8 @@ def same_wire(native: Native | None, wire: str) -> bool:
 
 def arguments_object(call: ToolCall) -> JsonObject:
     """Return a call's arguments as an object; text that is not a JSON object is put under ``input``."""
-    original = call.input
-    return original if original is not None else {"input": call.arguments}
+    parsed = call.input
+    return parsed if parsed is not None else {"input": call.arguments}
 
 
 def derived_id(wire: str, name: str) -> str:

@@ -29,9 +29,9 @@ from clew.providers.wire import (
     kind_of,
     native_object,
     only_texts,
+    origin_and_trust,
     overlay,
     read_content,
-    speaker,
     text_at,
     write_content,
 )
@@ -55,7 +55,7 @@ def parse_item(item: Json) -> Message:
     if not isinstance(item, dict):
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     role = _role(item.get("role"))
-    origin, trust = speaker(item, ROLES, role)
+    origin, trust = origin_and_trust(item, ROLES, role)
     parts = parse_content(item.get("content"), trust)
     if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
         role = Role.TOOL

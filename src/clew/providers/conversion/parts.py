@@ -41,11 +41,11 @@ from clew.providers.formats import WIRES
 from clew.providers.media import known_type
 from clew.providers.shapes import as_object
 
-# Useless outside their original exchange, so their loss is not reported.
 _BOOKKEEPING = frozenset(
     {"id", "status", "type", "index", "object", "model", "usage", "stop_reason", "stop_sequence"}
     | {"logprobs", "caller"}
 )
+"""Fields that are useless outside their original exchange, so their loss is not reported."""
 _UNDERSTOOD_INSIDE = {
     "image_url": frozenset({"url"}),
     "input_audio": frozenset({"data", "format"}),
@@ -54,21 +54,22 @@ _UNDERSTOOD_INSIDE = {
     "custom": frozenset({"name", "input"}),
     "source": frozenset({"type", "media_type", "data", "url", "file_id", "content"}),
 }
+"""The fields that parts represent inside of a field that holds an object."""
 
 
 def unread_fields(value: JsonObject, understood: frozenset[str]) -> list[str]:
     """Return the non-empty fields that are not understood, with the path of nested ones."""
-    outside = sorted(key for key in value.keys() - understood - _BOOKKEEPING if _says_something(value[key]))
+    outside = sorted(key for key in value.keys() - understood - _BOOKKEEPING if _has_value(value[key]))
     inside = sorted(
         f"{holder}.{key}"
         for holder, known in _UNDERSTOOD_INSIDE.items()
         for key, inner in as_object(value.get(holder)).items()
-        if key not in known and _says_something(inner)
+        if key not in known and _has_value(inner)
     )
     return outside + inside
 
 
-def _says_something(value: Json) -> bool:
+def _has_value(value: Json) -> bool:
     return value is not False and value not in (None, "", [], {})
 
 
@@ -115,13 +116,16 @@ def _report_fields(
     conversion: Conversion,
     place: tuple[int, int | None],
     native: Native,
-    besides: frozenset[str] = frozenset(),
+    not_represented: frozenset[str] = frozenset(),
 ) -> None:
-    """Report the fields of an object from another format that its neutral part does not represent."""
+    """Report the fields of an object from another format that its neutral part does not represent.
+
+    ``not_represented`` are fields that the format represents elsewhere, but not in this object.
+    """
     source = WIRES.get(native.wire)
     if conversion.to.native(native) or source is None or not isinstance(native.value, dict):
         return
-    names = unread_fields(native.value, source.understood - besides)
+    names = unread_fields(native.value, source.understood - not_represented)
     if names:
         conversion.lose(place, ConversionLossKind.FIELDS, f"no place for {', '.join(names)}")
 
@@ -186,29 +190,28 @@ def _convert_call(conversion: Conversion, place: Place, part: ToolCall) -> Part:
 
 def _convert_result(conversion: Conversion, place: Place, part: ToolResult, role: Role) -> tuple[Part, ...]:
     """Convert a result; media that the target does not allow inside it follow as user content."""
-    inside: list[Part] = []
-    beside: list[Part] = []
+    kept: list[Part] = []
+    moved: list[Part] = []
     for inner in part.parts:
-        for carried in _convert_inner(conversion, place, inner, role):
-            stays = not isinstance(carried, Media) or _stays(conversion, carried)
-            (inside if stays else beside).append(carried)
-    if beside:
-        conversion.lose(
-            place, ConversionLossKind.MOVED, f"{len(beside)} media moved out of the result, after it"
-        )
-        beside.insert(0, Text(f"[from the result of {conversion.names.ids.get(place, part.call_id)}]"))
-    if not same_parts(inside, part.parts):
-        part = replace(part, parts=tuple(inside))
-    part = _with_flag(conversion, place, part)
-    return (_renamed_result(conversion, place, part), *beside)
+        for converted in _convert_inner(conversion, place, inner, role):
+            stays = not isinstance(converted, Media) or _stays(conversion, converted)
+            (kept if stays else moved).append(converted)
+    if moved:
+        why = f"{len(moved)} media moved out of the result, after it"
+        conversion.lose(place, ConversionLossKind.MOVED, why)
+        moved.insert(0, Text(f"[from the result of {conversion.names.ids.get(place, part.call_id)}]"))
+    if not same_parts(kept, part.parts):
+        part = replace(part, parts=tuple(kept))
+    part = _with_error_flag(conversion, place, part)
+    return (_renamed_result(conversion, place, part), *moved)
 
 
 def _convert_inner(conversion: Conversion, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
     if isinstance(inner, Media) and not conversion.to.native(inner.native):
-        inside = _with_media_type(inner)
-        beside = role is not Role.ASSISTANT and conversion.to.takes_media(inside, Role.USER)
-        if beside or conversion.to.takes_media(inside, Role.TOOL):
-            return (inside,)
+        media = _with_media_type(inner)
+        can_follow = role is not Role.ASSISTANT and conversion.to.takes_media(media, Role.USER)
+        if can_follow or conversion.to.takes_media(media, Role.TOOL):
+            return (media,)
     return _convert(conversion, place, inner, Role.TOOL)
 
 
@@ -216,17 +219,17 @@ def _stays(conversion: Conversion, media: Media) -> bool:
     return conversion.to.native(media.native) or conversion.to.takes_media(media, Role.TOOL)
 
 
-def _with_flag(conversion: Conversion, place: Place, part: ToolResult) -> ToolResult:
+def _with_error_flag(conversion: Conversion, place: Place, part: ToolResult) -> ToolResult:
     """Replace the error flag by ``ERROR_MARK`` if the target has no flag, else the mark by the flag."""
     first = part.parts[0] if part.parts else None
-    words = first.text if isinstance(first, Text) else ""
+    text = first.text if isinstance(first, Text) else ""
     if part.is_error and not conversion.to.error_flag:
         conversion.lose(place, ConversionLossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
-        marked = Text(f"{ERROR_MARK}\n{words}" if words else ERROR_MARK, trust=part.trust)
+        marked = Text(f"{ERROR_MARK}\n{text}" if text else ERROR_MARK, trust=part.trust)
         return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
     foreign = not conversion.to.native(part.native)
-    if conversion.to.error_flag and foreign and words.partition("\n")[0] == ERROR_MARK:
-        rest = words.partition("\n")[2]
+    if conversion.to.error_flag and foreign and text.partition("\n")[0] == ERROR_MARK:
+        rest = text.partition("\n")[2]
         kept = (Text(rest, trust=part.trust),) if rest else ()
         return replace(part, parts=(*kept, *part.parts[1:]), is_error=True)
     return part
@@ -281,8 +284,8 @@ def _convert_media(conversion: Conversion, place: Place, part: Media, role: Role
 def _transcript(media: Media) -> str | None:
     """Return the transcript of the assistant's audio, which OpenAI Chat includes."""
     match media.native:
-        case Native(value={"audio": {"transcript": str(words)}}):
-            return words
+        case Native(value={"audio": {"transcript": str(text)}}):
+            return text
         case _:
             return None
 
@@ -298,15 +301,16 @@ def _with_media_type(part: Media) -> Media:
 
 
 def _convert_to_text(conversion: Conversion, place: Place, part: Part) -> tuple[Part, ...]:
-    kind, words = _words(part)
-    if words:
+    kind, text = _loss_and_text(part)
+    if text:
         conversion.lose(place, kind, "became text")
-        return (Text(words, trust=part.trust),)
+        return (Text(text, trust=part.trust),)
     conversion.lose(place, kind, "left out: it contains no text")
     return ()
 
 
-def _words(part: Part) -> tuple[ConversionLossKind, str]:
+def _loss_and_text(part: Part) -> tuple[ConversionLossKind, str]:
+    """Return what is lost with a part, and the text that replaces it; empty if it contains none."""
     match part:
         case ToolCall():
             return ConversionLossKind.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
@@ -318,28 +322,25 @@ def _words(part: Part) -> tuple[ConversionLossKind, str]:
             reason = f": {part.reason}" if part.reason else ""
             return ConversionLossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
         case Compacted():
-            return (
-                ConversionLossKind.COMPACTION,
-                f"[summary of what came before]\n{part.text}" if part.text else "",
-            )
+            text = f"[summary of what came before]\n{part.text}" if part.text else ""
+            return ConversionLossKind.COMPACTION, text
         case _:
-            return ConversionLossKind.UNKNOWN, "\n".join(
-                _found_words(part.native.value)
-            ) if part.native else ""
+            text = "\n".join(_texts_in(part.native.value)) if part.native else ""
+            return ConversionLossKind.UNKNOWN, text
 
 
-def _found_words(value: Json) -> Iterator[str]:
+def _texts_in(value: Json) -> Iterator[str]:
     """Yield the texts in an object of unknown kind: everything under ``text``."""
     if isinstance(value, list):
         for inner in value:
-            yield from _found_words(inner)
+            yield from _texts_in(inner)
     elif isinstance(value, dict):
-        yield from _own_words(value)
+        yield from _texts_of_object(value)
 
 
-def _own_words(value: JsonObject) -> Iterator[str]:
+def _texts_of_object(value: JsonObject) -> Iterator[str]:
     text = value.get("data") if value.get("type") == "text" and "data" in value else value.get("text")
     if isinstance(text, str) and text.strip():
         yield text
     for key in ("source", "content"):
-        yield from _found_words(value.get(key))
+        yield from _texts_in(value.get(key))

@@ -35,15 +35,21 @@ from clew.providers.gemini.calls import (
     response_fields,
 )
 from clew.providers.media import kind_of_type
-from clew.providers.wire import given_system, native_object, only_texts, overlay, speaker, text_at
+from clew.providers.wire import given_system, native_object, only_texts, origin_and_trust, overlay, text_at
 
 ROLES = frozenset({"user", "model", "function", "tool", "system"})
+"""The roles that the API knows."""
 
-_KEYS = {"role", "parts", "text", "thought", "name", "args", "response", "id", "language", "code"}
+UNDERSTOOD = frozenset(
+    {"role", "parts", "text", "thought", "name", "args", "response", "id", "language", "code"}
+    | {"outcome", "output", "data"}
+    | set(SNAKE)
+    | set(SNAKE.values())
+)
+"""The fields that a message and its parts represent; a conversion reports others as lost."""
 
-UNDERSTOOD = frozenset(_KEYS | {"outcome", "output", "data"} | set(SNAKE) | set(SNAKE.values()))
-
-_ROLES = {"model": Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL, "system": Role.SYSTEM}
+_ROLE_BY_NAME = {"model": Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL, "system": Role.SYSTEM}
+"""What Gemini's roles are read as; any other role is read as the user's."""
 
 
 # Reading ---------------------------------------------------------------------------------------------
@@ -57,7 +63,7 @@ def parse_item(item: Json) -> Message:
     role = _role(item.get("role"))
     # By Gemini's reference, a content without a role is the user's; one with an unknown role is not.
     named = item.get("role")
-    origin, trust = speaker({"role": "user" if named in (None, "") else named}, ROLES, role)
+    origin, trust = origin_and_trust({"role": "user" if named in (None, "") else named}, ROLES, role)
     parts = _parse_parts(item.get("parts"), trust)
     if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
         role = Role.TOOL
@@ -75,7 +81,7 @@ def parse_system(value: Json) -> Message:
 
 
 def _role(value: Json) -> Role:
-    return _ROLES.get(value, Role.USER) if isinstance(value, str) else Role.USER
+    return _ROLE_BY_NAME.get(value, Role.USER) if isinstance(value, str) else Role.USER
 
 
 def _parse_parts(parts: Json, trust: Trust) -> tuple[Part, ...]:
@@ -89,10 +95,11 @@ def _parse_parts(parts: Json, trust: Trust) -> tuple[Part, ...]:
 def _parse_part(part: Json, trust: Trust) -> Part:
     native = Native(NAME, part)
     known = _parse_known(part, trust, native) if isinstance(part, dict) else None
-    return known or Unknown(_kind(part), trust=trust, native=native)
+    return known or Unknown(_unknown_kind(part), trust=trust, native=native)
 
 
-def _kind(part: Json) -> str:
+def _unknown_kind(part: Json) -> str:
+    """Return the kind of an unknown part: its first field."""
     return next(iter(part), "empty") if isinstance(part, dict) else "not-an-object"
 
 
@@ -100,7 +107,7 @@ def _parse_known(part: JsonObject, trust: Trust, native: Native) -> Part | None:
     text = part.get("text")
     if isinstance(text, str):
         return _parse_text(text, part, trust, native)
-    for name, reader in _READERS.items():
+    for name, reader in _NESTED_READERS.items():
         value = field(part, name)
         if isinstance(value, dict):
             return reader(value, trust, native)
@@ -135,7 +142,7 @@ def _parse_media(value: JsonObject, trust: Trust, native: Native) -> Part | None
     )
 
 
-_READERS: dict[str, Callable[[JsonObject, Trust, Native], Part | None]] = {
+_NESTED_READERS: dict[str, Callable[[JsonObject, Trust, Native], Part | None]] = {
     "functionCall": parse_call,
     "functionResponse": _parse_function_response,
     "inlineData": _parse_media,
@@ -143,6 +150,7 @@ _READERS: dict[str, Callable[[JsonObject, Trust, Native], Part | None]] = {
     "executableCode": parse_code,
     "codeExecutionResult": parse_outcome,
 }
+"""How a part with one nested object is read, by the field that holds the object."""
 
 
 # Writing ---------------------------------------------------------------------------------------------
@@ -209,7 +217,7 @@ def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
 
 def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None) -> JsonObject:
     """Write a part with one nested object: ``{"functionCall": {…}}``."""
-    key = field_name(_name(part), base)
+    key = field_name(_nested_key(part), base)
     stored = base.get(key) if base else None
     original = stored if isinstance(stored, dict) else None
     match part:
@@ -229,7 +237,7 @@ def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None)
     return overlay(base, {key: value})
 
 
-def _name(part: ToolCall | ToolResult | Media) -> str:
+def _nested_key(part: ToolCall | ToolResult | Media) -> str:
     match part:
         case ToolCall():
             return "executableCode" if _runs_code(part) else "functionCall"

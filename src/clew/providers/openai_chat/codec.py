@@ -36,10 +36,10 @@ from clew.providers.wire import (
     kind_of,
     native_object,
     only_texts,
+    origin_and_trust,
     overlay,
     read_content,
     same_wire,
-    speaker,
     text_at,
     write_content,
 )
@@ -176,7 +176,7 @@ def parse_item(item: Json) -> Message:
         return Message(role, (parse_answer(item, native, parse_content),), native=native)
     if role is Role.ASSISTANT:
         return Message(role, tuple(_parse_reply(item)), native=native)
-    origin, trust = speaker(item, ROLES, role)
+    origin, trust = origin_and_trust(item, ROLES, role)
     return Message(role, parse_content(item.get("content"), trust), origin, native)
 
 

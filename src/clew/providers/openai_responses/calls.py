@@ -23,9 +23,12 @@ from clew.providers.wire import (
 )
 
 NAME = "responses"
+"""The id of this wire format."""
 
 ParseContent = Callable[[Json, Trust], tuple[Part, ...]]
+"""Reads a content field whose parts have this trust."""
 RenderContent = Callable[[Sequence[Part], Json], Json]
+"""Writes parts as a content field; the second argument is the field that they were read from, or None."""
 
 _ARGUMENTS_KEY = {
     "function_call": "arguments",
@@ -41,21 +44,22 @@ _ARGUMENTS_KEY = {
     "code_interpreter_call": "code",
     "image_generation_call": "revised_prompt",
 }
+"""The field that holds the arguments, by type of call; ``arguments`` for types that are not listed."""
 
-_OUTCOME_KEY = {
+_RESULT_KEY = {
     "mcp_call": "output",
     "web_search_call": "results",
     "file_search_call": "results",
     "code_interpreter_call": "outputs",
     "image_generation_call": "result",
 }
-"""Server-side tools, and the field of the item that holds the result."""
+"""The types of calls of server-side tools, each with the field of the item that holds the result."""
 
 
 CALL_FIELDS = frozenset(
     {"call_id", "name", "output", "logs", "stdout", "stderr"}
     | set(_ARGUMENTS_KEY.values())
-    | set(_OUTCOME_KEY.values())
+    | set(_RESULT_KEY.values())
 )
 """The fields of calls, outputs and their chunks that a part represents."""
 
@@ -82,20 +86,20 @@ def parse_call(item: JsonObject, native: Native, parse_content: ParseContent) ->
     arguments = item.get(_arguments_key(kind), "")
     if not isinstance(arguments, str | dict):  # null, or a list of queries
         arguments = {} if arguments is None else {_arguments_key(kind): arguments}
-    server_side, call_id = kind in _OUTCOME_KEY, call_id or derived_id(NAME, _tool_type(kind))
+    server_side, call_id = kind in _RESULT_KEY, call_id or derived_id(NAME, _tool_type(kind))
     call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT, native=native)
     if not server_side:
         return (call,)
-    outcome = _parse_outcome(item, kind, parse_content)
+    parts = _parse_result(item, kind, parse_content)
     failed = bool(item.get("error")) or item.get("status") == "failed"
-    return call, ToolResult(call_id, outcome, failed, name, server_side=True, native=native)
+    return call, ToolResult(call_id, parts, failed, name, server_side=True, native=native)
 
 
-def _parse_outcome(item: JsonObject, kind: str, parse_content: ParseContent) -> tuple[Part, ...]:
-    outcome = item.get(_OUTCOME_KEY[kind])
-    if kind == "image_generation_call" and isinstance(outcome, str):
-        return (Media("image", "image/png", outcome),) if outcome else ()
-    return parse_content(outcome, Trust.UNTRUSTED)
+def _parse_result(item: JsonObject, kind: str, parse_content: ParseContent) -> tuple[Part, ...]:
+    content = item.get(_RESULT_KEY[kind])
+    if kind == "image_generation_call" and isinstance(content, str):
+        return (Media("image", "image/png", content),) if content else ()
+    return parse_content(content, Trust.UNTRUSTED)
 
 
 def parse_output(item: JsonObject, native: Native, parse_content: ParseContent) -> Part:
@@ -124,7 +128,7 @@ def _call_id(item: JsonObject) -> str | None:
 # Writing ---------------------------------------------------------------------------------------------
 
 
-def render_call(part: ToolCall, answer: ToolResult | None, render_content: RenderContent) -> JsonObject:
+def render_call(part: ToolCall, result: ToolResult | None, render_content: RenderContent) -> JsonObject:
     """Write a call as an item; for a server-side tool, with its result."""
     base = native_object(part.native, NAME)
     if base is None:
@@ -138,8 +142,8 @@ def render_call(part: ToolCall, answer: ToolResult | None, render_content: Rende
     if part.name != base.get("name", _tool_type(kind_of(base))):
         fields["name"] = part.name
     fields |= _arguments_fields(part, base)
-    if answer is not None:
-        fields |= _outcome_fields(answer, base, render_content)
+    if result is not None:
+        fields |= _result_fields(result, base, render_content)
     return overlay(base, fields)
 
 
@@ -163,14 +167,14 @@ def _arguments_fields(part: ToolCall, base: JsonObject) -> JsonObject:
             return {key: arguments_object(part).get(key)}
 
 
-def _outcome_fields(answer: ToolResult, base: JsonObject, render_content: RenderContent) -> JsonObject:
-    key = _OUTCOME_KEY[kind_of(base)]
+def _result_fields(result: ToolResult, base: JsonObject, render_content: RenderContent) -> JsonObject:
+    key = _RESULT_KEY[kind_of(base)]
     original = base.get(key)
-    match answer.parts:
+    match result.parts:
         case [Media(data=str(data), native=None)] if key == "result":
             return {key: data}
         case _:
-            content = render_content(answer.parts, original)
+            content = render_content(result.parts, original)
             return {key: content} if differs(original, content) else {}
 
 

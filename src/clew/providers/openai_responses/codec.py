@@ -46,10 +46,10 @@ from clew.providers.wire import (
     kind_of,
     native_object,
     only_texts,
+    origin_and_trust,
     overlay,
     read_content,
     same_wire,
-    speaker,
     text_at,
     write_content,
 )
@@ -59,8 +59,9 @@ def parse_reasoning(item: JsonObject, native: Native) -> Part:
     """Read a reasoning item: its content if it has any, else its summary."""
     if not only_texts(item, "id", "encrypted_content"):
         return Unknown("reasoning", native=native)
-    text, sealed = _reasoning_text(item), text_at(item, "encrypted_content")
-    return Thinking(text, sealed, not text, item_id=text_at(item, "id"), trust=Trust.ASSISTANT, native=native)
+    text, encrypted = _reasoning_text(item), text_at(item, "encrypted_content")
+    item_id = text_at(item, "id")
+    return Thinking(text, encrypted, not text, item_id=item_id, trust=Trust.ASSISTANT, native=native)
 
 
 def _reasoning_text(item: JsonObject) -> str:
@@ -92,7 +93,7 @@ def parse_approval(item: JsonObject, native: Native) -> Part:
 
 
 def render_other(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
-    """Write such an item."""
+    """Write an item that is neither a message nor a call or its output."""
     base = native_object(part.native, NAME)
     match part:
         case Thinking():
@@ -124,6 +125,7 @@ def _reasoning_fields(part: Thinking, base: JsonObject | None) -> JsonObject:
 
 
 ROLES = frozenset({"user", "assistant", "system", "developer"})
+"""The roles that the API knows."""
 
 UNDERSTOOD = frozenset(
     {"role", "content", "type", "text", "refusal", "input_audio", "image_url", "file_id"}
@@ -131,6 +133,7 @@ UNDERSTOOD = frozenset(
     | {"approval_request_id", "approve", "reason"}
     | CALL_FIELDS
 )
+"""The fields that a message and its parts represent; a conversion reports others as lost."""
 
 
 # Reading ---------------------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ def parse_item(item: Json) -> Message:
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     if _is_message(item):
         role = _role(item)
-        origin, trust = speaker(item, ROLES, role)
+        origin, trust = origin_and_trust(item, ROLES, role)
         return Message(role, _parse_content(item.get("content"), trust), origin, native)
     return _parse_other(item, native)
 
@@ -228,25 +231,29 @@ def render_items(message: Message) -> list[Json]:
 
 
 def _items(message: Message) -> Iterator[Json]:
+    """Yield a message item for each run of content parts, and an item for every other part.
+
+    The first message item is written over the one that the message was read from, if it was read from one.
+    """
     base = native_object(message.native, NAME)
-    data = base if base and _is_message(base) else None
-    run: list[Part] = []
-    untold = data is not None
+    message_item = base if base and _is_message(base) else None
+    original_pending = message_item is not None
+    content: list[Part] = []
     for part in message.parts:
-        if _is_content(part, data):
-            run.append(part)
+        if _is_content(part, message_item):
+            content.append(part)
             continue
-        if run:
-            yield _render_message(message, run, data if untold else None)
-            run, untold = [], False
+        if content:
+            yield _render_message(message, content, message_item if original_pending else None)
+            content, original_pending = [], False
         yield from _render_part(part, message)
-    if run or untold:
-        yield _render_message(message, run, data if untold else None)
+    if content or original_pending:
+        yield _render_message(message, content, message_item if original_pending else None)
 
 
-def _is_content(part: Part, data: JsonObject | None) -> bool:
+def _is_content(part: Part, message_item: JsonObject | None) -> bool:
     """Whether a part belongs in a message item; other parts are items themselves."""
-    return isinstance(part, Text | Media) or (isinstance(part, Unknown) and data is not None)
+    return isinstance(part, Text | Media) or (isinstance(part, Unknown) and message_item is not None)
 
 
 def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | None) -> Json:
@@ -318,15 +325,16 @@ def _render_block(part: Part, text_type: str) -> Iterator[Json]:
             kind = text_at(base, "type") if base else None
             yield overlay(base, {"type": kind or text_type, _TEXT_FIELDS.get(kind or "", "text"): part.text})
     elif isinstance(part, Media):
-        yield base if base and _parse_block(base, part.trust) == part else _fresh_media(part)
+        yield base if base and _parse_block(base, part.trust) == part else _new_media_block(part)
     elif part.native is not None and part.native.wire == NAME:
         yield part.native.value
 
 
 _TEXT_FIELDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+"""The types of text blocks, each with the field that holds the text."""
 
 
-def _fresh_media(part: Media) -> JsonObject:
+def _new_media_block(part: Media) -> JsonObject:
     if part.kind == "image":
         fields: JsonObject = {"image_url": write_url(part, "image/png"), "file_id": part.file_id}
         return overlay(None, {"type": "input_image", **fields})
