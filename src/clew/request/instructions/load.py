@@ -1,7 +1,7 @@
 """Load the active instruction files with their includes, found by scope and read within limits.
 
-Pure functions over a file system: equal files and equal touched paths give equal instructions. Files are read
-when a session starts and when it compacts; an edit in between takes effect then.
+Equal files and equal touched paths give equal instructions. Files are read when a session starts and when it
+compacts; an edit in between takes effect then.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class FileReader:
     """Of those, the files that were included."""
     refused: list[Refused] = field(default_factory=list)
     taken: int = 0
+    """Bytes read so far."""
 
     def raw(self, path: str) -> str | None:
         """Return the text of a file; if it may not be used, record the reason and return None."""
@@ -101,7 +102,7 @@ class FileReader:
         chain = (*chain, path)
         plain = without_comments(body)
         lines = plain.split("\n")
-        behind: list[str] = []
+        appended: list[str] = []
         for include in list(includes(plain)):
             text = self._include(include.name, chain)
             if text is None:
@@ -109,8 +110,8 @@ class FileReader:
             if include.alone:
                 lines[include.line] = text
             else:
-                behind.append(text)
-        return "\n".join([*lines, *behind])
+                appended.append(text)
+        return "\n".join([*lines, *appended])
 
     def _include(self, name: str, chain: Sequence[str]) -> str | None:
         path = self._resolve(name, chain[-1])
@@ -133,13 +134,13 @@ class FileReader:
 
     def _why_not(self, path: str, chain: Sequence[str]) -> str:
         if path in chain:
-            circle = " → ".join(self._short(item) for item in (*chain[chain.index(path) :], path))
-            return f"it includes itself: {circle}"
+            cycle = " → ".join(self._short(item) for item in (*chain[chain.index(path) :], path))
+            return f"it includes itself: {cycle}"
         if why := why_not(path, self.root, self.files):
             return why
         if len(chain) > self.limits.depth:
-            led = " → ".join(self._short(item) for item in (*chain, path))
-            return f"include chain of {len(chain)}, the limit is {self.limits.depth}: {led}"
+            steps = " → ".join(self._short(item) for item in (*chain, path))
+            return f"include chain of {len(chain)}, the limit is {self.limits.depth}: {steps}"
         if len(self.included) >= self.limits.includes:
             return f"{self.limits.includes} files are included already"
         return ""
@@ -158,13 +159,16 @@ def _looks_like_path(name: str) -> bool:
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CLEW.md")
 """Names of instruction files, in the order in which those of one folder are loaded."""
-INSTEAD = {"AGENTS.md": "AGENTS.override.md"}
+OVERRIDES = {"AGENTS.md": "AGENTS.override.md"}
 """A file that replaces another one of the same folder if present."""
 PROJECT_RULES, OTHER_RULES = ".claude/rules", "rules"
+"""The folder of rules below a project, and below any other root."""
 MOST_FOLDERS = 200
-"""Limits against huge trees, chosen by hand."""
+"""Touched folders that are searched; a limit against huge trees, chosen by hand."""
 MOST_RULES = 200
+"""Rules of one root; a limit against huge trees, chosen by hand."""
 _DEEPEST_RULES = 5
+"""How deep folders of rules may be nested, chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +248,7 @@ class _Loading:
     seen: set[str] = field(default_factory=set)
     """Hashes: two files with the same content count as one instruction."""
     bytes_taken: int = 0
+    """Bytes of the active instructions so far."""
 
     def refuse_all(self, root: str, why: str) -> None:
         """Refuse every instruction file of a root."""
@@ -252,13 +257,13 @@ class _Loading:
     def folder(self, folder: str, root: str, scope: InstructionScope) -> None:
         """Load the instruction files of one folder."""
         for path in self._present(folder):
-            self._take(path, root, scope)
+            self._load_file(path, root, scope)
 
     def _present(self, folder: str) -> Iterator[str]:
         for name in NAMES:
-            instead = posixpath.join(folder, INSTEAD.get(name, name))
+            override = posixpath.join(folder, OVERRIDES.get(name, name))
             path = posixpath.join(folder, name)
-            for candidate in dict.fromkeys((instead, path)):
+            for candidate in dict.fromkeys((override, path)):
                 if self.files.kind(candidate) is not FileKind.MISSING:
                     yield candidate
                     break
@@ -270,7 +275,7 @@ class _Loading:
         relative = [_relative(path, base) for path in touched]
         paths = list(self._rule_files(folder))
         for path in paths[:MOST_RULES]:
-            self._take(path, root, scope, relative)
+            self._load_file(path, root, scope, is_rule=True, touched=relative)
         if left := paths[MOST_RULES:]:
             why = f"it and {len(left) - 1:,} more rules exceed the limit of {MOST_RULES}"
             self.refused.append(Refused(left[0], why))
@@ -288,9 +293,16 @@ class _Loading:
             else:
                 yield from self._rule_files(path, depth + 1)
 
-    def _take(
-        self, path: str, root: str, scope: InstructionScope, touched: Sequence[str] | None = None
+    def _load_file(
+        self,
+        path: str,
+        root: str,
+        scope: InstructionScope,
+        *,
+        is_rule: bool = False,
+        touched: Sequence[str] = (),
     ) -> None:
+        """Add one file to the instructions; a rule only if its patterns match a touched path."""
         if why := why_not(path, root, self.files):
             self.refused.append(Refused(path, why))
             return
@@ -301,9 +313,9 @@ class _Loading:
         if raw is None:
             self.refused += reader.refused
             return
-        patterns, body = split_front_matter(raw) if touched is not None else ((), raw)
+        patterns, body = split_front_matter(raw) if is_rule else ((), raw)
         if patterns and not any(
-            matches(touched_path, pattern) for touched_path in touched or () for pattern in patterns
+            matches(touched_path, pattern) for touched_path in touched for pattern in patterns
         ):
             return
         digest = reader.hashes[path]

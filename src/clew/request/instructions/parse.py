@@ -7,14 +7,24 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})")
-_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+"""Front matter: the lines between a first line ``---`` and the next one."""
+_CODE_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})")
+"""A line that opens or closes a code block, with its fence."""
+_CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+"""Code within a line: as many backticks before it as after it."""
 _INCLUDE = re.compile(r"(?<![\w`@./])@((?:~/|\.{0,2}/)?[\w.\-+/]*?[\w\-+])(?=[.,;:!?)\]]*(?:\s|$))")
+"""``@path``, not within a word or an address; punctuation at its end is not part of the path."""
 _PATHS_KEY = re.compile(r"^(?:paths|globs|applyTo):[ \t]*(.*)$", re.MULTILINE)
-_ITEM = re.compile(r"^[ \t]+-[ \t]+(.+)$|^-[ \t]+(.+)$")
+"""The key of the path patterns in front matter, as Claude Code, Cursor or Copilot name it."""
+_LIST_ITEM = re.compile(r"^[ \t]+-[ \t]+(.+)$|^-[ \t]+(.+)$")
+"""An item of a YAML list, indented or not."""
 MOST_PATTERNS = 100
 """Patterns of one file; a limit against hostile files, chosen by hand."""
+MOST_EXPANSIONS = 1_000
+"""Patterns that the braces of one pattern expand to; a limit against hostile files, chosen by hand."""
+LONGEST_PATTERN = 400
+"""Characters of one pattern; a limit against hostile files, chosen by hand."""
 
 
 class Include(NamedTuple):
@@ -27,10 +37,14 @@ class Include(NamedTuple):
 
 def split_front_matter(text: str) -> tuple[tuple[str, ...], str]:
     """Return the path patterns in a file's front matter, and the text without it."""
-    front = _FRONT.match(text)
-    if front is None:
-        return (), text
-    return tuple(_patterns(front[1]))[:MOST_PATTERNS], text[front.end() :]
+    front, body = front_matter(text)
+    return tuple(_patterns(front))[:MOST_PATTERNS], body
+
+
+def front_matter(text: str) -> tuple[str, str]:
+    """Return a file's front matter, empty if it has none, and the text without it."""
+    match = _FRONT_MATTER.match(text)
+    return (match[1], text[match.end() :]) if match else ("", text)
 
 
 def _patterns(front: str) -> Iterator[str]:
@@ -41,28 +55,28 @@ def _patterns(front: str) -> Iterator[str]:
     if value:
         listed = value[1:-1] if value.startswith("[") and value.endswith("]") else value
         # A comma inside braces is part of a pattern.
-        yield from filter(None, (_plain(item) for item in re.split(r",(?![^{]*\})", listed)))
+        yield from filter(None, (_unquoted(item) for item in re.split(r",(?![^{]*\})", listed)))
         return
     for line in front[key.end() :].splitlines()[1:]:
-        item = _ITEM.match(line)
+        item = _LIST_ITEM.match(line)
         if item is None:
             return
-        yield _plain(item[1] or item[2])
+        yield _unquoted(item[1] or item[2])
 
 
-def _plain(value: str) -> str:
+def _unquoted(value: str) -> str:
     return value.strip().strip("\"'").strip()
 
 
 def without_comments(text: str) -> str:
     """Return a text without HTML comments on their own lines; comments in code blocks stay."""
     kept: list[str] = []
-    inside = False
+    inside = False  # a comment
     lines = list(_lines(text))
     last_end = max((i for i, (line, _) in enumerate(lines) if "-->" in line), default=-1)
-    for i, (line, code) in enumerate(lines):
+    for i, (line, is_code) in enumerate(lines):
         # A comment that is never closed is text.
-        if inside or (not code and line.lstrip().startswith("<!--") and i <= last_end):
+        if inside or (not is_code and line.lstrip().startswith("<!--") and i <= last_end):
             _, end, rest = line.partition("-->")
             inside = not end
             kept += [rest.strip()] if rest.strip() else []
@@ -73,10 +87,10 @@ def without_comments(text: str) -> str:
 
 def includes(text: str) -> Iterator[Include]:
     """Yield the includes of a text; those inside code are ignored."""
-    for number, (line, code) in enumerate(_lines(text)):
-        if code or "@" not in line:
+    for number, (line, is_code) in enumerate(_lines(text)):
+        if is_code or "@" not in line:
             continue
-        bare = _SPAN.sub(lambda span: "`" * len(span[0]), line)
+        bare = _CODE_SPAN.sub(lambda span: "`" * len(span[0]), line)
         for match in _INCLUDE.finditer(bare):
             yield Include(match[1], number, bare.strip() == f"@{match[1]}")
 
@@ -85,7 +99,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the lines of a text, each with whether it belongs to a code block."""
     fence = ""
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
+        mark = _CODE_FENCE.match(line)
         if fence:
             closes = mark and mark[1].startswith(fence) and not line.strip(" `~")
             fence = "" if closes else fence
@@ -97,16 +111,11 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             yield line, line.startswith(("    ", "\t"))
 
 
-MOST_EXPANSIONS = 1_000
-"""Limits against hostile patterns, chosen by hand."""
-LONGEST_PATTERN = 400
-
-
 def matches(path: str, pattern: str) -> bool:
     """Return True if a relative path matches a pattern; a pattern without a slash matches in any folder."""
     if not pattern or len(pattern) > LONGEST_PATTERN:
         return False
-    return any(_matches(path.split("/"), _segments(brace)) for brace in expand_braces(pattern))
+    return any(_components_match(path.split("/"), _segments(expanded)) for expanded in expand_braces(pattern))
 
 
 def expand_braces(pattern: str) -> Iterator[str]:
@@ -122,12 +131,11 @@ def expand_braces(pattern: str) -> Iterator[str]:
             yield text
             continue
         choices = text[start + 1 : close].split(",")
-        waiting += [f"{text[:start]}{choice}{text[close + 1 :]}" for choice in reversed(choices)][
-            :MOST_EXPANSIONS
-        ]
+        waiting += [f"{text[:start]}{choice}{text[close + 1 :]}" for choice in reversed(choices)]
 
 
 def _segments(pattern: str) -> list[str]:
+    """Return the components of a pattern; one that begins in any folder begins with ``**``."""
     plain = pattern.removeprefix("./").removeprefix("/")
     segments = [segment for segment in plain.split("/") if segment]
     if plain.endswith("/"):
@@ -135,7 +143,7 @@ def _segments(pattern: str) -> list[str]:
     return segments if "/" in pattern else ["**", *segments]
 
 
-def _matches(parts: Sequence[str], segments: Sequence[str]) -> bool:
+def _components_match(parts: Sequence[str], segments: Sequence[str]) -> bool:
     """Match component by component; ``**`` matches any number of them."""
     reached = {0}  # numbers of components that the segments so far can have consumed
     for segment in segments:

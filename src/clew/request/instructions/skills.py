@@ -12,15 +12,17 @@ from unicodedata import normalize
 
 from clew.message import Trust
 from clew.request.instructions.files import Disk
+from clew.request.instructions.parse import front_matter
 from clew.request.sections import SKILLS, Piece
 
 FOLDERS = (".claude/skills", ".agents/skills", "skills")
+"""Where skills are looked for, below the project."""
 MOST_SKILLS = 100
+"""Skills that are listed (chosen by hand)."""
 _MOST_BYTES = 8_192
 """Bytes of a SKILL.md that are searched for its header (chosen by hand)."""
-_LONGEST = 400
+_LONGEST_DESCRIPTION = 400
 """Characters of a description (chosen by hand)."""
-_HEADER = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---", re.DOTALL)
 _FIELD = re.compile(
     r"^(name|description):[ \t]*(?:[|>][-+1-9]{0,2}[ \t]*$)?(.*(?:\n[ \t]+.*)*)", re.MULTILINE
 )
@@ -44,8 +46,8 @@ def _lines(root: Path, ignored: Collection[str]) -> Iterator[str]:
     for folder in FOLDERS:
         for path in sorted(root.glob(f"{folder}/*/SKILL.md")):
             content = None if _fold(path) in ignored else disk.read(path.as_posix(), _MOST_BYTES)
-            header = _HEADER.match(content.decode("utf-8", "replace")) if content else None
-            fields = {name: _flat(value) for name, value in _FIELD.findall(header[1])} if header else {}
+            text = content.decode("utf-8-sig", "replace").replace("\r\n", "\n") if content else ""
+            fields = {name: _flat(value) for name, value in _FIELD.findall(front_matter(text)[0])}
             if fields.get("description"):
                 name = fields.get("name") or path.parent.name
                 yield f"- {name}: {fields['description']} ({path.relative_to(root).as_posix()})"
@@ -57,4 +59,4 @@ def _fold(path: Path) -> str:
 
 def _flat(text: str) -> str:
     flat = " ".join(text.split()).strip("\"'")
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+    return flat if len(flat) <= _LONGEST_DESCRIPTION else f"{flat[: _LONGEST_DESCRIPTION - 1]}…"
