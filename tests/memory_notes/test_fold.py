@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.errors import ClewError, StoreBusy, StoreDamaged
 from clew.log import KINDS, fold, new_event
+from clew.log.journal import Journal
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import (
@@ -20,7 +21,7 @@ from clew.memory.notes import (
     fold_notes,
     select,
 )
-from clew.memory.notes.log import Journal, add_body
+from clew.memory.notes.log import add_body
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import Ruling
 from clew.message import Trust

@@ -25,6 +25,7 @@ from clew.memory.scope import SearchScope, project_at
 from clew.memory.search import Hit, Query
 from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
+from clew.message.codec import TRUST_BY_LABEL
 from clew.settings import clew_home, load_settings
 
 EXCERPT = 280
@@ -90,13 +91,12 @@ def _embedder(required: bool) -> StaticEmbedder | None:
 
 
 def _filters(args: argparse.Namespace) -> Filters:
-    labels = {trust.label: trust for trust in Trust}
     return Filters(
         sessions=(args.session,) if args.session else (),
         kinds=tuple(EntryKind(kind) for kind in args.kind),
         roles=tuple(args.role),
         files=tuple(args.file),
-        trust=labels[args.trust] if args.trust else Trust.UNTRUSTED,
+        trust=TRUST_BY_LABEL[args.trust] if args.trust else Trust.UNTRUSTED,
         after=args.after or "",
         before=args.before or "",
     )

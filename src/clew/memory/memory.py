@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 from clew.errors import HeadMoved, NoIndex, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
 from clew.log.fold import TIER
+from clew.log.journal import TRIES, Clock, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.log.store.sqlite import SqliteStore
 from clew.log.transfer import OWN, ImportedEvents
@@ -29,7 +30,6 @@ from clew.memory.index.protocol import (
 )
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import catch_up
-from clew.memory.notes.log import TRIES, Clock, unix_ms
 from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation

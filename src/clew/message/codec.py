@@ -62,7 +62,8 @@ _FIELDS = {
     ]
     for part in _NAMES
 }
-_TRUST = {trust.label: trust for trust in Trust}
+TRUST_BY_LABEL = {trust.label: trust for trust in Trust}
+"""The trust levels by their stored names."""
 _STYLES: Mapping[str, json.JSONEncoder] = MappingProxyType(
     {
         "compact": json.JSONEncoder(ensure_ascii=False, separators=(",", ":")),
@@ -255,7 +256,7 @@ class _MessageReader:
 
     def _field(self, name: str, item: Any, root: Any) -> Any:
         if name == "trust":
-            return _TRUST[item]
+            return TRUST_BY_LABEL[item]
         if name == "parts":
             return tuple(self._part(part, root) for part in item)
         if isinstance(item, dict):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from clew.log.fold import MEMORY_FILE
+from clew.log.journal import Clock, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
-from clew.memory.notes.log import Clock, Journal, unix_ms
 from clew.memory.notes.memory_files import (
     CLEAR_BODY,
     DIRECTORY_BYTES,

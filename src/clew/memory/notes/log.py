@@ -1,17 +1,13 @@
-"""Note events: encode changes, fold them into the current notes, and append new ones."""
+"""Note events: encode changes, and fold them into the current notes."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from clew.errors import HeadMoved, StoreBusy, StoreDamaged
-from clew.log import new_event
-from clew.log.fold import EventKind
+from clew.errors import StoreDamaged
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import imported_events
 from clew.memory.notes.note import (
@@ -28,8 +24,10 @@ from clew.memory.notes.note import (
 )
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust
+from clew.message.codec import TRUST_BY_LABEL
 
 IMPORTED = "it came with an imported file"
+"""Why an imported note is in quarantine."""
 
 
 def add_body(draft: Draft, begins: Ruling) -> JsonObject:
@@ -62,9 +60,6 @@ def shown(reasons: Mapping[str, str]) -> JsonObject:
     return {"does": "show", "notes": dict(reasons)}
 
 
-_TRUSTS = {trust.label: trust for trust in Trust}
-
-
 def note_from(stored: StoredEvent) -> Note:
     """Return the note that an event added."""
     body: dict[str, Any] = stored.event.body
@@ -78,7 +73,7 @@ def note_from(stored: StoredEvent) -> Note:
             scope=scope,
             tags=tuple(body["tags"]),
             priority=Priority[body["priority"].upper()],
-            trust=_TRUSTS[body["trust"]],
+            trust=TRUST_BY_LABEL[body["trust"]],
             source=NoteSource(Author(body["author"]), body["session"], tuple(body["messages"])),
             expires=body["expires"],
             status=NoteStatus(body["status"]),
@@ -95,7 +90,7 @@ def restrict_imported(stored: StoredEvent) -> StoredEvent | None:
     body = stored.event.body
     if body.get("does") != "add":
         return stored if body.get("does") == "show" else None
-    trust = min(_TRUSTS.get(str(body.get("trust")), Trust.UNTRUSTED), Trust.SEMI_TRUSTED)
+    trust = min(TRUST_BY_LABEL.get(str(body.get("trust")), Trust.UNTRUSTED), Trust.SEMI_TRUSTED)
     data = {**body, "status": NoteStatus.QUARANTINED.value, "why": IMPORTED, "trust": trust.label}
     return replace(stored, event=replace(stored.event, body=data))
 
@@ -134,7 +129,8 @@ def note_to_json(note: Note) -> JsonObject:
     }
 
 
-Slot: TypeAlias = tuple[NoteStatus, tuple[str, NoteScope, Category]]
+StatusSlot: TypeAlias = tuple[NoteStatus, tuple[str, NoteScope, Category]]
+"""A status and the slot of a note (``Note.slot``); at most one live note has a given pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +147,14 @@ class Notes:
 
 
 NO_NOTES = Notes()
+"""The notes of an empty log."""
 
-_ENTERS = {"approve": NoteStatus.APPROVED, "reject": NoteStatus.FORGOTTEN, "forget": NoteStatus.FORGOTTEN}
+_STATUS_AFTER = {
+    "approve": NoteStatus.APPROVED,
+    "reject": NoteStatus.FORGOTTEN,
+    "forget": NoteStatus.FORGOTTEN,
+}
+"""The status of a note after a person's decision."""
 
 
 def fold_notes(events: Iterable[StoredEvent], notes: Notes = NO_NOTES) -> Notes:
@@ -160,7 +162,7 @@ def fold_notes(events: Iterable[StoredEvent], notes: Notes = NO_NOTES) -> Notes:
     fold = _NoteFold(dict(notes.by_id))
     for stored in events:
         fold.take(stored)
-    return Notes(MappingProxyType(fold.held))
+    return Notes(MappingProxyType(fold.notes))
 
 
 def trusted_events(store: Store, ctx: Ctx, events: Iterable[StoredEvent]) -> Iterator[StoredEvent]:
@@ -175,11 +177,11 @@ def trusted_events(store: Store, ctx: Ctx, events: Iterable[StoredEvent]) -> Ite
 
 
 class _NoteFold:
-    """The mutable state during a replay, with the note in each slot."""
+    """The mutable state during a replay: the notes by id, and the live note in each slot."""
 
     def __init__(self, notes: dict[str, Note]) -> None:
-        self.held = notes
-        self.slots: dict[Slot, str] = {
+        self.notes = notes
+        self.id_by_slot: dict[StatusSlot, str] = {
             (note.status, note.slot): note.id for note in notes.values() if note.status in LIVE
         }
 
@@ -188,104 +190,51 @@ class _NoteFold:
         body = stored.event.body
         does = body.get("does")
         if does == "add":
-            self._enter(note_from(stored), stored)
+            self._add(note_from(stored), stored)
         elif does == "show":
             self._show(stored)
-        elif does in _ENTERS:
+        elif does in _STATUS_AFTER:
             note = self._named(body.get("note"), stored)
             change = change_from(stored)
-            self._leave(note)
-            self._enter(
-                replace(note, status=_ENTERS[change.does], why=change.why, history=(*note.history, change)),
+            self._free_slot(note)
+            self._add(
+                replace(
+                    note, status=_STATUS_AFTER[change.does], why=change.why, history=(*note.history, change)
+                ),
                 stored,
             )
         else:
             raise StoreDamaged(f"unknown action on a note: {does!r}")
 
-    def _enter(self, note: Note, stored: StoredEvent) -> None:
+    def _add(self, note: Note, stored: StoredEvent) -> None:
         """Put a note in its slot; an older note there is retired, and both refer to each other."""
-        slot = (note.status, note.slot)
-        old = self.held.get(self.slots.get(slot, ""))
+        key = (note.status, note.slot)
+        old = self.notes.get(self.id_by_slot.get(key, ""))
         if old is not None and note.status in LIVE:
             why = f"replaced by {note.id}"
             change = NoteChange(stored.seq, stored.event.time, "retire", note.id, why)
             history = (*old.history, change)
-            self.held[old.id] = replace(
+            self.notes[old.id] = replace(
                 old, status=NoteStatus.RETIRED, why=why, replaced_by=note.id, history=history
             )
             note = replace(note, replaces=(*note.replaces, old.id))
-        self.held[note.id] = note
+        self.notes[note.id] = note
         if note.status in LIVE:
-            self.slots[slot] = note.id
+            self.id_by_slot[key] = note.id
 
-    def _leave(self, note: Note) -> None:
-        slot = (note.status, note.slot)
-        if self.slots.get(slot) == note.id:
-            del self.slots[slot]
+    def _free_slot(self, note: Note) -> None:
+        key = (note.status, note.slot)
+        if self.id_by_slot.get(key) == note.id:
+            del self.id_by_slot[key]
 
     def _show(self, stored: StoredEvent) -> None:
         listed = stored.event.body.get("notes")
         for name in listed if isinstance(listed, dict) else ():
             note = self._named(name, stored)
-            self.held[name] = replace(note, used=stored.event.time, uses=note.uses + 1)
+            self.notes[name] = replace(note, used=stored.event.time, uses=note.uses + 1)
 
     def _named(self, name: object, stored: StoredEvent) -> Note:
-        note = self.held.get(name) if isinstance(name, str) else None
+        note = self.notes.get(name) if isinstance(name, str) else None
         if note is None:
             raise StoreDamaged(f"event {stored.seq} refers to an unknown note {name!r}")
         return note
-
-
-TRIES = 16
-"""Attempts to append while other processes append to the same session."""
-
-State = TypeVar("State")
-Fold = Callable[[Iterable[StoredEvent], State], State]
-Clock = Callable[[], int]
-
-
-def unix_ms() -> int:
-    """Return the current time in milliseconds."""
-    return time.time_ns() // 1_000_000
-
-
-class Journal(Generic[State]):
-    """Keeps a state up to date with its log. Several processes may write to the same log."""
-
-    def __init__(
-        self, store: Store, ctx: Ctx, kind: EventKind, fold: Fold[State], empty: State, clock: Clock = unix_ms
-    ) -> None:
-        self._store = store
-        self._ctx = ctx
-        self._kind = kind
-        self._fold = fold
-        self._state = empty
-        self._read = 0
-        self._clock = clock
-
-    @property
-    def state(self) -> State:
-        """Return the current state, including what other processes appended."""
-        return self._catch_up(self._store.head(self._ctx).seq)
-
-    def _catch_up(self, seq: int) -> State:
-        if seq > self._read:
-            events = self._store.read(self._ctx, self._read, seq, [self._kind.name])
-            self._state = self._fold(map(self._kind.current, events), self._state)
-            self._read = seq
-        return self._state
-
-    def append(self, decide: Callable[[State], JsonObject]) -> tuple[State, int]:
-        """Append the event that ``decide`` makes of the state; return the new state and the event's number.
-
-        If another process appends first, ``decide`` is called again with the updated state. If it raises, the
-        log is not changed.
-        """
-        for _ in range(TRIES):
-            head = self._store.head(self._ctx)
-            body = decide(self._catch_up(head.seq))
-            event = new_event(self._kind.name, body, self._kind.version, self._clock())
-            with suppress(HeadMoved):
-                seq = self._store.append(self._ctx, [event], head).seq
-                return self._catch_up(seq), seq
-        raise StoreBusy(f"other processes keep appending to {self._ctx.session!r}")

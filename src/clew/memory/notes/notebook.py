@@ -13,19 +13,16 @@ from datetime import timedelta
 from clew.errors import InputError, NotFound
 from clew.log import iso_time
 from clew.log.fold import NOTE
+from clew.log.journal import Clock, Fold, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.memory.notes.log import (
     NO_NOTES,
-    Clock,
-    Fold,
-    Journal,
     Notes,
     add_body,
     change_body,
     fold_notes,
     shown,
     trusted_events,
-    unix_ms,
 )
 from clew.memory.notes.note import LIVE, Draft, Note, NoteScope, plain_key
 from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, untrusted_source
