@@ -1,4 +1,4 @@
-"""Open sessions, kept between requests: a bounded cache and nothing more, any worker serves any session."""
+"""A bounded cache of open sessions. The log holds all state, so any worker serves any session."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from clew.log.protocol import Ctx, Head, Store
 from clew.session import Session
@@ -15,10 +16,17 @@ MOST_OPEN = 64
 """Sessions kept open. A session of 10,000 messages takes some tens of MB."""
 
 
+_CacheKey: TypeAlias = tuple[Ctx, str, int | None]
+"""A session, and the model and window that it was opened for."""
+
+
 @dataclass(slots=True)
 class _Opened:
+    """A session in the cache."""
+
     session: Session
     head: Head
+    """The end of its log when it was last returned to the cache."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -35,7 +43,7 @@ class SessionCache:
         self._model = model
         self._window = window
         self._lock = threading.Lock()
-        self._opened: OrderedDict[tuple[object, ...], _Opened] = OrderedDict()
+        self._opened: OrderedDict[_CacheKey, _Opened] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -62,7 +70,7 @@ class SessionCache:
                     return
             self._drop(key, opened)
 
-    def _open(self, key: tuple[object, ...], ctx: Ctx, model: str | None, window: int | None) -> _Opened:
+    def _open(self, key: _CacheKey, ctx: Ctx, model: str | None, window: int | None) -> _Opened:
         session = Session.open(
             ctx.session,
             self.store,
@@ -72,10 +80,10 @@ class SessionCache:
         )
         opened = _Opened(session, self.store.head(ctx))
         with self._lock:
-            kept = self._opened.setdefault(key, opened)
+            cached = self._opened.setdefault(key, opened)  # another thread may have opened it meanwhile
             while len(self._opened) > MOST_OPEN:
                 self._opened.popitem(last=False)
-        return kept
+        return cached
 
     def _has_same_log(self, opened: _Opened) -> bool:
         """Return False if the log is not the one that was read: the session was forgotten meanwhile."""
@@ -84,7 +92,7 @@ class SessionCache:
             return True
         return any(one.head == opened.head for one in self.store.read(opened.session.ctx, seq - 1, seq))
 
-    def _drop(self, key: tuple[object, ...], opened: _Opened) -> None:
+    def _drop(self, key: _CacheKey, opened: _Opened) -> None:
         with self._lock:
             if self._opened.get(key) is opened:
                 del self._opened[key]
