@@ -27,7 +27,10 @@ from clew.rules.pins import Pins
 from clew.rules.speech import utterances
 
 VERSION = 6
-"""Version of the JSON form. A snapshot of another version is discarded and built again from the log."""
+"""Version of the JSON form..."""
+READABLE = (5, VERSION)
+"""...and those that can be read: version 5 also has exact values, which are ignored. A snapshot of another
+version is discarded and built again from the log."""
 _BLOCK = 256
 """Messages that one tracker reads before the next tracker starts; chosen by hand."""
 
@@ -204,7 +207,7 @@ class Ledger:
         """Return the ledger that ``to_json`` wrote; ``StoreDamaged`` if the version or the shape differs."""
         ledger = cls()
         try:
-            if value["version"] != VERSION:
+            if value["version"] not in READABLE:
                 raise StoreDamaged(f"the ledger snapshot has version {value['version']}, expected {VERSION}")
             ledger._kept = from_json(_Kept, value["kept"])
             ledger._calls = OpenCalls.from_json(value["calls"])
