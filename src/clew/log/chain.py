@@ -55,6 +55,9 @@ def digest_of_fields(*fields: Json) -> str:
     return digest(_write_ascii(fields).encode("ascii"))
 
 
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+"""The first bytes of compressed content. No JSON begins so: compressed and plain content need no flag."""
+
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _write_ascii = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -82,6 +85,7 @@ def new_event(kind: str, body: JsonObject, version: int = 1, unix_ms: int | None
 
 
 FORMAT = "clew.log/1"
+"""Part of every hash: another format of the log has other hashes."""
 
 
 class HashedFields(NamedTuple):

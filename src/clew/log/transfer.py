@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
 from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiverged, StoreTooNew
-from clew.log.chain import canonical, chain, encode, new_event, parse_body, root
+from clew.log.chain import ZSTD_MAGIC, canonical, chain, encode, new_event, parse_body, root
 from clew.log.fold import ABOUT
 from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
 from clew.message import JsonObject
@@ -67,10 +67,11 @@ def _spans(store: Store, ctx: Ctx) -> Iterator[tuple[int, int]]:
 
 
 EXPORT_VERSION = 1
+"""The version of the file format."""
 BATCH_EVENTS = 500
+"""Most events of an import that are appended at a time."""
 BATCH_BYTES = 16 << 20
-"""How much is appended at a time."""
-_ZSTD = b"\x28\xb5\x2f\xfd"
+"""Most bytes of an import that are appended at a time."""
 _WINDOW_LOG = 27
 """128 MB, so that an output repeated much later still compresses; the largest window that `zstd -d` accepts
 by default."""
@@ -254,7 +255,7 @@ def _event_to_json(stored: StoredEvent) -> JsonObject:
 def _open_unpacked(inp: IO[bytes]) -> Iterator[IO[bytes]]:
     """Give the file's lines from its start, decompressed if needed."""
     inp.seek(0)
-    packed = inp.read(len(_ZSTD)) == _ZSTD
+    packed = inp.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC
     inp.seek(0)
     if not packed:
         yield inp

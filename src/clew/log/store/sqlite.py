@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from clew.errors import ClewError, DuplicateEvent, HeadMoved, NotFound, StoreDamaged, UnsafeFileSystem
 from clew.log import EncodedEvent, chain, digest, digest_of_fields, encode, parse_body, root
+from clew.log.chain import ZSTD_MAGIC
 from clew.log.protocol import Ctx, Event, Head, SessionInfo, Snapshots, Store, StoredEvent, require_name
 from clew.log.store.connection import Mount, network_type, read_mounts
 from clew.log.store.database import Database, statements
@@ -33,7 +34,6 @@ the reading speed."""
 # Possessive quantifiers: backtracking would use some 60 bytes of memory for every escape in a string.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARK = re.compile(rb"\x02(sha256:[0-9a-f]{64})\x03")
-_ZSTD = b"\x28\xb5\x2f\xfd"  # no JSON begins like this, so packed and plain content need no flag
 
 
 def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:
@@ -78,7 +78,7 @@ def unpack(name: str, checksum: int, stored: bytes) -> bytes:
     if zlib.crc32(stored) != checksum:  # first, so that a damaged frame never reaches the decompressor
         raise StoreDamaged(f"blob {name}: its checksum is {zlib.crc32(stored)}, not {checksum}")
     content = stored
-    if stored.startswith(_ZSTD):
+    if stored.startswith(ZSTD_MAGIC):
         import zstandard
 
         content = zstandard.ZstdDecompressor().decompress(stored)
