@@ -19,8 +19,6 @@ from clew.compaction.plan.render import TAG as DIGEST_TAG
 from clew.message import Json, JsonObject
 from clew.providers.shapes import as_list, as_object, as_text
 
-MOST_MARKS = 4
-"""Anthropic's limit."""
 CHARS_PER_TOKEN = 4
 """A rough estimate, enough to decide whether a mark is worth setting."""
 _UNMARKED = frozenset({"thinking", "redacted_thinking"})
@@ -60,7 +58,7 @@ def add_cache_marks(body: JsonObject, marks: Marks, end_blocks: int = 0) -> Json
     spots = [
         spot for spot in _spots(whole, end_blocks) if _tokens_before(whole, spot) >= marks.minimum_tokens
     ]
-    for spot in list(dict.fromkeys(spots))[-MOST_MARKS:]:
+    for spot in dict.fromkeys(spots):
         whole = _with_mark(whole, spot, marks.value)
     return whole
 
@@ -88,7 +86,7 @@ def _blocks(text: Json) -> list[Json]:
 
 
 def _spots(body: JsonObject, end_blocks: int) -> Iterator[Spot]:
-    """Yield the positions worth marking, in request order."""
+    """Yield the positions worth marking, in request order: at most four, which is what the API accepts."""
     messages = as_list(body.get("messages"))
     yield from _last_of(body, -1)
     digests = [i for i, value in enumerate(messages) if _digest_at(value) is not None]
