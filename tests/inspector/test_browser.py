@@ -369,7 +369,7 @@ def test_a_command_is_answered_in_the_chat_of_the_page(own_page):
     go(page, "chat")
     page.get_by_label("your message").fill("!contextBudget")
     page.keyboard.press("Enter")
-    page.get_by_text("usable tokens are in use").wait_for()
+    page.locator("pre.output", has_text="usable tokens are in use").wait_for()
     assert page.get_by_text("!contextBudget").is_visible()
 
 

@@ -5,6 +5,7 @@ import importlib
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -119,8 +120,9 @@ def test_eight_threads_on_one_object(driver):
     driver.share(is_async=False, window=16_000)
 
     def work(run):
-        asyncio.set_event_loop(asyncio.new_event_loop())  # some sync calls of frameworks need one
-        return driver.run(run, "clew")
+        with closing(asyncio.new_event_loop()) as loop:  # some sync calls of frameworks need one
+            asyncio.set_event_loop(loop)
+            return driver.run(run, "clew")
 
     with ThreadPoolExecutor(8) as threads:
         holds_for_each(runs, driver, list(threads.map(work, runs)))

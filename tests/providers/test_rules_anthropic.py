@@ -42,6 +42,14 @@ def found(call_id="srvtoolu_1"):
     return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
 
 
+def found_tools(count):
+    """Return a request for a compaction after a search that found so many tools."""
+    references = [{"type": "tool_reference", "tool_name": f"tool_{n}"} for n in range(count)]
+    results = {"type": "tool_search_tool_search_result", "tool_references": references}
+    block = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": results}
+    return body(user(), assistant(search(), block), user(), compaction={"type": "summarize"})
+
+
 def user(*blocks):
     return {"role": "user", "content": list(blocks) or "hi"}
 
@@ -268,6 +276,12 @@ EXAMPLES = [
         "A35",
         body(user(), context_management={"edits": [{"type": "compact_20260112", "trigger": {"value": 9}}]}),
         body(user(), context_management={"edits": [{"type": "compact_20260112"}]}),
+    ),
+    Example("A36", found_tools(101), found_tools(100)),
+    Example(
+        "A37",
+        body(assistant(compacted(content=None, signature=None)), user()),
+        body(user(), assistant(compacted(content=None, signature=None)), user()),
     ),
     Example("A16", body(user(), n=1), body(user(), stream=True)),
     Example("A16b", body({**user(), "id": "msg_1"}), body(user())),
