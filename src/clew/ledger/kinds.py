@@ -163,14 +163,6 @@ classify = KNOWN_WORDS.__getitem__
 """Return the value that a word is, or None if it is none; cached."""
 
 
-_PIECE = lazy_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|\d{3,}")
-
-
-def pieces_of(name: str) -> tuple[str, ...]:
-    """Return the parts of a name (``readFile`` has ``read`` and ``file``), each once, in lower case."""
-    return tuple(dict.fromkeys(map(str.lower, _PIECE.findall(name))))
-
-
 _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
 _WINDOWS = lazy_pattern(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
 _UNIT = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from clew.ledger.exchange import Ended, OpenCalls, Reading
-from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, pieces_of, values_in
+from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, values_in
 from clew.ledger.passages import ASSISTANT, WHOLE, LineCursor, Place, Voice, passages
 from clew.message import Cite, Item, Part, Text
 from clew.rules.prefilter import marks
@@ -41,7 +41,6 @@ class Value:
         "_counts",
         "_first",
         "_last",
-        "_pieces",
         "_score",
         "first_index",
         "in_error",
@@ -59,7 +58,6 @@ class Value:
         self._counts = counts
         self._first = self._last = self._best_line = place
         self._score = 0
-        self._pieces: tuple[str, ...] | None = None
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -111,13 +109,6 @@ class Value:
     def best_line(self) -> Cite:
         """Return the most informative line: many plain words, short, preferably prose."""
         return Cite(*self._best_line)
-
-    @property
-    def pieces(self) -> tuple[str, ...]:
-        """Return the words that its name consists of."""
-        if self._pieces is None:
-            self._pieces = pieces_of(self.text)
-        return self._pieces
 
     def __repr__(self) -> str:
         return f"Value({self.text!r}, {self.kind.value}, counts={self.counts})"

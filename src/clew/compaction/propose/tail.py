@@ -235,9 +235,8 @@ def faded_sizes(
     """
     whole, faded = list(sizes), list(sizes)
     held, most = 0, fading.agent_tokens or agent_tokens(room)
-    of_request = max(
-        USER_TOKENS, request_characters(room) // CHARACTERS_PER_TOKEN // len(fading.asked or "1")
-    )
+    share = request_characters(room) // CHARACTERS_PER_TOKEN // max(1, len(fading.asked))
+    of_request = max(USER_TOKENS, share)
     for i in reversed(range(len(view))):
         message = view[i].message
         if sizes[i] > RESULT_TOKENS:
