@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
-from clew.cli.run_compaction import read_list
+from clew.cli.run_compaction import CompactRequest, compact_listed, read_list
 from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import CompactResult, compact
 from clew.session.compact_list import read_current
@@ -39,7 +40,7 @@ def read(earlier: list[Message], current: list[Message]) -> CompactResult:
     names = [f"m{n}" for n in range(1, count)]
     names.insert(len(earlier), "c1")
     items = [Item(name, message) for name, message in zip(names, (*earlier, *current), strict=True)]
-    return read_current(items[: len(earlier)], items[len(earlier) :], "unknown")
+    return read_current(items, range(len(earlier)), "unknown")
 
 
 def test_rules_are_stated_where_pruning_alone_would_do():
@@ -56,6 +57,33 @@ def test_rules_are_stated_where_pruning_alone_would_do():
         done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
         assert done.digest is not None
         assert [pin.quote for pin in done.digest.pins] == [RULE]
+
+
+def test_rules_of_the_prompt_stay_in_it_and_are_not_pinned(tmp_path: Path):
+    def said(role: str, text: str) -> dict[str, object]:
+        kind = "output_text" if role == "assistant" else "input_text"
+        return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+    system = "You are a coding agent. Never amend a commit. Always use apply_patch for edits."
+    developer = said("developer", "Never ask for permissions. Always answer in plain text.")
+    first, last = said("user", f"Fix the parser. {RULE}"), said("user", "Now fix the lexer.")
+    # The tool keeps the developer message between the user's, and logs the system prompt apart.
+    kept = {"message": "", "replacement_history": [last, developer, said("user", "The parser is fixed.")]}
+    told = [first, *(said("assistant", f"Part {n} of the parser is fixed. " * 20) for n in range(9)), last]
+    after = [said("assistant", f"Part {n} of the lexer is fixed. " * 20) for n in range(30)]
+    records = [
+        {"type": "session_meta", "payload": {"id": "t1", "cwd": "/p", "base_instructions": {"text": system}}},
+        *({"type": "response_item", "payload": item} for item in (developer, *told)),
+        {"type": "compacted", "payload": kept},
+        *({"type": "response_item", "payload": item} for item in after),
+    ]
+    path = tmp_path / "rollout-t1.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    (session,) = load(path)
+    done = compact_listed("t1", session, CompactRequest(target_tokens=900))
+    assert [pin.quote for pin in done.ledger.pins.active] == [RULE]
+    assert [item.message.text for item in done.after[:2]] == [system, developer["content"][0]["text"]]
+    assert RULE in "\n".join(item.message.text for item in done.after[2:])
 
 
 SUMMARY = "\n".join(f"{n}. Part {n} of the parser reads prices from column {n * 7}." for n in range(60))

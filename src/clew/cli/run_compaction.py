@@ -27,7 +27,7 @@ from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingTo
 from clew.ledger.ledger import Ledger
 from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
-from clew.message import Item, fixed_prefix
+from clew.message import Item, fixed_prefix, system_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, DecidedCompaction, Session, compact
 from clew.session.compact_list import NEVER_FULL, read_current
@@ -236,15 +236,19 @@ def read_list(transcript: Transcript, *, current: bool) -> CompactResult:
 
     With ``current`` the view is what its tool's model sees now; rules and goal are of the whole session.
     """
-    earlier, items = _parts(transcript, current)
-    return read_current(earlier, items, transcript.model or "unknown")
+    return read_current(*_parts(transcript, current), transcript.model or "unknown")
 
 
-def _parts(transcript: Transcript, current: bool) -> tuple[list[Item], list[Item]]:
-    """Return the messages that are only read, and those to compact."""
-    if current:
-        return transcript.earlier_items(), transcript.current_items()
-    return [], [Item(f"m{number}", message) for number, message in enumerate(transcript.full(), start=1)]
+def _parts(transcript: Transcript, current: bool) -> tuple[list[Item], range]:
+    """Return the messages, and the indices of those that are only read and not compacted.
+
+    The prompt comes first, as in every request: its rules stay in view and are not pinned.
+    """
+    if not current:
+        return [Item(f"m{n}", message) for n, message in enumerate(transcript.full(), start=1)], range(0)
+    earlier, items = transcript.earlier_items(), transcript.current_items()
+    prompt = system_prefix([item.message for item in items])
+    return [*items[:prompt], *earlier, *items[prompt:]], range(prompt, prompt + len(earlier))
 
 
 def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
@@ -254,7 +258,7 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
     compacted = len(transcript.boundaries)
     # A range is given in the numbers of the whole conversation, as `clew show` and `clew expand` print them.
     is_current = compacted > 0 and not order.whole and order.messages is None
-    earlier, items = _parts(transcript, is_current)
+    items, hidden = _parts(transcript, is_current)
     wire = wire_named(order.wire or _own_wire(transcript.format))
     part = _listed_part(transcript, counter, is_current) if compacted else ""
     if order.messages is not None:
@@ -263,8 +267,8 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         )
         session.add(*(item.message for item in items))
         return _compact_session(session, name, order, wire, part, undoable=False)
-    base = read_current(earlier, items, model)
-    listed = [item.message for item in (*earlier, *items)]
+    base = read_current(items, hidden, model)
+    listed = [item.message for item in items]
 
     @cache  # the last trial is often the final result
     def condensed(target: int, summariser: WatchedModel | None) -> CompactResult:

@@ -251,17 +251,16 @@ def _compacting(
     return _compacted_result(now, conversation, outcome, task) if outcome.plan.operations else now
 
 
-def read_current(earlier: Sequence[Item], current: Sequence[Item], model: str) -> CompactResult:
-    """Read a list whose beginning its tool replaced by a summary, without compacting it.
+def read_current(items: Sequence[Item], hidden: range, model: str) -> CompactResult:
+    """Read a list of which its tool removed a part, without compacting it.
 
-    The view holds ``current``; the ledger and the originals also hold ``earlier``. The messages keep their
-    names. To compact it, pass the messages of both as one list, with this result as ``previous``.
+    The ledger and the originals hold every message; the view leaves out those at the indices ``hidden``. The
+    messages keep their names. To compact it, pass the messages as one list, with this result as ``previous``.
     """
     known = model_named(model)
-    items = [*earlier, *current]
     parsed = ParsedInput.of([item.message for item in items])
     counter = counter_for(known)
-    conversation = start(parsed, counter, len(earlier), [item.id for item in items])
+    conversation = start(parsed, counter, hidden, [item.id for item in items])
     options = Options(NEVER_FULL, None, model, None, DEFAULT, 0, None, True)
     return _unchanged_result(parsed, conversation, counter, Gauge(known, DEFAULT, NEVER_FULL), options)
 

@@ -177,16 +177,16 @@ class ListView:
     """How many of the messages are the model's."""
 
     @classmethod
-    def whole(cls, record: Record, counter: TokenCounter, first: int = 0) -> ListView:
-        """Return the view of all entries, or of those from the index ``first`` on."""
-        shown = record.items[first:]
+    def whole(cls, record: Record, counter: TokenCounter, hidden: range = range(0)) -> ListView:
+        """Return the view of all entries except those at the indices ``hidden``."""
         digest = record.digest
-        if first and digest and all(item.id != digest.id for group in shown for item in group):
+        if digest and any(item.id == digest.id for n in hidden for item in record.items[n]):
             digest = None
         view = cls([], [], [], [], [], {}, counter.family, digest, digest is not None)
         for item in record.system:
             view.add(item, -1, counter)
-        view.extend(record.entries[first:], shown, first, counter)
+        for part in (slice(hidden.start), slice(hidden.stop, None)):
+            view.extend(record.entries[part], record.items[part], part.start or 0, counter)
         return view
 
     def extend(
@@ -380,12 +380,12 @@ class ConversationState(NamedTuple):
 
 
 def start(
-    parsed: ParsedInput, counter: TokenCounter, first: int = 0, names: Sequence[str] = ()
+    parsed: ParsedInput, counter: TokenCounter, hidden: range = range(0), names: Sequence[str] = ()
 ) -> ConversationState:
-    """Parse a list from its beginning; the view begins at the index ``first``."""
+    """Parse a list from its beginning; the view leaves out the entries at the indices ``hidden``."""
     record = Record(parsed.codec, parsed.certain, system_field=parsed.system_field)
     record.extend(parsed.entries, parsed.system(), names)
-    view = ListView.whole(record, counter, first)
+    view = ListView.whole(record, counter, hidden)
     return ConversationState(record, len(record.entries), view, len(view.slots), len(view.items))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from clew.message import Item, Message, Origin, Part, Role, Text, ToolResult, pair, turns
+from clew.message import Item, Message, Origin, Part, Role, Text, ToolResult, pair, system_prefix, turns
 from clew.tokens import TokenCounter
 from clew.transcripts.formats import detect, format_named
 from clew.transcripts.messages import first_telling, typed_text
@@ -183,12 +183,18 @@ class Transcript:
                 cut, keeps = place, frozenset(record.keeps)
         before = list(self._live_entries(self.records[:cut]))
         live = {entry.replaces or entry.id: entry for entry in self._live_entries()}
-        system = [live[entry.replaces or entry.id] for entry in before if entry.message.role is Role.SYSTEM]
-        kept = [entry for entry in before if entry.id in keeps and entry.message.role is not Role.SYSTEM]
+        opening = system_prefix([entry.message for entry in before])
+        prompt = [
+            live[entry.replaces or entry.id]
+            for place, entry in enumerate(before)
+            if entry.message.role is Role.SYSTEM or (place < opening and entry.id in keeps)
+        ]
+        known = {entry.id for entry in prompt}
+        kept = [entry for entry in before if entry.id in keeps and entry.id not in known]
         replaced = {entry.replaces or entry.id for entry in before}
         after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
         entries, later = _after_compaction(after)
-        return [*system, *entries, *kept, *later]
+        return [*prompt, *entries, *kept, *later]
 
     def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""
