@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.cli.run_compaction import CompactRequest, compact_listed, read_list
+from clew.compaction.verify.report import LossKind
 from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import CompactResult, compact
 from clew.session.compact_list import read_current
@@ -84,6 +85,25 @@ def test_rules_of_the_prompt_stay_in_it_and_are_not_pinned(tmp_path: Path):
     assert [pin.quote for pin in done.ledger.pins.active] == [RULE]
     assert [item.message.text for item in done.after[:2]] == [system, developer["content"][0]["text"]]
     assert RULE in "\n".join(item.message.text for item in done.after[2:])
+
+
+@pytest.mark.parametrize("target", [600, 1_000, 2_000, 4_000])
+def test_open_work_from_before_the_summary_is_stated_at_every_size(target: int):
+    earlier = [text_message(Role.USER, "Port the importer to the new schema and tell me what breaks.")]
+    summary = text_message(Role.USER, "Half of the tables were read. " * 60, Origin.SUMMARY)
+    current: list[Message] = [summary]
+    for n in range(12):
+        call = ToolCall(f"f{n}", "Read", {"file_path": f"table_{n}.sql"})
+        current += [Message(Role.ASSISTANT, (call,))]
+        current += [Message(Role.TOOL, (ToolResult(f"f{n}", (Text(f"column_{n} int, " * 100),)),))]
+    base = read(earlier, current)
+    (request,) = base.ledger.loops.open
+    done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
+    assert done.tokens_after <= target < base.tokens_after
+    assert request.text in "\n".join(item.message.text for item in done.items)
+    assert [one.gone for one in done.report.kept if one.matter is LossKind.OPEN] == [0]
+    later = compact([*earlier, *current], previous=done, target_tokens=500, model="unknown")
+    assert request.text in "\n".join(item.message.text for item in later.items)
 
 
 SUMMARY = "\n".join(f"{n}. Part {n} of the parser reads prices from column {n * 7}." for n in range(60))

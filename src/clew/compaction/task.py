@@ -185,10 +185,17 @@ class CompactionTask:
             cited.difference_update(self.shown[1].covers)
         return frozenset(name for name in cited if self.source(name) is not None)
 
-    @property
-    def has_unseen_rules(self) -> bool:
-        """Whether a rule is from a message that only a digest can quote."""
-        return any(pin.source and pin.source.message in self.unseen for pin in self.ledger.pins.active)
+    @cached_property
+    def needs_digest(self) -> bool:
+        """Whether a rule or an open item is from a message that only a digest can quote.
+
+        The first digest after another tool's compaction states the open items, and every later one repeats
+        them.
+        """
+        if any(pin.source and pin.source.message in self.unseen for pin in self.ledger.pins.active):
+            return True
+        opened_in = {loop.source.message for loop in self.ledger.loops.open} - self.by_id.keys()
+        return self.shown is None and any(self.source(name) is not None for name in opened_in)
 
     @cached_property
     def tool_summary(self) -> range:

@@ -178,7 +178,7 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
     span = scene.tokens(scene.first, stop)
     asked = scene.task.keep.room or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
-    needs_digest = scene.task.has_unseen_rules
+    needs_digest = scene.task.needs_digest
     if not needs_digest and (cut := _all_faded(tries)) is not None:
         return cut  # no digest is needed
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):

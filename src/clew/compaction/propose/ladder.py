@@ -155,7 +155,7 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
         return []
     if scene.room <= 0:
         raise no_room(scene)
-    if scene.task.has_unseen_rules:
+    if scene.task.needs_digest:
         return None
     if scene.task.trigger is Trigger.OVERSIZED and (shortened := _shortened_results(scene)):
         return shortened

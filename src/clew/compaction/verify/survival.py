@@ -105,11 +105,14 @@ def ledger_pins(
 def check_loops(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Find open items that would no longer be in the view."""
     missing = missing_loops(case)
+    absent = [loop for loop in missing if _level_of_missing(case, loop.source) is Level.NOTE]
     for loop in missing:
-        what = f'"{short(loop.text)}" is open and would no longer be in the view'
+        gone = "was not in the view before either" if loop in absent else "would no longer be in the view"
+        what = f'"{short(loop.text)}" is open and {gone}'
         level = _level_of_missing(case, loop.source)
         yield Finding("open loops", level, loop.id, what, f"opened in {loop.source.message}")
-    yield loss_of(case, LossKind.OPEN, len(case.required.open_items), missing)
+    lost = [loop for loop in missing if loop not in absent]
+    yield loss_of(case, LossKind.OPEN, len(case.required.open_items) - len(absent), lost)
 
 
 def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
