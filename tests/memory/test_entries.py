@@ -83,6 +83,12 @@ def test_messages_are_counted_across_events_that_are_none(index):
     assert index.stats("north", (), "main")[1] == Mark(5, 4)
 
 
+def test_the_indexed_folders_of_a_workspace_are_listed(index):
+    index.add("north", [], {"knowledge:/b c": Mark(1, 1), "knowledge:/a": Mark(1, 1), "main": Mark(1, 1)})
+    assert index.folders("north") == ["/a", "/b c"]
+    assert index.folders("south") == []
+
+
 def test_a_long_output_is_an_artifact_in_ranges_under_the_file_it_shows(index):
     store = MemoryStore()
     call = ToolCall("c1", "read", {"path": "src/kiln.py"}, trust=Trust.ASSISTANT)

@@ -15,7 +15,7 @@ from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.scope import SearchScope, project_at
 from clew.message import Role, text_message
 from clew.session import Session
-from tests.cli.conftest import Run, clew
+from tests.cli.conftest import Run, clew, run_here
 
 __all__ = ["clew"]  # a fixture
 
@@ -120,3 +120,33 @@ def test_a_session_keeps_its_project_on_record(store: SqliteStore):
     session.project = "/home/ann/elsewhere"
     session.add(text_message(Role.USER, "Go on."))
     assert session.about["project"] == "/home/ann/shop"
+
+
+def test_documents_of_this_project_and_of_none_are_found_and_others_only_with_all(tmp_path: Path):
+    env = {"HOME": str(tmp_path), "CLEW_HOME": str(tmp_path / "log"), "NO_COLOR": "1"}
+    roots = {name: f"{tmp_path}/{name}" for name in ("shop/docs", "bank/docs", "handbook")}
+    for (name, root), port in zip(roots.items(), (8123, 9999, 8000), strict=True):
+        Path(root).mkdir(parents=True)
+        Path(root, "kiln.md").write_text(f"# Kiln\n\nThe staging port of the kiln is {port}.\n")
+        if name.endswith("docs"):
+            (Path(root).parent / ".git").mkdir()
+        assert run_here(("knowledge", "index", root), env, tmp_path).returncode == 0
+
+    def recall(*more: str) -> set[str]:
+        asked = ("recall", "staging port of the kiln", "--json", *more)
+        return {hit["session"] for hit in json.loads(run_here(asked, env, tmp_path / "shop").stdout)}
+
+    assert recall() == {f"knowledge:{roots['shop/docs']}", f"knowledge:{roots['handbook']}"}
+    assert f"knowledge:{roots['bank/docs']}" in recall("--all")
+    with SqliteStore(tmp_path / "log" / "clew.db") as store, SqliteIndex(store.path) as index:
+        session = Session.open("new", store)
+        session.project = str(tmp_path / "bank")
+        toolset = open_chat(session, index=index).toolset
+        found = toolset.run("recall_search", {"query": "staging port of the kiln"}).text
+        # Once a session ran in it, a folder without a repository is a project as well.
+        desk = Session.open("desk", store)
+        desk.project = roots["handbook"]
+        desk.add(text_message(Role.USER, "Hello."))
+        later = toolset.run("recall_search", {"query": "staging port of the kiln"}).text
+    assert [port in found for port in ("9999", "8000", "8123")] == [True, True, False]
+    assert [port in later for port in ("9999", "8000", "8123")] == [True, False, False]

@@ -182,7 +182,8 @@ class Memory:
 
     def _in_project(self) -> tuple[str, ...]:
         wanted = (self._project, "") if self.with_unnamed else (self._project,)
-        return self.projects.sessions(wanted, self.ctx.session)
+        folders = self.index.folders(self.ctx.workspace) if self.index else ()
+        return self.projects.sessions(wanted, self.ctx.session, folders)
 
     @property
     def _project(self) -> str:
@@ -196,7 +197,8 @@ class Memory:
 
     def origin(self, entry: Entry) -> str:
         """Return the project of an entry, if it is another one: ``another project: /home/ada/shop``."""
-        if entry.session == self.ctx.session or entry.session.startswith(OWN):
+        own = entry.session == self.ctx.session or entry.session.startswith(OWN)
+        if own or entry.kind is EntryKind.DOCUMENT:  # the reference of a document names its folder
             return ""
         project = self.projects.of(entry.session)
         if project == self._project:

@@ -1,12 +1,13 @@
 """What a search covers: which sessions, and what the model does not already see.
 
 A session's project is recorded in its log (``about``: ``project``): the folder with ``.git`` it ran in, or
-that folder itself. Sessions without a recorded project share the workspace's unnamed project.
+that folder itself. Sessions without a recorded project share the workspace's unnamed project. A search of a
+project covers the indexed folders of documents inside it, around it, and of no project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from clew.log import ABOUT
 from clew.log.protocol import Ctx, Store
 from clew.log.transfer import OWN
-from clew.memory.index.protocol import Entry, EntryKind
+from clew.memory.index.protocol import FOLDER, Entry, EntryKind
 from clew.memory.indexing import text_of
 from clew.message import Item, Origin
 
@@ -40,6 +41,8 @@ class Projects:
         self._store = store
         self._workspace = workspace
         self._known: dict[str, _KnownProject] = {}
+        self._is_in_repository: dict[str, bool] = {}
+        """Of the folders of documents that were looked at."""
 
     def of(self, session: str) -> str:
         """Return the project of a session; empty if none is recorded."""
@@ -47,16 +50,37 @@ class Projects:
         known = self._known.get(session)
         return known.project if known else ""
 
-    def sessions(self, projects: Collection[str], session: str) -> tuple[str, ...]:
-        """Return the sessions of some projects, ``session`` and clew's own; empty if that is all sessions."""
+    def sessions(
+        self, projects: Collection[str], session: str, folders: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Return the sessions of some projects, ``session``, clew's own, and the folders in scope.
+
+        ``folders`` are the roots of all indexed folders. Empty if everything is in scope.
+        """
         self._read()
+        covered = [f"{FOLDER}{root}" for root in folders if self._covers(projects, root)]
         others = [name for name, known in self._known.items() if known.project not in projects]
-        if not any(name != session and not name.startswith(OWN) for name in others):
+        if len(covered) == len(folders) and not any(
+            name != session and not name.startswith(OWN) for name in others
+        ):
             return ()
         mine = (
             name for name, known in self._known.items() if known.project in projects or name.startswith(OWN)
         )
-        return tuple(dict.fromkeys((session, *mine)))
+        return tuple(dict.fromkeys((session, *mine, *covered)))
+
+    def _covers(self, projects: Collection[str], folder: str) -> bool:
+        """Whether a search of these projects covers an indexed folder."""
+        root = Path(folder)
+        near = [Path(project).resolve() for project in filter(None, projects)]
+        if any(root.is_relative_to(path) or path.is_relative_to(root) for path in near):
+            return True
+        if folder not in self._is_in_repository:
+            self._is_in_repository[folder] = (Path(project_at(folder)) / ".git").exists()
+        elsewhere = {known.project for known in self._known.values() if known.project} - {*projects}
+        return not self._is_in_repository[folder] and not any(
+            root.is_relative_to(Path(project).resolve()) for project in elsewhere
+        )
 
     def _read(self) -> None:
         for info in self._store.sessions(self._workspace):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clew.memory.documents.split import SUFFIXES
+from clew.memory.index.protocol import FOLDER
 
 VERSION = 2
 """Version of the file and of how documents are split; another version means that all are read again."""
@@ -64,7 +65,7 @@ class Manifest:
     @property
     def session(self) -> str:
         """Return the name under which the folder's pieces are stored in the index."""
-        return f"knowledge:{self.root}"
+        return f"{FOLDER}{self.root}"
 
 
 def manifest_path(home: Path, root: Path) -> Path:

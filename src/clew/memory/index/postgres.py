@@ -17,6 +17,7 @@ from clew.log.store.postgres.connection import Connection, Connections
 from clew.log.store.postgres.connection import sql as statement
 from clew.memory.index.approximate import spelled_like
 from clew.memory.index.protocol import (
+    FOLDER,
     SHIPPED_MODEL,
     Analysed,
     Filters,
@@ -176,6 +177,15 @@ class PostgresIndex(Index, VectorIndex):
             known = _sessions(connection, workspace, [session]) if session else {}
             mark = Mark(*known[session][1:]) if session in known else Mark()
             return IndexStats(home[1], home[2] / home[1] if home[1] else 0.0, having, near), mark
+
+        return self._connections.run(workspace, work)
+
+    def folders(self, workspace: str) -> list[str]:
+        """Return the roots of the indexed folders of documents."""
+        query = {"workspace": workspace, "prefix": FOLDER}
+
+        def work(connection: Connection, _again: bool) -> list[str]:
+            return [row[0].removeprefix(FOLDER) for row in connection.execute(_sql("folders"), query)]
 
         return self._connections.run(workspace, work)
 

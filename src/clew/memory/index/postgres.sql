@@ -14,6 +14,9 @@ WHERE workspace = %(workspace)s
 -- sessions: the keys of sessions by their names
 SELECT id, key, upto, messages FROM index_session WHERE workspace = %(workspace)s AND id = ANY(%(names)s)
 
+-- folders: the names of indexed folders of documents
+SELECT id FROM index_session WHERE workspace = %(workspace)s AND starts_with(id, %(prefix)s) ORDER BY id
+
 -- add_sessions: sessions, unless they exist
 INSERT INTO index_session (workspace, id) SELECT %(workspace)s, unnest(%(names)s::text[]) ON CONFLICT DO NOTHING
 

@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from clew.message import Trust
 
+FOLDER = "knowledge:"
+"""Before the root of an indexed folder of documents: the name that groups its pieces."""
 SHIPPED_MODEL = "clew-static-1"
 """The embedder that ships with clew; the default if numpy is installed."""
 
@@ -163,6 +165,9 @@ class Index(Protocol):
 
         With ``spelling``, similar terms are returned for those that no entry contains.
         """
+
+    def folders(self, workspace: str) -> list[str]:
+        """Return the roots of the indexed folders of documents."""
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of matching entries, best first."""

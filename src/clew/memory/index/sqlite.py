@@ -16,6 +16,7 @@ from clew.errors import MissingExtra
 from clew.log.store.database import Database, statements
 from clew.memory.index.approximate import Signs, spelled_like
 from clew.memory.index.protocol import (
+    FOLDER,
     SHIPPED_MODEL,
     Analysed,
     Filters,
@@ -130,6 +131,12 @@ class SqliteIndex(Index, VectorIndex):
             known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
         mark = Mark(*known[1:]) if known else Mark()
         return IndexStats(entries, words / entries if entries else 0.0, having, near), mark
+
+    def folders(self, workspace: str) -> list[str]:
+        """Return the roots of the indexed folders of documents."""
+        names = {"name": workspace, "first": FOLDER, "last": f"{FOLDER}\U0010ffff"}
+        with self._database.reading() as connection:
+            return [row[0].removeprefix(FOLDER) for row in connection.execute(_sql("index_folders"), names)]
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of matching entries, best first."""
