@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clew.cli.run_compaction import CompactRequest, compact_listed, read_list
+from clew.compaction.plan import Rung, Shrink
+from clew.compaction.verify import Level, repair, verify
 from clew.compaction.verify.report import LossKind
 from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import CompactResult, compact
@@ -87,23 +90,42 @@ def test_rules_of_the_prompt_stay_in_it_and_are_not_pinned(tmp_path: Path):
     assert RULE in "\n".join(item.message.text for item in done.after[2:])
 
 
-@pytest.mark.parametrize("target", [600, 1_000, 2_000, 4_000])
-def test_open_work_from_before_the_summary_is_stated_at_every_size(target: int):
-    earlier = [text_message(Role.USER, "Port the importer to the new schema and tell me what breaks.")]
-    summary = text_message(Role.USER, "Half of the tables were read. " * 60, Origin.SUMMARY)
-    current: list[Message] = [summary]
+PORT = "Port the importer to the new schema and tell me what breaks."
+LINES = "".join(f"\nTable {n} was read; it has {n * 31} rows and no index." for n in range(60))
+
+
+def porting(summary: str) -> tuple[list[Message], list[Message]]:
+    """Return a request that a tool summarised, and what its model sees now; nothing was reported yet."""
+    current = [text_message(Role.USER, summary, Origin.SUMMARY)]
     for n in range(12):
         call = ToolCall(f"f{n}", "Read", {"file_path": f"table_{n}.sql"})
         current += [Message(Role.ASSISTANT, (call,))]
         current += [Message(Role.TOOL, (ToolResult(f"f{n}", (Text(f"column_{n} int, " * 100),)),))]
+    return [text_message(Role.USER, PORT)], current
+
+
+@pytest.mark.parametrize("text", [LINES, f'The user said: "{PORT}"{LINES}', f"{LINES}\n{PORT}\n{LINES}"])
+@pytest.mark.parametrize("target", [600, 1_000, 2_000, 4_000])
+def test_open_work_from_before_the_summary_is_stated_at_every_size(target: int, text: str):
+    earlier, current = porting(text)
     base = read(earlier, current)
-    (request,) = base.ledger.loops.open
     done = compact([*earlier, *current], previous=base, target_tokens=target, model="unknown")
     assert done.tokens_after <= target < base.tokens_after
-    assert request.text in "\n".join(item.message.text for item in done.items)
+    assert PORT in "\n".join(item.message.text for item in done.items)
     assert [one.gone for one in done.report.kept if one.matter is LossKind.OPEN] == [0]
     later = compact([*earlier, *current], previous=done, target_tokens=500, model="unknown")
-    assert request.text in "\n".join(item.message.text for item in later.items)
+    assert PORT in "\n".join(item.message.text for item in later.items)
+
+
+def test_a_summary_cut_to_less_than_the_open_work_it_quotes_is_shown_whole_again():
+    earlier, current = porting(f'The user said: "{PORT}"{LINES}')
+    base = read(earlier, current)
+    done = compact([*earlier, *current], previous=base, target_tokens=3_000, model="unknown")
+    cut = Shrink("c1", text_message(Role.USER, "Tables were read.", Origin.SUMMARY), "cut", Rung.TRUNCATE)
+    plan = replace(done.plan, operations=(cut,))
+    report = verify(plan, done.task)
+    assert [finding.check for finding in report.findings if finding.level is Level.REPAIR] == ["open loops"]
+    assert repair(plan, report, done.task, allow_sparse=True).operations == ()
 
 
 SUMMARY = "\n".join(f"{n}. Part {n} of the parser reads prices from column {n * 7}." for n in range(60))

@@ -63,6 +63,8 @@ class CompactionTask:
     """The id of the digest's message in the view, and the digest."""
     carried: MandatoryContent = field(default_factory=MandatoryContent)
     """What must survive besides the ledger's entries: for a list whose beginning only a digest records."""
+    states_open: bool = False
+    """The digest states the open items from before a tool's compaction, also those that its summary quotes."""
     digest_id: str = "d1"
     keep: Keep = AS_USUAL
     focus: str | None = None
@@ -187,15 +189,28 @@ class CompactionTask:
 
     @cached_property
     def needs_digest(self) -> bool:
-        """Whether a rule or an open item is from a message that only a digest can quote.
+        """Whether only a digest can state a rule or an open item.
 
-        The first digest after another tool's compaction states the open items, and every later one repeats
-        them.
+        The message that contains it left the view in another tool's compaction. An open item that the tool's
+        summary quotes needs none, as long as that stays in the summary.
         """
         if any(pin.source and pin.source.message in self.unseen for pin in self.ledger.pins.active):
             return True
-        opened_in = {loop.source.message for loop in self.ledger.loops.open} - self.by_id.keys()
-        return self.shown is None and any(self.source(name) is not None for name in opened_in)
+        if not self.unseen_open or self.states_open:
+            return bool(self.unseen_open)
+        summary = "\n".join(self.view[index].message.text for index in self.tool_summary)
+        return not all(text in summary for text in self.unseen_open)
+
+    @cached_property
+    def unseen_open(self) -> tuple[str, ...]:
+        """The open items whose messages left the view in another tool's compaction.
+
+        The first digest after it states them, and every later digest repeats them.
+        """
+        if self.shown is not None:
+            return ()
+        gone = [loop for loop in self.ledger.loops.collapsed if loop.source.message not in self.by_id]
+        return tuple(loop.text for loop in gone if self.source(loop.source.message) is not None)
 
     @cached_property
     def tool_summary(self) -> range:

@@ -49,8 +49,20 @@ def propose(task: CompactionTask, written: Written | None = None) -> Plan:
         return _of_range(scene, *task.chosen, written)
     gentle = _prune_only(scene)
     if gentle is not None:
-        return _plan(scene, gentle)
-    return _with_digest(*_find_cut(scene, for_prose=written is not None), written)
+        plan = _plan(scene, gentle)
+    else:
+        plan = _with_digest(*_find_cut(scene, for_prose=written is not None), written)
+    return propose(replace(task, states_open=True), written) if _hides_open(task, plan) else plan
+
+
+def _hides_open(task: CompactionTask, plan: Plan) -> bool:
+    """Whether an open item that only the summary of another tool quotes is no longer in it."""
+    if plan.digests or not plan.operations or not task.unseen_open or task.states_open:
+        return False
+    smaller = {op.id: op.message for op in plan.operations if isinstance(op, Shrink)}
+    summary = (task.view[index] for index in task.tool_summary)
+    text = "\n".join(smaller.get(item.id, item.message).text for item in summary)
+    return not all(words in text for words in task.unseen_open)
 
 
 def _find_cut(scene: Scene, *, for_prose: bool) -> tuple[Scene, Cut]:

@@ -11,7 +11,7 @@ from clew.compaction.task import CompactionTask
 from clew.compaction.verify.claims import lower_trust
 from clew.compaction.verify.context import ClaimCheck, VerificationContext, open_claim
 from clew.compaction.verify.report import Level, Report
-from clew.compaction.verify.survival import ledger_pins, missing_loops, missing_pins
+from clew.compaction.verify.survival import ledger_pins, missing_loops, missing_pins, summaries_with
 from clew.errors import StalePlan
 
 MOST_DROPPED = 0.5
@@ -63,6 +63,7 @@ def _restore_missing(plan: Plan, task: CompactionTask) -> list[Operation]:
     last = next((i for i in reversed(range(len(operations))) if isinstance(operations[i], Condense)), None)
     if last is None:
         lost = {pin.source.message for pin in pins} | {loop.source.message for loop in loops}
+        lost.update(name for loop in loops for name in summaries_with(case, loop))
         return [op for op in operations if not (isinstance(op, Shrink) and op.id in lost)]
     condense = operations[last]
     if isinstance(condense, Condense):

@@ -13,7 +13,7 @@ from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostIt
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
 from clew.ledger.kinds import classify, value_words, with_punctuation
 from clew.ledger.values import Value, values_of
-from clew.message import Cite, Item, Message, Role, Text, Trust, words
+from clew.message import Cite, Item, Message, Origin, Role, Text, Trust, words
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
 """Kinds of claims that may state an open item."""
@@ -105,14 +105,28 @@ def ledger_pins(
 def check_loops(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Find open items that would no longer be in the view."""
     missing = missing_loops(case)
-    absent = [loop for loop in missing if _level_of_missing(case, loop.source) is Level.NOTE]
+    lost = [loop for loop in missing if _level_of_missing_loop(case, loop) is not Level.NOTE]
     for loop in missing:
-        gone = "was not in the view before either" if loop in absent else "would no longer be in the view"
+        gone = "would no longer be in the view" if loop in lost else "was not in the view before either"
         what = f'"{short(loop.text)}" is open and {gone}'
-        level = _level_of_missing(case, loop.source)
+        level = _level_of_missing_loop(case, loop)
         yield Finding("open loops", level, loop.id, what, f"opened in {loop.source.message}")
-    lost = [loop for loop in missing if loop not in absent]
-    yield loss_of(case, LossKind.OPEN, len(case.required.open_items) - len(absent), lost)
+    absent = len(missing) - len(lost)
+    yield loss_of(case, LossKind.OPEN, len(case.required.open_items) - absent, lost)
+
+
+def _level_of_missing_loop(case: VerificationContext, loop: LedgerEntry) -> Level:
+    if any(summaries_with(case, loop)):
+        return Level.REPAIR
+    return _level_of_missing(case, loop.source)
+
+
+def summaries_with(case: VerificationContext, loop: LedgerEntry) -> Iterator[str]:
+    """Yield the ids of other tools' summaries in the view before that quote an item whose message is gone."""
+    if loop.source.message not in case.before:
+        for name, message in case.before.items():
+            if message.origin is Origin.SUMMARY and name not in case.shown_digests:
+                yield from [name] if _contains(message, loop.text) else ()
 
 
 def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
@@ -145,6 +159,9 @@ def _holds_cut(text: str, loop: LedgerEntry) -> bool:
 
 def _is_shown(case: VerificationContext, loop: LedgerEntry) -> bool:
     name = loop.source.message
+    if name not in case.before:
+        kept = (case.shown_message(name) for name in summaries_with(case, loop))
+        return any(_contains(message, loop.text) for message in kept if message)
     if name not in case.shrinks:
         return case.is_shown(name)
     if is_visible(case.shrinks[name].message, loop.source, loop.text[:ENOUGH_OF_A_LOOP]):
