@@ -6,8 +6,8 @@ import pytest
 
 from clew.ledger import Closed, Ledger, Loop, LoopKind, Todo
 from clew.ledger import loops as loops_module
-from clew.ledger.loop import LATER
-from clew.message import Cite, Message, Role, Text, ToolResult, Trust
+from clew.ledger.loop import DECLINED, LATER
+from clew.message import Cite, Item, Message, Role, Text, ToolResult, Trust
 from tests.ledger.sessions import assistant, call, did, items, ledger_of, plan, ran, user
 
 
@@ -250,6 +250,23 @@ def test_an_empty_reply_closes_nothing(asked, reply):
     waiting = (LoopKind.REQUEST, LoopKind.QUESTION)
     ledger = ledger_of(user(asked), assistant(reply))
     assert (open_texts(ledger, *waiting), ends(ledger, *waiting)) == ([asked], [])
+
+
+def test_a_refused_request_is_open_as_declined_until_the_model_does_it_or_the_user_asks_again():
+    asked = (user("Delete the old tables."), assistant("I won't: the rule forbids it."))
+
+    def statuses(*more) -> list[str]:
+        return [loop.status for loop in ledger_of(*asked, *more).loops.open]
+
+    assert statuses() == [DECLINED]
+    copied = Ledger.from_json(ledger_of(*asked).to_json())
+    copied.add(Item("m3", call("Bash", {"command": "drop"})))
+    assert [loop.status for loop in copied.loops.open] == [""]
+    assert statuses(call("Bash", {"command": "drop"})) == [""]
+    assert statuses(user("Rename x."), assistant("x has its new name.")) == [DECLINED]
+    assert statuses(user("Rename x."), assistant("On it."), user("Delete the old tables.")) == ["", LATER]
+    assert statuses(assistant("I dropped the old tables after all.")) == []
+    assert [loop.status for loop in ledger_of(user("Why?"), assistant("I don't know.")).loops.open] == [""]
 
 
 @pytest.mark.parametrize(

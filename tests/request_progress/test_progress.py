@@ -75,6 +75,19 @@ def test_what_was_only_acknowledged_is_open_and_not_told_as_done() -> None:
     assert taken.next == ProgressPoint("Rename the parser in a.py.", "m5")
 
 
+def test_a_refused_request_is_open_and_not_the_next_step() -> None:
+    session = Session.open("talk", MemoryStore())
+    session.add(
+        text_message(Role.USER, "Port the importer."),
+        text_message(Role.ASSISTANT, "The importer is ported."),
+        text_message(Role.USER, "Delete the files under legacy/."),
+        text_message(Role.ASSISTANT, 'I won\'t: "Never modify files under legacy/." forbids it.'),
+    )
+    taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
+    assert told(taken.open) == ["request (declined): Delete the files under legacy/."]
+    assert taken.next is None
+
+
 def test_a_checkpoint_tells_what_changed_what_is_open_and_what_comes_next(session: Session) -> None:
     taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
     assert taken.goal == ProgressPoint(

@@ -64,7 +64,7 @@ class CompactionTask:
     carried: MandatoryContent = field(default_factory=MandatoryContent)
     """What must survive besides the ledger's entries: for a list whose beginning only a digest records."""
     states_open: bool = False
-    """The digest states the open items from before a tool's compaction, also those that its summary quotes."""
+    """The digest states open items from before a tool's compaction, also those that its summary quotes."""
     digest_id: str = "d1"
     keep: Keep = AS_USUAL
     focus: str | None = None

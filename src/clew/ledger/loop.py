@@ -16,6 +16,8 @@ from clew.message import Cite
 
 LATER = "put off"
 """Status of work that was acknowledged or promised and then postponed."""
+DECLINED = "declined"
+"""Status of a request that the model refused; it stays open, but is not the next step."""
 
 
 class LoopKind(StrEnum):
@@ -64,7 +66,8 @@ class Loop:
     source: Cite
     """The words that opened it."""
     status: str = ""
-    """Of a task: its tool's status, ``pending`` or ``in_progress``; of postponed work: ``LATER``."""
+    """Of a task: its tool's status, ``pending`` or ``in_progress``; of the user's requests:
+    ``LATER`` or ``DECLINED``."""
     closed: Closed | None = None
     closed_by: Cite | None = None
     """The words or the result that closed it; None if a person did it by hand."""

@@ -53,10 +53,12 @@ _UNSETTLED = lazy_pattern(
       (?:know|have\ (?:an?\ answer|any\ idea|that\ information))\b
     | i[’']?m\ not\ (?:sure|certain)\b | i\ am\ not\ (?:sure|certain)\b | (?:i\ have\ )?no\ idea\b
     | i\ (?:can[’']?t|cannot|can\ not)\ (?:tell|say|answer)\b | not\ sure\b | don[’']?t\ know\b
-    | i\ (?:won[’']?t|will\ not|refuse|decline|must\ decline|have\ to\ decline|would\ rather\ not)\b
-    | i[’']?m\ not\ (?:going|willing|able)\ to\b | i[’']?m\ unable\ to\b | i\ am\ (?:not\ able|unable)\ to\b
-    | i\ (?:can[’']?t|cannot|can\ not)\ (?:do|help|assist|comply|fulfil)
-    | (?:that[’']?s\ |this\ is\ |request\ )?declined\b
+    | (?P<refuses>
+        i\ (?:won[’']?t|will\ not|refuse|decline|must\ decline|have\ to\ decline|would\ rather\ not)\b
+      | i[’']?m\ not\ (?:going|willing|able)\ to\b | i[’']?m\ unable\ to\b
+      | i\ am\ (?:not\ able|unable)\ to\b
+      | i\ (?:can[’']?t|cannot|can\ not)\ (?:do|help|assist|comply|fulfil)
+      | (?:that[’']?s\ |this\ is\ |request\ )?declined\b)
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -76,16 +78,24 @@ _ENOUGH = 2
 
 def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
-    if len(text) <= _LONGEST_REFUSAL and _leaves_unsettled(text):
+    if _unsettled(text):
         return False
     return len(text) > _LONGEST_HOLLOW or any(map(_states_result, _SENTENCE.findall(text)))
 
 
-def _leaves_unsettled(text: str) -> bool:
-    """Return True if a text begins with a refusal or with not knowing, and offers nothing instead."""
+def is_refusal(text: str) -> bool:
+    """Return True if a text of the model refuses what was asked, and offers nothing instead."""
+    found = _unsettled(text)
+    return found is not None and found["refuses"] is not None
+
+
+def _unsettled(text: str) -> re.Match[str] | None:
+    """Return the refusal or "don't know" that a text begins with; None if it offers something instead."""
+    if len(text) > _LONGEST_REFUSAL:
+        return None
     opener = _OPENER.match(text)
-    refusal = _UNSETTLED.match(text, opener.end() if opener else 0)
-    return refusal is not None and not _OFFERS_INSTEAD.search(text, refusal.end())
+    found = _UNSETTLED.match(text, opener.end() if opener else 0)
+    return found if found and not _OFFERS_INSTEAD.search(text, found.end()) else None
 
 
 def _states_result(sentence: str) -> bool:
@@ -168,7 +178,7 @@ class DeferredRequests:
 
     def put(self, loop: Loop) -> None:
         """Postpone a loop."""
-        self.held[loop.id] = replace(loop, status=LATER)
+        self.held[loop.id] = replace(loop, status=loop.status or LATER)
         self._index(loop)
 
     def take(self, id_: str) -> Loop | None:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 
 from clew.ledger.exchange import Asked, Ended, Exchange, Reading
 from clew.ledger.goal import asks_nothing_new, is_command, states_only
-from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
+from clew.ledger.loop import DECLINED, Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
-from clew.ledger.replies import DeferredRequests, is_report
+from clew.ledger.replies import DeferredRequests, is_refusal, is_report
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
 from clew.message.patterns import lazy_pattern
@@ -106,6 +106,8 @@ class Talk:
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of the last announcements, and of questions asked by calls; may include closed ones."""
+    _declined: list[str] = field(init=False, default_factory=list)
+    """Ids of what the model's last text refused; may include closed ones."""
     _by_words: dict[tuple[LoopKind, str], str] = field(init=False, default_factory=dict)
     """Ids of the user's requests and questions by their words; may include closed ones."""
 
@@ -120,6 +122,7 @@ class Talk:
             self._asked_by_tools.append(loop.id)
         elif loop.kind in _OF_THE_USER:
             self._by_words[loop.kind, loop.text] = loop.id
+            self._declined += [loop.id] if loop.status == DECLINED else []
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -155,6 +158,7 @@ class Talk:
         self.report = self.asked = None
         self.settles_nothing = False
         self.put_off.forget_report()
+        self._take_up_declined()
         for asked in calls:
             if asked.action.kind is ActionKind.ASK:
                 for text in _questions_in(asked.action.arguments):
@@ -235,6 +239,9 @@ class Talk:
         elif self.report is not None and self.report.message != cite.message:
             self.report = cite  # text after a report: it does not close what it announces itself
         self.settles_nothing = self.report is None
+        self._take_up_declined()
+        if self.settles_nothing and is_refusal(said.text):
+            self._decline()
         question = _last_question(said)
         if question is not None:
             self.asked = self._new(LoopKind.ASKED, said.text[slice(*question)], said.cite(*question))
@@ -242,6 +249,24 @@ class Talk:
             promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
             if promises:
                 self._announce(said, promises)
+
+    def _decline(self) -> None:
+        """Mark what the user asked last as declined."""
+        last = ""
+        for loop in reversed(self.open.values()):
+            if loop.kind in _OF_THE_USER:
+                if last and loop.source.message != last:
+                    return
+                last = loop.source.message
+                self.open[loop.id] = replace(loop, status=DECLINED)
+                self._declined.append(loop.id)
+
+    def _take_up_declined(self) -> None:
+        """Remove that mark, because the model continues after all."""
+        for id_ in self._declined:
+            if id_ in self.open:
+                self.open[id_] = replace(self.open[id_], status="")
+        self._declined = []
 
     def _announce(self, said: Utterance, promises: list[tuple[int, int]]) -> None:
         """Open what the model says it will do later or next; it replaces earlier announcements."""

@@ -16,7 +16,7 @@ from clew.ledger.artifacts import Artifact
 from clew.ledger.exchange import Ended
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import LATER, Closed, Loop, LoopKind
+from clew.ledger.loop import DECLINED, LATER, Closed, Loop, LoopKind
 from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
 from clew.log.protocol import StoredEvent
@@ -290,8 +290,8 @@ def _open(ledger: Ledger) -> Iterator[ProgressPoint]:
         if _is_goal(loop, ledger.goal):
             continue  # already the checkpoint's goal
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
-        put_off = f" ({LATER})" if loop.status == LATER else ""
-        yield _point(f"{loop.kind}{put_off}: {loop.text}", loop.source, trust)
+        status = f" ({loop.status})" if loop.status in (LATER, DECLINED) else ""
+        yield _point(f"{loop.kind}{status}: {loop.text}", loop.source, trust)
     for failure in ledger.failures:
         if not failure.is_fixed:
             text = failure.lines[-1].strip() if failure.lines else "failed"
@@ -300,8 +300,8 @@ def _open(ledger: Ledger) -> Iterator[ProgressPoint]:
 
 
 def _next_step(ledger: Ledger) -> ProgressPoint | None:
-    """Return the next step: what is in progress, announced or requested; deferred items come last."""
-    loops = ledger.loops.open
+    """Return the next step: in progress, announced or requested, but not declined; deferred ones last."""
+    loops = [loop for loop in ledger.loops.open if loop.status != DECLINED]
     under_way = (loop for loop in loops if loop.status == "in_progress")
     by_kind = (loop for kind in _NEXT_KINDS for loop in loops if loop.kind is kind and loop.status != LATER)
     put_off = (loop for loop in loops if loop.status == LATER)
