@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.errors import InputError
-from clew.tokens import FAMILIES, Calibration, Tally
+from clew.message import Role, text_message
+from clew.tokens import FAMILIES, Calibration, Tally, counter_for
 from clew.tokens.calibrate import MAX_FACTOR, before_reports, learn
 
 OTHER = FAMILIES["other"]
@@ -148,6 +149,30 @@ def test_reports_with_more_than_was_counted_do_not_make_a_known_model_worse():
         calibration.report(claude, AGENT, round(reported))
     cold = [abs(exact / (exact * (1.5 if n % 4 == 0 else 1.0)) - 1) for n in range(60)]
     assert sum(errors) <= sum(cold) + 0.05
+
+
+@pytest.mark.parametrize("truth", [0.9, 1.04, 1.25])
+def test_an_exact_counter_learns_what_the_provider_really_counts(truth: float):
+    counter = counter_for("gpt-4o")
+    assert counter.exact
+    tally = counter.weigh_all([text_message(Role.USER, "The log is the truth. " * 200)] * 9)
+    exact = counter.tokens(tally)
+    counter.report_usage(tally, round(exact * truth))
+    assert counter.tokens(tally) == exact  # one report may contain what was not counted
+    for _ in range(3):
+        counter.report_usage(tally, round(exact * truth))
+    assert counter.tokens(tally) == pytest.approx(exact * truth, rel=0.01)
+    kept = Calibration.from_json(json.loads(json.dumps(counter.calibration.to_json())))
+    assert counter_for("gpt-4o", calibration=kept).tokens(tally) == counter.tokens(tally)
+
+
+def test_an_exact_counter_stays_exact_while_reports_agree_with_it():
+    counter = counter_for("gpt-4o")
+    text = "The log is the truth; the context is a view of it."
+    for n in range(1, 20):
+        tally = counter.weigh_all([text_message(Role.USER, text * n)])
+        counter.report_usage(tally, counter.tokens(tally) + n % 2)
+    assert counter.count_text(text) == 14
 
 
 def test_a_known_model_whose_tokenizer_changed_is_learnt():

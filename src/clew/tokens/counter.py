@@ -203,8 +203,8 @@ class TokenCounter:
     def __init__(
         self, family: Family, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
     ) -> None:
-        """Count with ``tokenizer`` if given, else by estimate and calibration."""
-        self.family = family
+        """Count with ``tokenizer`` if given, else by estimate; both are calibrated by ``report_usage``."""
+        self.family = family = family if tokenizer is None else family.counted
         self.calibration = Calibration() if calibration is None else calibration
         self.exact = tokenizer is not None
         """Whether text is counted by the model's own tokenizer. Framing and media are always estimated."""
@@ -260,7 +260,7 @@ class TokenCounter:
     def _weigh_new(self, text: str) -> Tally:
         if self._tokenizer is None:
             return estimate(text)
-        return Tally(known=self._tokenizer.count(text))
+        return Tally(words=float(self._tokenizer.count(text)))
 
 
 def counter_for(

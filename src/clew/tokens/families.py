@@ -16,6 +16,8 @@ from clew.tokens.images import ImageRule, flat_rate, openai_tiles, patches
 Scale: TypeAlias = tuple[float, float, float, float, float, float]
 """One number for each of ``KINDS``, in that order."""
 
+COUNTED = "/counted"
+"""The end of the name of a family whose texts are counted by a tokenizer; it is calibrated separately."""
 KINDS = ("words", "digits", "marks", "cjk", "scripts", "framing")
 """The kinds of content on which tokenizers differ."""
 
@@ -109,6 +111,21 @@ class Family:
     def named(self, name: str) -> Family:
         """Return the same family under another name, so that it is calibrated separately."""
         return replace(self, name=name)
+
+    @property
+    def counted(self) -> Family:
+        """Return the same family for counts of its own tokenizer, which need no scale until reports do."""
+        return replace(self, name=f"{self.name}{COUNTED}", scale=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its own tokenizer counts texts."""
+        return self.name.endswith(COUNTED)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its scale was measured, or its tokens are counted."""
+        return self.is_counted or (self.name in FAMILIES and self.name != "other")
 
 
 # OpenAI documents three tokens around a chat message and one for its role; calls and results are guesses.
