@@ -1,10 +1,11 @@
-"""What a tool call was asked for can be read whatever the model wrote."""
+"""What a tool call was asked for can be read whatever the model wrote, down to its single values."""
 
 from __future__ import annotations
 
 import pytest
 
-from clew.message import ToolCall
+from clew.message import Json, ToolCall
+from clew.message.parts import json_leaves, json_strings
 
 
 @pytest.mark.parametrize(
@@ -21,3 +22,17 @@ from clew.message import ToolCall
 )
 def test_arguments_are_an_object_or_cannot_be_read(given: object, read: object):
     assert ToolCall("c", "read", given).input == read  # type: ignore[arg-type]
+
+
+def test_leaves_of_json_come_in_order_without_keys():
+    value = {"a": ["x", 1, {"b": ""}], "c": None, "d": [[], {}, True, "null"]}
+    assert json_leaves(value) == ["x", 1, "", None, True, "null"]
+    assert json_strings(value) == ["x", "", "null"]
+    assert json_strings("alone") == ["alone"]
+
+
+def test_leaves_of_deeply_nested_json_are_found():
+    value: Json = "deep"
+    for _ in range(100_000):
+        value = [value]
+    assert json_strings(value) == ["deep"]

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
-from clew.message import Json, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
+from clew.message import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
+from clew.message.parts import json_strings
 from clew.message.patterns import lazy_pattern
 
 WHOLE = 200_000
@@ -132,7 +133,7 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
         yield from _pieces(Passage(voice, index, said))
         return
     at = 0
-    for leaf in _texts(given, []):
+    for leaf in filter(None, json_strings(given)):
         raw = json.dumps(leaf, ensure_ascii=False)[1:-1] if _ESCAPED.search(leaf) else leaf
         found = said.find(raw, at)
         if found < 0:  # escaped differently than by json.dumps: without an exact position to cite
@@ -143,20 +144,6 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
             yield from _pieces(Passage(voice, index, leaf, found))
         else:
             yield Passage(voice, index, leaf[:WHOLE], found, raw)
-
-
-def _texts(value: Json, found: list[str]) -> list[str]:
-    """Append the strings in a JSON value to ``found``, in order, without the keys, and return it."""
-    if isinstance(value, str):
-        if value:
-            found.append(value)
-    elif isinstance(value, dict):
-        for child in value.values():
-            _texts(child, found)
-    elif isinstance(value, list):
-        for child in value:
-            _texts(child, found)
-    return found
 
 
 Place: TypeAlias = tuple[str, int, int, int]

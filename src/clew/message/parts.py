@@ -41,6 +41,29 @@ Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | 
 JsonObject: TypeAlias = dict[str, Json]
 
 
+def json_leaves(value: Json) -> list[bool | int | float | str | None]:
+    """Return the strings, numbers, booleans and nulls of a JSON value in order, without the keys of objects.
+
+    ``{"a": ["x", 1], "b": "y"}`` has the leaves ``x``, 1 and ``y``.
+    """
+    leaves: list[bool | int | float | str | None] = []
+    pending = [value]
+    while pending:
+        top = pending.pop()
+        if isinstance(top, dict):
+            pending.extend(reversed(top.values()))
+        elif isinstance(top, list):
+            pending.extend(reversed(top))
+        else:
+            leaves.append(top)
+    return leaves
+
+
+def json_strings(value: Json) -> list[str]:
+    """Return the strings of a JSON value in order, without the keys of objects."""
+    return [leaf for leaf in json_leaves(value) if isinstance(leaf, str)]
+
+
 _encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps would build one per call
 
 

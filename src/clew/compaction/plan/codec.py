@@ -19,9 +19,8 @@ from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Ru
 from clew.compaction.plan.render import digest_message
 from clew.errors import StoreDamaged
 from clew.message import Cite, Json, JsonObject, Message, Trust
+from clew.message.codec import TRUST_BY_LABEL
 from clew.message.shape import check_fields
-
-_LABELS = {trust.label: trust for trust in Trust}
 
 
 def plan_to_json(plan: Plan) -> JsonObject:
@@ -175,4 +174,4 @@ def _claim(body: dict[str, Any]) -> Claim:
 
 
 def _label(body: dict[str, Any]) -> Trust:
-    return _LABELS[body["trust"]]
+    return TRUST_BY_LABEL[body["trust"]]

@@ -20,11 +20,12 @@ from typing import NamedTuple, TypeAlias
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
-from clew.compaction.propose.stubs import Page, Stubs, excerpted, texts_of
+from clew.compaction.propose.stubs import Page, Stubs, excerpted
 from clew.ledger.exchange import Ended, outcome
 from clew.ledger.shell import CHANGES, Action
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Place, Text, ToolCall, ToolResult, pair
+from clew.message.parts import json_strings
 
 NEAR_SHARE = 0.8
 """Share of an output's characters that must be in the later one line by line; chosen by hand."""
@@ -359,7 +360,7 @@ def _echoes(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     for step in _long(steps):
         if step.action.kind in _WRITES and step.succeeded:
             lines = step.text.split("\n")
-            written = {line.strip() for text in texts_of(step.asked.input) for line in text.split("\n")}
+            written = {line.strip() for text in json_strings(step.asked.input) for line in text.split("\n")}
             own = [line for line in lines if not (_NUMBERED.match(line) or line.strip("+- \t") in written)]
             if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
                 note = f"[… {len(lines) - len(own):,} lines that repeat the change, kept as {step.name}]"

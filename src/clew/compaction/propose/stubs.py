@@ -40,6 +40,7 @@ from clew.message import (
     Unknown,
     words,
 )
+from clew.message.parts import json_strings
 from clew.tokens import TokenCounter
 
 
@@ -234,7 +235,7 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     name = page.view[place.message].id
     characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens
     if isinstance(part, ToolCall) and part.input is not None:
-        long = sum(len(leaf) > SHORT_ARGUMENT for leaf in texts_of(part.input))
+        long = sum(len(leaf) > SHORT_ARGUMENT for leaf in json_strings(part.input))
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
     characters = max(LEAST_CHARACTERS, characters)
@@ -257,15 +258,6 @@ def _naming(shown: str, name: str) -> str:
 def _line(characters: int) -> int:
     """Return how much of one line among many an excerpt of this size shows."""
     return min(LONGEST_LINE, max(SHORT_LINE, int(characters * LINE_SHARE)))
-
-
-def texts_of(value: Json) -> Iterator[str]:
-    """Yield the strings among a call's arguments."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for child in value.values() if isinstance(value, dict) else value:
-            yield from texts_of(child)
 
 
 def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:

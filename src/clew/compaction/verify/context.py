@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from clew.compaction.ledger_claims import LedgerEntry
@@ -12,7 +12,8 @@ from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import ParsedDigest, parse_digest
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify.wording import Wording, is_quote, once
-from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
+from clew.message import Cite, Item, Message, Part, ToolCall, ToolResult, Trust, lowest, words
+from clew.message.parts import json_leaves
 from clew.rules.speech import Utterance, utterances
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
@@ -35,7 +36,11 @@ class CitedMessage:
     def wording(self) -> Wording:
         """The whole text; for a call also its arguments without JSON escapes, as the model meant them."""
         data = self.part.input if isinstance(self.part, ToolCall) else None
-        return Wording("\n".join([self.text, *_texts(data)]) if data else self.text)
+        if not data:
+            return Wording(self.text)
+        values = [leaf for leaf in json_leaves(data) if leaf is not None]
+        texts = (value if isinstance(value, str) else json.dumps(value) for value in values)
+        return Wording("\n".join([self.text, *texts]))
 
     def at(self, cite: Cite) -> Wording:
         """Return the text at a cited place."""
@@ -349,14 +354,3 @@ def _unescape(text: str) -> str:
         return str(json.loads(f'"{text}"'))
     except ValueError:
         return ""
-
-
-def _texts(value: Json) -> Iterable[str]:
-    """Yield all strings in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for child in value.values() if isinstance(value, dict) else value:
-            yield from _texts(child)
-    elif value is not None:
-        yield json.dumps(value)
