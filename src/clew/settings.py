@@ -370,15 +370,15 @@ def load_settings(
     change that: its choice is ignored with a warning.
     """
     home = clew_home(env)
-    own = list(_from_file(home / FILE, None, SettableBy.PERSON))
+    own_values = list(_from_file(home / FILE, None, SettableBy.PERSON))
     explicit = [*_from_environment(env), *_from_flags(flags)]
-    roots = [item.parse() for item in (*own, *explicit) if item.key.name == "trust_roots"]
+    roots = [item.parse() for item in (*own_values, *explicit) if item.key.name == "trust_roots"]
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
-    chose_model = any(item.key.name in _MODEL_KEYS for item in own)
+    chose_model = any(item.key.name in _MODEL_KEYS for item in own_values)
     origins: dict[str, str] = {}
     values: dict[str, object] = {"home": home, "store": store_address(env)}
     warnings = _misspelt(env)
-    for setting in (*own, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
+    for setting in (*own_values, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
         value = setting.parse()
         if setting.ignored:
             warnings.append(f"{setting.origin}: {setting.key.name} is ignored: {setting.ignored}")
@@ -427,9 +427,9 @@ def _from_project(start: Path, trusted: Sequence[Path], chose_model: bool) -> It
     Looks from ``start`` upwards, at most to the folder that holds ``.git``.
     """
     folders = list(_folders(start))
-    own = [file for folder in folders if (file := folder / FILE).is_file()]
+    own_paths = [file for folder in folders if (file := folder / FILE).is_file()]
     shared = [file for folder in folders if _has_table(file := folder / PROJECT)]
-    for file in own[:1]:
+    for file in own_paths[:1]:
         yield from _from_project_file(file, None, trusted, chose_model)
     for file in shared[:1]:
         yield from _from_project_file(file, "tool.clew", trusted, chose_model)

@@ -187,9 +187,9 @@ def judge(
 
 def _wishes(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm]:
     """Yield the reasons to compact, most urgent first; ``Calm`` says why a signal is ignored."""
-    asked = CompactionRequested(Asker.USER)
-    if asked in signals:
-        yield Compact(asked.trigger, asked.why, _half(case))
+    request = CompactionRequested(Asker.USER)
+    if request in signals:
+        yield Compact(request.trigger, request.why, _half(case))
     yield from _pressure(case)
     yield from (_decide_oversized(case, signal) for signal in signals if isinstance(signal, ResultArrived))
     yield from (_boundary(case, signal) for signal in signals if not isinstance(signal, ResultArrived))

@@ -133,9 +133,9 @@ def open_chat(
     def look() -> RequestState:
         return chat.scene()  # called later: the chat does not exist yet
 
-    own = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
+    own_tools = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
     ask = compact_tool(lambda: chat.auto and not session.is_off)
-    tools = [*own, *diagnostic_tools(look), ask, *(workspace_tools(root) if root else ())]
+    tools = [*own_tools, *diagnostic_tools(look), ask, *(workspace_tools(root) if root else ())]
     toolset = Toolset(ToolContext(session, memory, always_consent), select_tools(tools, session))
     instructions = InstructionTracker(session, root, trusted=trusted)
     chat = Chat(session, model or OfflineModel(session), toolset, memory, instructions)

@@ -115,8 +115,8 @@ def write_text(root: Path, path: str, text: str) -> bool:
         if before and not stat.S_ISREG(before.st_mode):
             raise InputError(f"{path!r} is not a regular file", "name another")
         mode = stat.S_IMODE(before.st_mode) if before else 0o644
-        whole = Path(spot.name)
-        draft = spot._replace(name=str(whole.with_name(f".{whole.name}.clew-{os.getpid()}")))
+        full_path = Path(spot.name)
+        draft = spot._replace(name=str(full_path.with_name(f".{full_path.name}.clew-{os.getpid()}")))
         try:
             with os.fdopen(draft.open(_DRAFT, mode), "wb") as file:
                 file.write(content)

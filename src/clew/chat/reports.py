@@ -119,8 +119,8 @@ def _loss_phrases(report: Report) -> Iterator[str]:
         if survival.before > survival.stand:
             yield _loss_phrase(survival)
     # A value with spaces is a quotation: too long for a line, and it could be mistaken for a rule.
-    named = [loss for loss in report.lost if loss.matter is not LossKind.VALUE or " " not in loss.text]
-    lost = [f"{loss.text} [{loss.source}]" for loss in named if not loss.reachable][:MOST_LOST]
+    lost_items = [loss for loss in report.lost if loss.matter is not LossKind.VALUE or " " not in loss.text]
+    lost = [f"{loss.text} [{loss.source}]" for loss in lost_items if not loss.reachable][:MOST_LOST]
     if lost:
         yield f"among them {', '.join(lost)}"
 

@@ -134,11 +134,13 @@ class ToolRunner:
                 return ToolAnswer(DENIED, is_error=True)
         return self.toolset.run(call.name, arguments)
 
-    def _keep(self, done: Sequence[ToolResult], left: Iterable[ToolCall], why: str) -> None:
+    def _keep(self, results: Sequence[ToolResult], remaining_calls: Iterable[ToolCall], why: str) -> None:
         """Store tool results; calls that were not run get the reason as their result."""
-        open_ = [_result(call, ToolAnswer(why, is_error=True)) for call in left if not call.server_side]
-        if done or open_:
-            self.session.add(Message(Role.TOOL, (*done, *open_)))
+        open_ = [
+            _result(call, ToolAnswer(why, is_error=True)) for call in remaining_calls if not call.server_side
+        ]
+        if results or open_:
+            self.session.add(Message(Role.TOOL, (*results, *open_)))
             self.instructions.refresh()
 
 

@@ -30,8 +30,8 @@ class InstructionTracker(InstructionFiles):
         if self.root is None or self._roots is None:
             raise InputError("this chat has no root", "begin it with --root")
         place = resolve_inside(self.root, path).as_posix()
-        there = load(Disk(), self._roots, self._touched_files())
-        hashes = {where: sha for instruction in there.instructions for where, sha in files_of(instruction)}
+        loaded = load(Disk(), self._roots, self._touched_files())
+        hashes = {where: sha for instruction in loaded.instructions for where, sha in files_of(instruction)}
         if place not in hashes:
             raise InputError(f"{path!r} is not an instruction file here", "name one, such as AGENTS.md")
         self.approvals.trust_file(place, hashes[place])

@@ -142,9 +142,9 @@ class Anatomy:
         }
 
 
-def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: TokenCounter) -> Anatomy:
+def anatomy(conversation: Sequence[Entry], shown_entries: Sequence[Entry], counter: TokenCounter) -> Anatomy:
     """Count the tokens of every part; messages are numbered as in ``clew show``."""
-    numbers = {entry.id: number for number, entry in enumerate(shown, start=1)}
+    numbers = {entry.id: number for number, entry in enumerate(shown_entries, start=1)}
     messages = [entry.message for entry in conversation]
     results = Anatomy(messages=len(messages))
     pairing = pair(messages)

@@ -150,10 +150,10 @@ def _find_session(store: Store, name: str) -> str | None:
     return None
 
 
-def _choose_model(wanted: ModelChoice, lines: InputLines, term: Terminal) -> str:
+def _choose_model(choice: ModelChoice, lines: InputLines, term: Terminal) -> str:
     """Return the model's name; without a name or key, offer one that runs on this computer."""
-    name = wanted.name()
-    if wanted.offline or wanted.model or not name.startswith("clew/"):
+    name = choice.name()
+    if choice.offline or choice.model or not name.startswith("clew/"):
         return name
     local = local_models()
     if not local:

@@ -252,21 +252,21 @@ def rows(_happening: object) -> Iterator[ScreenRow]:
 
 
 @rows.register
-def _(asked: ToolStarted) -> Iterator[ScreenRow]:
-    data: JsonObject = {name: value for name, value in asked.arguments.items() if value is not None}
-    yield ScreenRow(f"· {asked.name} {arguments_line(data, WIDTH)}", "cyan")
+def _(started: ToolStarted) -> Iterator[ScreenRow]:
+    data: JsonObject = {name: value for name, value in started.arguments.items() if value is not None}
+    yield ScreenRow(f"· {started.name} {arguments_line(data, WIDTH)}", "cyan")
 
 
 @rows.register
-def _(done: ToolFinished) -> Iterator[ScreenRow]:
-    sign, style = ("✗", "red") if done.is_error else ("→", "dim")
-    yield ScreenRow(f"  {sign} {one_line(done.text, WIDTH)}", style)
+def _(finished: ToolFinished) -> Iterator[ScreenRow]:
+    sign, style = ("✗", "red") if finished.is_error else ("→", "dim")
+    yield ScreenRow(f"  {sign} {one_line(finished.text, WIDTH)}", style)
 
 
 @rows.register
-def _(wanted: ApprovalRequested) -> Iterator[ScreenRow]:
-    yield ScreenRow(f"? {wanted.what}", "bold yellow")
-    for rule in wanted.against:
+def _(requested: ApprovalRequested) -> Iterator[ScreenRow]:
+    yield ScreenRow(f"? {requested.what}", "bold yellow")
+    for rule in requested.against:
         yield ScreenRow(f"  against rule {rule}", "bold red")
 
 

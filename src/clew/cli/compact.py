@@ -37,11 +37,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         refuse_existing(args.output, force=args.force)
     try:
         with progress_display(term) as display:
-            done = _run(args, display)
+            report = _run(args, display)
     except CompactionRefused as refusal:
         term.note(printable(f"clew: {refusal}"))
         return 1
-    _write(args, term, done)
+    _write(args, term, report)
     return 0
 
 
@@ -67,36 +67,36 @@ def _run(args: argparse.Namespace, display: ProgressDisplay) -> CompactReport:
         return compact_listed(args.file, transcript, order)
 
 
-def _write(args: argparse.Namespace, term: Terminal, done: CompactReport) -> None:
+def _write(args: argparse.Namespace, term: Terminal, report: CompactReport) -> None:
     """Write the result in the requested form; without one, the report for people."""
-    if done.part and (args.digest or args.json or args.to or args.output):
-        term.note(f"note: compacted {done.part}")
+    if report.part and (args.digest or args.json or args.to or args.output):
+        term.note(f"note: compacted {report.part}")
     if args.digest:
-        if done.digest:
+        if report.digest:
             from clew.cli.report import digest_text  # imports rich
 
-            _write_output(digest_text(done.digest), args.output, term)
+            _write_output(digest_text(report.digest), args.output, term)
         else:
-            term.note(f"note: {no_digest(done)}")
+            term.note(f"note: {no_digest(report)}")
         return
     if args.json:
-        _write_output(json.dumps(_object(done), ensure_ascii=False), args.output, term)
+        _write_output(json.dumps(_object(report), ensure_ascii=False), args.output, term)
         return
     if args.to or args.output:
-        converted = done.converted()
+        converted = report.converted()
         report_losses(converted, term)
         if converted.system is not None:
-            term.note(f"note: {done.wire.title} keeps the system prompt apart; --json prints it too")
+            term.note(f"note: {report.wire.title} keeps the system prompt apart; --json prints it too")
         _write_output(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
         if not args.output:
-            term.note(f"note: {done.tokens(done.before):,} → {done.tokens(done.after):,} tokens")
-            if done.kept_notice:
-                term.note(f"note: {done.kept_notice}")
+            term.note(f"note: {report.tokens(report.before):,} → {report.tokens(report.after):,} tokens")
+            if report.kept_notice:
+                term.note(f"note: {report.kept_notice}")
             return
     from clew.cli.report import picture  # imports rich, which output for programs does not need
 
     console = term.console()
-    for line in picture(done, console.width, args.output, every_figure=args.stats):
+    for line in picture(report, console.width, args.output, every_figure=args.stats):
         print_wrapped(console, line)
 
 
@@ -113,29 +113,29 @@ def _write_output(text: str, path: Path | None, term: Terminal) -> None:
     part.replace(path)
 
 
-def _object(done: CompactReport) -> JsonObject:
+def _object(report: CompactReport) -> JsonObject:
     """Return the result as one JSON object."""
-    converted, outcome, digest = done.converted(), done.outcome, done.digest
-    system = done.system_tokens
+    converted, outcome, digest = report.converted(), report.outcome, report.digest
+    system = report.system_tokens
     return {
-        "session": done.name,
+        "session": report.name,
         "changed": outcome is not None,
-        "part": "current" if done.is_current else "whole",
-        "dry_run": done.dry_run,
-        "kept": done.kept,
-        "undoable": done.undoable,
+        "part": "current" if report.is_current else "whole",
+        "dry_run": report.dry_run,
+        "kept": report.kept,
+        "undoable": report.undoable,
         "tokens": {
-            "before": done.tokens(done.before) - system,
-            "after": done.tokens(done.after) - system,
+            "before": report.tokens(report.before) - system,
+            "after": report.tokens(report.after) - system,
             "system": system,
-            "window": done.window,
+            "window": report.window,
         },
-        "price": done.price.to_json() if outcome else None,
-        "wire": done.wire.name,
+        "price": report.price.to_json() if outcome else None,
+        "wire": report.wire.name,
         "system": converted.system,
         "messages": converted.items,
         "digest": render_digest(digest) if digest else None,
-        "pins": [_pin_to_json(pin) for pin in done.ledger.pins.active],
+        "pins": [_pin_to_json(pin) for pin in report.ledger.pins.active],
         "claims": [claim_to_json(claim) for claim in digest.claims] if digest else [],
         "plan": plan_to_json(outcome.plan) if outcome else None,
         "report": outcome.report.to_json() if outcome else None,

@@ -42,8 +42,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             "repair the file first",
         )
     wire = wire_named(args.to)
-    whole = [entry.message for entry in conversation(session)]
-    converted = convert(session.current() if args.current else whole, wire)
+    whole_messages = [entry.message for entry in conversation(session)]
+    converted = convert(session.current() if args.current else whole_messages, wire)
     if converted.losses and args.strict:
         lost = count(len(converted.losses), "part")
         raise CannotCarry(f"{lost} cannot go to {wire.title}, the first: {converted.losses[0]}")
@@ -150,10 +150,11 @@ def _length_note(subject: _Subject, tokens: int) -> str:
 
 
 def _print(subject: _Subject, report: CheckReport, term: Terminal) -> None:
-    shown = report.violations[:MOST_SHOWN]
-    term.print(*(_line(violation) for violation in shown))
-    if len(shown) < len(report.violations):
-        term.say(f"… and {count(len(report.violations) - len(shown), 'more finding')} (--json has them all)")
+    shown_violations = report.violations[:MOST_SHOWN]
+    term.print(*(_line(violation) for violation in shown_violations))
+    if len(shown_violations) < len(report.violations):
+        more = len(report.violations) - len(shown_violations)
+        term.say(f"… and {count(more, 'more finding')} (--json has them all)")
     what = f"{subject.wire.title}{'' if subject.scope is CheckScope.BODY else ' (the message list alone)'}"
     if report.refused:
         term.say(f"✗ {what} would reject this: {', '.join(report.rule_ids)}")

@@ -83,17 +83,17 @@ def _marks_in_line(line: TextSpan, marks: Iterable[TextSpan]) -> Iterator[TextSp
 def _line(text: str, line: TextSpan, marks: Sequence[TextSpan], style: str, full: bool) -> Styled:
     inside = sorted(_marks_in_line(line, marks))
     whole = inside == [line]
-    seen = line if full else _visible_part(line, inside)
+    span = line if full else _visible_part(line, inside)
     row = Styled.assemble((MARK if inside else " ", "bold yellow"), " ")
-    row.append("…" if seen.start > line.start else "", style="dim")
-    at = seen.start
+    row.append("…" if span.start > line.start else "", style="dim")
+    at = span.start
     for mark in inside:
-        start, end = max(mark.start, at), min(mark.end, seen.end)
+        start, end = max(mark.start, at), min(mark.end, span.end)
         row.append(_words(text, at, start), style=style)
         row.append(_words(text, start, end), style="bold" if whole else "bold reverse")
         at = max(at, end)
-    row.append(_words(text, at, seen.end), style=style)
-    return row.append(f"… {line.end - line.start:,} characters" if seen.end < line.end else "", style="dim")
+    row.append(_words(text, at, span.end), style=style)
+    return row.append(f"… {line.end - line.start:,} characters" if span.end < line.end else "", style="dim")
 
 
 def _visible_part(line: TextSpan, inside: Sequence[TextSpan]) -> TextSpan:
@@ -169,38 +169,38 @@ def _in_log(log: Log, ref: str, around: int) -> ResolvedReference:
 
 
 def _in_list(session: Transcript, ref: str, around: int) -> ResolvedReference:
-    read = read_list(session, current=bool(session.boundaries))
-    expansion = _expansion(read, ref)
+    result = read_list(session, current=bool(session.boundaries))
+    expansion = _expansion(result, ref)
     # As they were written: the tool may have hidden the output of a message that its model sees.
     written = {f"m{number}": message for number, message in enumerate(session.full(), start=1)}
-    known = read.originals if read.digest else {**read.originals, **written}
+    known = result.originals if result.digest else {**result.originals, **written}
     ids = _with_neighbours(expansion.ids, around)
     items = tuple(Item(name, known[name]) for name in ids if name in known)
-    return ResolvedReference(expansion, items, _claims(read.digest, ref))
+    return ResolvedReference(expansion, items, _claims(result.digest, ref))
 
 
-def _expansion(read: CompactResult, ref: str) -> Expansion:
+def _expansion(result: CompactResult, ref: str) -> Expansion:
     """Resolve a reference in a plain list, which no longer holds the messages that a digest replaced."""
-    if ref in read.ledger.pins.held:
-        pin = read.ledger.pins.get(ref)
-        rule = _expansion_of(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
+    if ref in result.ledger.pins.held:
+        pin = result.ledger.pins.get(ref)
+        rule = _expansion_of(result, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
         return replace(rule, ended=how_ended(pin))
-    digest = read.digest
+    digest = result.digest
     if digest and ref == digest.id:
         return Expansion(ref, "digest", "", digest.covers)
     for claim in _claims(digest, ref):
-        return _expansion_of(read, ref, "claim", claim.text, claim.sources)
-    if ref not in read.originals:
+        return _expansion_of(result, ref, "claim", claim.text, claim.sources)
+    if ref not in result.originals:
         earlier = digest is not None and ref in digest.covers
         raise NotFound(f"there is no {ref!r} in this list", EARLIER if earlier else ADVICE)
     return Expansion(ref, "message", "", (ref,))
 
 
-def _expansion_of(read: CompactResult, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
+def _expansion_of(result: CompactResult, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
     quotes = tuple(
-        Quote(cite, cite.quote(read.originals[cite.message]))
+        Quote(cite, cite.quote(result.originals[cite.message]))
         for cite in cites
-        if cite.message in read.originals
+        if cite.message in result.originals
     )
     return Expansion(ref, what, text, tuple(dict.fromkeys(cite.message for cite in cites)), quotes)
 

@@ -225,9 +225,11 @@ class ToolSessions:
     @staticmethod
     def _find(name: str) -> Transcript | None:
         tool = name.partition(":")[0]
-        for found in find_sessions(titles=False):
-            if found.format == tool and name == f"{tool}:{found.id}":
-                return next((read for read in load(found.open(), tool) if read.entries), None)
+        for session in find_sessions(titles=False):
+            if session.format == tool and name == f"{tool}:{session.id}":
+                return next(
+                    (transcript for transcript in load(session.open(), tool) if transcript.entries), None
+                )
         return None
 
 
@@ -269,17 +271,20 @@ def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tup
         with SqliteStore(path) as store:
             known: dict[str, Transcript] = {}
             if source.source and source.is_clew:
-                taken = [import_export(store, source.source)]
+                import_results = [import_export(store, source.source)]
             else:
-                read = source.sessions(term)
-                taken = [import_transcript(store, transcript, calls=True) for transcript in read]
+                transcripts = source.sessions(term)
+                import_results = [
+                    import_transcript(store, transcript, calls=True) for transcript in transcripts
+                ]
                 known = {
-                    transcript.ctx.session: session for transcript, session in zip(taken, read, strict=True)
+                    transcript.ctx.session: session
+                    for transcript, session in zip(import_results, transcripts, strict=True)
                 }
             note = COPY.format(name=Path(args.file).name)
             with _session_pool(store, args, note) as pool, _with_others(pool, args, known):
                 pool.is_copy = True
-                yield pool, taken[0].ctx.session if len(taken) == 1 else None
+                yield pool, import_results[0].ctx.session if len(import_results) == 1 else None
 
 
 @contextmanager

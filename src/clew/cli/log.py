@@ -69,17 +69,17 @@ def run_import(args: argparse.Namespace, term: Terminal) -> int:
     source = open_arguments(args)
     if source.source and source.is_clew:
         with the_store() as store:
-            done = import_export(store, source.source)
-            _print_import(term, done, as_json=args.json)
-            with Session.open(done.ctx.session, store) as session:
-                for line in waiting_lines(session.ledger.pins.waiting, done.ctx.session):
+            result = import_export(store, source.source)
+            _print_import(term, result, as_json=args.json)
+            with Session.open(result.ctx.session, store) as session:
+                for line in waiting_lines(session.ledger.pins.waiting, result.ctx.session):
                     (term.note if args.json else term.say)(printable(line))
         return 0
     transcripts = source.sessions(term)
     with the_store() as store:
         for transcript in transcripts:
-            done = import_transcript(store, transcript, keep_secrets=args.keep_secrets)
-            _print_import(term, done, as_json=args.json)
+            result = import_transcript(store, transcript, keep_secrets=args.keep_secrets)
+            _print_import(term, result, as_json=args.json)
     return 0
 
 

@@ -75,10 +75,11 @@ class _WindowUse:
 
 
 def _last_reported(session: Transcript) -> int | None:
-    own = (entry.usage for entry in reversed(session.entries) if entry.sidechain is None)
+    own_usages = (entry.usage for entry in reversed(session.entries) if entry.sidechain is None)
     # Some tools log only the output tokens, which do not show how full the window was.
     return next(
-        (usage.input_tokens + usage.output_tokens for usage in own if usage and usage.input_tokens), None
+        (usage.input_tokens + usage.output_tokens for usage in own_usages if usage and usage.input_tokens),
+        None,
     )
 
 

@@ -165,8 +165,8 @@ def _facts(note: Note) -> Iterator[tuple[str, str]]:
 
 
 def _history(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
-    known = [note for note in notebook.notes() if note.id == args.note]
-    notes = notebook.on_key(known[0].key if known else args.note)
+    known_notes = [note for note in notebook.notes() if note.id == args.note]
+    notes = notebook.on_key(known_notes[0].key if known_notes else args.note)
     if not notes:
         raise NotFound(f"no note {args.note!r}", "`clew notes list --all` lists all of them")
     if args.json:

@@ -231,17 +231,17 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
     root = args.folder.resolve()
     if not root.is_dir():
         raise InputError(f"{args.folder} is not a folder", "give a folder of documents")
-    kept = manifest_path(clew_home(), root)
+    kept_path = manifest_path(clew_home(), root)
     with the_store() as store, open_index(store) as index:
-        done = update_index(index, WORKSPACE, root, read_manifest(kept, str(root)))
-    write_manifest(kept, done.manifest)
-    total = len(done.manifest.documents)
+        update = update_index(index, WORKSPACE, root, read_manifest(kept_path, str(root)))
+    write_manifest(kept_path, update.manifest)
+    total = len(update.manifest.documents)
     if args.json:
         output = {"root": str(root), "documents": total}
-        changes = {"added": list(done.added), "changed": list(done.changed), "gone": list(done.gone)}
+        changes = {"added": list(update.added), "changed": list(update.changed), "gone": list(update.gone)}
         term.write(json.dumps({**output, **changes}, ensure_ascii=False))
     else:
-        parts = ((done.added, "new"), (done.changed, "changed"), (done.gone, "gone"))
+        parts = ((update.added, "new"), (update.changed, "changed"), (update.gone, "gone"))
         news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
         term.say(printable(f"{root}: {news}, {count(total, 'document')} in all"))
     return 0

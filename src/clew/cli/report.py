@@ -83,7 +83,7 @@ _PLURAL = {
 
 
 def picture(
-    done: CompactReport, width: int, wrote: Path | None = None, *, every_figure: bool = False
+    done: CompactReport, width: int, out_path: Path | None = None, *, every_figure: bool = False
 ) -> list[Styled]:
     """Return the report: the digest, and below it a summary or all statistics."""
     if done.outcome is None:
@@ -110,7 +110,7 @@ def picture(
         lines.append(
             _row("more", "--stats prints what fills the view, what was dropped and every check", "dim")
         )
-    return [*lines, BLANK, *_what_next(done, wrote, width)]
+    return [*lines, BLANK, *_what_next(done, out_path, width)]
 
 
 def _row(label: str, words: str, style: str = "") -> Styled:
@@ -145,23 +145,23 @@ def _list_rows(
 # Before and after ------------------------------------------------------------------------------------
 
 
-def _head(done: CompactReport) -> list[Styled]:
-    before, after = done.tokens(done.before), done.tokens(done.after)
-    exact = "" if done.counter.exact else ", estimated"
-    messages = f" · {len(done.before):,} → {count(len(done.after), 'message')}"
-    title = Styled.assemble((fit_name(done.name, 60), "bold"), messages)
+def _head(report: CompactReport) -> list[Styled]:
+    before, after = report.tokens(report.before), report.tokens(report.after)
+    exact = "" if report.counter.exact else ", estimated"
+    messages = f" · {len(report.before):,} → {count(len(report.after), 'message')}"
+    title = Styled.assemble((fit_name(report.name, 60), "bold"), messages)
     size = Styled.assemble(
         (f"{before:,} → {after:,} tokens", "bold"),
-        f" ({after / max(1, before) - 1:.0%}{exact}), {after / done.window:.0%} of a window of ",
-        f"{done.window:,}",
+        f" ({after / max(1, before) - 1:.0%}{exact}), {after / report.window:.0%} of a window of ",
+        f"{report.window:,}",
     )
-    if done.dry_run:
+    if report.dry_run:
         size.append(" · dry run: nothing was changed", style="bold yellow")
-    return [title, size, *([_row("takes", done.part)] if done.part else []), BLANK]
+    return [title, size, *([_row("takes", report.part)] if report.part else []), BLANK]
 
 
-def _bars(done: CompactReport, width: int) -> list[Styled]:
-    before, after = _weights(done, done.before), _weights(done, done.after)
+def _bars(report: CompactReport, width: int) -> list[Styled]:
+    before, after = _weights(report, report.before), _weights(report, report.after)
     room = max(10, width - LABEL)
     most = max(1, sum(before.values()), sum(after.values()))
     rows = [_bar("before", before, room, most), _bar("after", after, room, most), BLANK]
@@ -172,11 +172,11 @@ def _bars(done: CompactReport, width: int) -> list[Styled]:
     return rows
 
 
-def _weights(done: CompactReport, items: Iterable[Item]) -> dict[PartKind, int]:
+def _weights(report: CompactReport, items: Iterable[Item]) -> dict[PartKind, int]:
     weights = dict.fromkeys(SORTS, 0)
     named = {kind.name: kind for kind in SORTS}
     for item in items:
-        weights[named[_sort(item.message)]] += done.counter.count(item.message)
+        weights[named[_sort(item.message)]] += report.counter.count(item.message)
     return weights
 
 
@@ -232,18 +232,18 @@ def _did(operations: Sequence[Operation]) -> Iterator[str]:
         yield f"{count(dropped, 'message')} dropped"
 
 
-def _digest_rows(done: CompactReport) -> list[Styled]:
+def _digest_rows(report: CompactReport) -> list[Styled]:
     """Count the lines of the digest, by kind."""
-    if done.digest is None:
+    if report.digest is None:
         return []
-    kinds = Counter(claim.kind for claim in done.digest.claims)
+    kinds = Counter(claim.kind for claim in report.digest.claims)
     text = " · ".join(f"{kind.value} {kinds[kind]:,}" for kind in ClaimKind if kinds[kind])
-    return [_row(done.digest.id, text)]
+    return [_row(report.digest.id, text)]
 
 
-def _unkept(done: CompactReport) -> list[Styled]:
+def _unkept(report: CompactReport) -> list[Styled]:
     """Return the notice that fewer of the last messages were kept than asked for, if so."""
-    return [_row("keep", done.kept_notice, "yellow")] if done.kept_notice else []
+    return [_row("keep", report.kept_notice, "yellow")] if report.kept_notice else []
 
 
 def _operations(operations: Sequence[Operation]) -> Iterator[ReportEntry]:
@@ -260,14 +260,14 @@ def _operations(operations: Sequence[Operation]) -> Iterator[ReportEntry]:
 # What is kept and dropped ------------------------------------------------------------------------------
 
 
-def _kept_rows(done: CompactReport, width: int) -> list[Styled]:
-    rules = [ReportEntry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in done.ledger.pins.active]
+def _kept_rows(report: CompactReport, width: int) -> list[Styled]:
+    rules = [ReportEntry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in report.ledger.pins.active]
     loops = [
-        ReportEntry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in done.ledger.loops.open
+        ReportEntry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in report.ledger.loops.open
     ]
     files = [
         ReportEntry(claim.id, claim.text)
-        for claim in (done.digest.claims if done.digest else ())
+        for claim in (report.digest.claims if report.digest else ())
         if claim.kind is ClaimKind.ARTIFACT
     ]
     rows = [
@@ -337,12 +337,12 @@ def _reason(attempt: DigestAttempt) -> str:
     return f" ({one_line(attempt.misses[0], 80)})" if attempt.outcome == "failed" and attempt.misses else ""
 
 
-def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styled]:
-    name = shlex.quote(done.name)
-    rows = [_row("list", f"in {wrote}, ready for {done.wire.title}")] if wrote else []
-    if done.undoable:
-        look = f"expand {name} {done.made}"
-        condensed = done.outcome is not None and bool(done.outcome.plan.digests)
+def _what_next(report: CompactReport, out_path: Path | None, width: int) -> list[Styled]:
+    name = shlex.quote(report.name)
+    rows = [_row("list", f"in {out_path}, ready for {report.wire.title}")] if out_path else []
+    if report.undoable:
+        look = f"expand {name} {report.made}"
+        condensed = report.outcome is not None and bool(report.outcome.plan.digests)
         text = (
             "print its lines and their source messages"
             if condensed
@@ -354,11 +354,11 @@ def _what_next(done: CompactReport, wrote: Path | None, width: int) -> list[Styl
             _command("look", look, text, width),
             _command("why", f"trace {name} m12", "explain why a message was kept or dropped", width),
         ]
-    if done.dry_run:
+    if report.dry_run:
         return [*rows, _row("do it", "run the same command without --dry-run")]
-    if not wrote:
+    if not out_path:
         rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json gives the list"))
-    if done.is_current:
+    if report.is_current:
         rows.append(_command("look", f"expand {name} m12", "print a source message", width))
     return [
         *rows,

@@ -34,16 +34,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     with open_log_or_input(args) as source:
         ledger = _ledger(source, term)
     pins, waiting = ledger.pins, ledger.pins.waiting
-    shown = pins.all if args.all else pins.active
+    shown_rules = pins.all if args.all else pins.active
     if args.json:
-        rules = [_to_json(pin) for pin in shown]
+        rules = [_to_json(pin) for pin in shown_rules]
         term.write(json.dumps({"changed": changed or None, "rules": rules}, ensure_ascii=False))
         return 0
-    for pin in shown:
+    for pin in shown_rules:
         for line in _lines(pin, sign="*" if pin.id == changed else " "):
             term.say(printable(line))
     ended = len(pins.all) - len(pins.active) - len(waiting)
-    if not shown:
+    if not shown_rules:
         term.say("no rule is in force")
     if ended and not args.all:
         term.say(f"{count(ended, 'rule')} ended; --all lists them")

@@ -132,9 +132,9 @@ class CompactReport:
         return convert([item.message for item in self.after], self.wire)
 
 
-def no_digest(done: CompactReport) -> str:
+def no_digest(report: CompactReport) -> str:
     """Return why there is no digest."""
-    if done.outcome is None:
+    if report.outcome is None:
         return "no digest: nothing was compacted"
     return "no digest: all messages fit, the older ones with their tool output shortened"
 
@@ -254,7 +254,7 @@ def _parts(transcript: Transcript, current: bool) -> tuple[list[Item], range]:
 def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
     """Compact the list in a file; nothing is written."""
     model = transcript.model or "unknown"
-    known, counter = model_named(model), counter_for(model)
+    model_info, counter = model_named(model), counter_for(model)
     compacted = len(transcript.boundaries)
     # A range is given in the numbers of the whole conversation, as `clew show` and `clew expand` print them.
     is_current = compacted > 0 and not order.whole and order.messages is None
@@ -284,7 +284,7 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
 
     target = order.target_tokens
     if target is None:
-        target = _default_target(base.items, counter, Gauge(known, order.policy, order.window), order)
+        target = _default_target(base.items, counter, Gauge(model_info, order.policy, order.window), order)
     else:
         target = _target_as_sent(target, lambda aim: condensed(aim, None).items, wire, counter)
     asked = None if order.dry_run else order.summariser
@@ -293,20 +293,20 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         lambda: condensed(target, asked) if target is not None else None,
         lambda aim: condensed(aim, None).items,
     )
-    done = work or base
+    result = work or base
     return CompactReport(
         name=name,
         before=base.items,
-        after=done.items,
+        after=result.items,
         ledger=base.ledger,
         counter=counter,
-        window=order.window or known.window_tokens,
+        window=order.window or model_info.window_tokens,
         wire=wire,
-        outcome=_listed_outcome(done),
-        digest=done.digest,
+        outcome=_listed_outcome(result),
+        digest=result.digest,
         dry_run=order.dry_run,
         keep=order.keep,
-        model=known,
+        model=model_info,
         with_model=order.summariser is not None,
         part=part,
         is_current=is_current,
@@ -322,10 +322,10 @@ def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool
     return f"what its model sees after {times} of its tool: {now:,} of {whole:,} tokens; --whole takes all"
 
 
-def _listed_outcome(done: CompactResult) -> DecidedCompaction | None:
-    if done.plan is None or done.report is None:
+def _listed_outcome(result: CompactResult) -> DecidedCompaction | None:
+    if result.plan is None or result.report is None:
         return None
-    return DecidedCompaction(done.plan, done.report, done.attempts, done.usage, done.calls)
+    return DecidedCompaction(result.plan, result.report, result.attempts, result.usage, result.calls)
 
 
 def _default_target(

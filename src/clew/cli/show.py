@@ -159,7 +159,9 @@ class _Page:
         own = session.format == OWN_FORMAT  # there, the id is the name
         self._names = {entry.id: entry.id for entry in session.entries} if own else session.names()
         counter = counter_for(session.model or "")
-        self._sizes = {one.boundary.id: str(one.sizes(counter)) for one in tool_compactions(session)}
+        self._sizes = {
+            compaction.boundary.id: str(compaction.sizes(counter)) for compaction in tool_compactions(session)
+        }
         self._compactions = 0
         self._rule(_start_line(session.start), "bold")
         for record in session.records:

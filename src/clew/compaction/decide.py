@@ -68,7 +68,7 @@ class DecidedCompaction:
     @property
     def asked(self) -> str:
         """Return the name of the model that was asked, also if code wrote the digest; empty if none was."""
-        return next((one.author for one in reversed(self.attempts) if one.author != CODE), "")
+        return next((attempt.author for attempt in reversed(self.attempts) if attempt.author != CODE), "")
 
 
 RULE_SHARES = (0.6, 0.4, 0.2, 0.0)
@@ -197,7 +197,9 @@ class _Decision:
         report = verify(better, self.task) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None
-        if own is not None and not any(one.text in own for digest in better.digests for one in digest.claims):
+        if own is not None and not any(
+            claim.text in own for digest in better.digests for claim in digest.claims
+        ):
             return None
         self.attempts.append(DigestAttempt(author, "repaired"))
         return better, report

@@ -244,8 +244,8 @@ def _change(artifact: Artifact) -> Action:
 
 
 def _file_claims(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
-    left = iter(artifacts)
-    while few := list(islice(left, FILES_PER_CLAIM)):
+    remaining_artifacts = iter(artifacts)
+    while few := list(islice(remaining_artifacts, FILES_PER_CLAIM)):
         folder = _folder_of([artifact.name for artifact in few])
         names = ", ".join(artifact.name[len(folder) :] for artifact in few)
         where = f" in {folder}" if folder else ""
@@ -266,8 +266,8 @@ def _folder_of(names: Sequence[str]) -> str:
 
 
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
-    read = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
-    yield from _file_claims(Action.READ.value, read)
+    artifacts = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
+    yield from _file_claims(Action.READ.value, artifacts)
     for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
         code = f" (exit {command.exit_code})" if command.exit_code else ""
         text = f"ran: {_first_line(command.name)}{code}"
@@ -291,9 +291,9 @@ def _last_run(ledger: Ledger) -> Iterator[Claim]:
 def _edited_after(ledger: Ledger, run: Cite) -> str:
     """Name the files that were changed after a run: its result may no longer hold."""
     later = [
-        posixpath.basename(one.name)
-        for one in ledger.artifacts.changed
-        if one.last_change and one.last_change.number > run.number > 0
+        posixpath.basename(artifact.name)
+        for artifact in ledger.artifacts.changed
+        if artifact.last_change and artifact.last_change.number > run.number > 0
     ]
     more = f" and {len(later) - MOST_EDITED} more" if len(later) > MOST_EDITED else ""
     return f" (edited after it: {', '.join(later[:MOST_EDITED])}{more})" if later else ""

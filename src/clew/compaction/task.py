@@ -90,8 +90,8 @@ class CompactionTask:
 
     def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
         """Return what a digest of this span must contain."""
-        own, more = mandatory_content(self.ledger, span, self.shown, self.unseen), self.carried
-        pins, claims = (*more.pins, *own.pins), (*more.claims, *own.claims)
+        own_content, more = mandatory_content(self.ledger, span, self.shown, self.unseen), self.carried
+        pins, claims = (*more.pins, *own_content.pins), (*more.claims, *own_content.claims)
         collapsed: list[RuleQuote] = []
         if self.rule_tokens is not None:
             pins, collapsed = self._collapse_rules(pins, self.rule_tokens)
@@ -99,8 +99,8 @@ class CompactionTask:
         return MandatoryContent(
             pins,
             claims,
-            (*more.open_items, *own.open_items),
-            (*more.decisions, *own.decisions),
+            (*more.open_items, *own_content.open_items),
+            (*more.decisions, *own_content.decisions),
             tuple(collapsed),
         )
 
@@ -122,18 +122,18 @@ class CompactionTask:
         if goal is None:
             return None
         turns = (turn for turn in self.ledger.turns.all if turn.ask.message == goal.source.message)
-        whole = next(filter(None, map(self._quote_request, turns)), None)
-        if whole is None or not whole.text.startswith(goal.quote):  # of a plan, say
-            whole = Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
-        return whole._replace(kind=ClaimKind.GOAL, trust=goal.trust)
+        whole_claim = next(filter(None, map(self._quote_request, turns)), None)
+        if whole_claim is None or not whole_claim.text.startswith(goal.quote):  # of a plan, say
+            whole_claim = Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
+        return whole_claim._replace(kind=ClaimKind.GOAL, trust=goal.trust)
 
     @cached_property
     def agreement(self) -> tuple[Claim, Claim] | None:
         """The user's last message if it only agrees, and the agent's offer that it accepts."""
         last = self.ledger.turns.all[-1:]
-        said = self._quote_request(last[0]) if last and not last[0].asks else None
-        offer = self._answered_by(said) if said else None
-        return (said, offer) if said and offer else None
+        claim = self._quote_request(last[0]) if last and not last[0].asks else None
+        offer = self._answered_by(claim) if claim else None
+        return (claim, offer) if claim and offer else None
 
     def _quote_request(self, turn: Turn) -> Claim | None:
         cite = turn.ask
@@ -167,8 +167,8 @@ class CompactionTask:
 
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""
-        found = self.originals(name) if self.originals else None
-        return found or self.by_id.get(name)
+        message = self.originals(name) if self.originals else None
+        return message or self.by_id.get(name)
 
     @cached_property
     def by_id(self) -> dict[str, Message]:

@@ -41,9 +41,9 @@ def format_of(tool: str) -> str:
 def current_session(directory: str, env: Mapping[str, str] = os.environ) -> CurrentSession:
     """Return the session a host in this folder works on: of several, the one written to last."""
     directory = env.get("CLAUDE_PROJECT_DIR") or directory
-    named = [session for session in (_from_environment(directory, env), _from_note(directory)) if session]
-    if named:
-        return max(named, key=lambda item: item.path.stat().st_mtime)
+    sessions = [session for session in (_from_environment(directory, env), _from_note(directory)) if session]
+    if sessions:
+        return max(sessions, key=lambda item: item.path.stat().st_mtime)
     newest = next(iter(project_sessions(directory)), None)
     if newest is None:
         raise NotFound(

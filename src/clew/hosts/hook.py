@@ -145,9 +145,9 @@ def _last_summary(note: SessionNote) -> str | None:
     from clew.hosts.session_state import read_session
     from clew.message import Origin
 
-    read = read_session(Path(note.transcript), format_of(note.tool), note.session).transcript
-    summaries = [entry.message.text for entry in read.entries if entry.message.origin is Origin.SUMMARY]
-    return summaries[-1] if read.boundaries and summaries else None
+    transcript = read_session(Path(note.transcript), format_of(note.tool), note.session).transcript
+    summaries = [entry.message.text for entry in transcript.entries if entry.message.origin is Origin.SUMMARY]
+    return summaries[-1] if transcript.boundaries and summaries else None
 
 
 # Hosts with a plug-in of ours, which names the action and reads JSON ----------------------------------
@@ -160,9 +160,9 @@ def _own_compaction(tool: str, event: Event) -> str:
     note = _updated_note(tool, event)
     write_note(note)
     focus = event.get("focus")
-    read = read_session(Path(note.transcript), note.tool, note.session)
-    summary = summary_of(read, focus if isinstance(focus, str) else None)
-    return _json(summary=summary, line=f"clew compacted {len(read.entries)} messages without a model call")
+    session = read_session(Path(note.transcript), note.tool, note.session)
+    summary = summary_of(session, focus if isinstance(focus, str) else None)
+    return _json(summary=summary, line=f"clew compacted {len(session.entries)} messages without a model call")
 
 
 def _list_compaction(_: str, event: Event) -> str:
@@ -170,8 +170,8 @@ def _list_compaction(_: str, event: Event) -> str:
     from clew.session import compact
 
     focus, target = event.get("focus"), int(event.get("target_tokens", 0))
-    done = compact(event["messages"], target_tokens=target, focus=focus if isinstance(focus, str) else None)
-    return json.dumps({"messages": done.messages}, ensure_ascii=False)
+    result = compact(event["messages"], target_tokens=target, focus=focus if isinstance(focus, str) else None)
+    return json.dumps({"messages": result.messages}, ensure_ascii=False)
 
 
 def _messages_compaction(_: str, event: Event) -> str:
@@ -182,7 +182,7 @@ def _messages_compaction(_: str, event: Event) -> str:
 
     earlier = event.get("previous_summary")
     messages = [text_message(Role.USER, earlier, Origin.SUMMARY)] if isinstance(earlier, str) else []
-    messages += [read for one in event["messages"] if (read := message_of(one)) is not None]
+    messages += [message for one in event["messages"] if (message := message_of(one)) is not None]
     return _json(summary=digest_text(messages))
 
 

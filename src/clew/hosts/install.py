@@ -238,8 +238,10 @@ def install(host: Host, computer: Computer) -> list[FileChange]:
             _WrittenFile(path, before, _digest(after))
             for path, before, after in _file_contents(host, computer)
         ]
-        made = {folder for change in changes for folder in change.path.parents if not folder.exists()}
-        _write_record(host.name, record, made.union(_made_folders(host.name)))
+        created_paths = {
+            folder for change in changes for folder in change.path.parents if not folder.exists()
+        }
+        _write_record(host.name, record, created_paths.union(_made_folders(host.name)))
     for change in changes:
         if change.after is not None:
             write_whole(change.path, change.after)
@@ -264,7 +266,7 @@ def uninstall(host: Host, computer: Computer) -> list[FileChange]:
             change.path.unlink()
         else:
             write_whole(change.path, change.after)
-    for folder in sorted(_made_folders(host.name), key=lambda one: -len(one.parts)):
+    for folder in sorted(_made_folders(host.name), key=lambda path: -len(path.parts)):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     _record_path(host.name).unlink(missing_ok=True)
@@ -278,20 +280,20 @@ def _file_contents(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes
         target = host.folder(computer)
         for name, data in _template(host.name):
             path = target / name
-            known = record.get(path)
-            yield path, _base(path, known, _nothing if known else None), data
+            known_file = record.get(path)
+            yield path, _base(path, known_file, _nothing if known_file else None), data
     for part in host.parts(computer):
         base = _base(part.path, record.get(part.path), part.remove)
         yield part.path, base, part.add(base)
 
 
 def _base(
-    path: Path, written: _WrittenFile | None, remove: Callable[[bytes], bytes | None] | None
+    path: Path, written_file: _WrittenFile | None, remove: Callable[[bytes], bytes | None] | None
 ) -> bytes | None:
     """Return a file's content without clew: the recorded one, or without our part if it was changed since."""
     current = _current(path)
-    if written and current is not None and _digest(current) == written.digest:
-        return written.before
+    if written_file and current is not None and _digest(current) == written_file.digest:
+        return written_file.before
     return current if current is None or remove is None else remove(current)
 
 
@@ -376,8 +378,8 @@ def _made_folders(name: str) -> set[Path]:
         return set()
     if "folders" in record:
         return set(map(Path, record["folders"]))
-    written = [Path(file["path"]) for file in record["files"] if file["before"] is None]
-    return {folder for path in written for folder in path.parents[:2]}
+    written_paths = [Path(file["path"]) for file in record["files"] if file["before"] is None]
+    return {folder for path in written_paths for folder in path.parents[:2]}
 
 
 def _read_record(name: str) -> list[_WrittenFile]:

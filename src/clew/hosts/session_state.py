@@ -251,6 +251,6 @@ def digest_text(messages: Sequence[Message], focus: str | None = None) -> str:
     from clew.session.view_text import view_text
 
     policy = replace(DEFAULT, keep_messages=1)
-    whole = [*messages, text_message(Role.USER, _NOW)]
-    done = compact(whole, target_tokens=DIGEST_TOKENS, policy=policy, focus=focus)
-    return mask(view_text(done.items[:-1], compacted=done.plan is not None)).text
+    whole_messages = [*messages, text_message(Role.USER, _NOW)]
+    result = compact(whole_messages, target_tokens=DIGEST_TOKENS, policy=policy, focus=focus)
+    return mask(view_text(result.items[:-1], compacted=result.plan is not None)).text

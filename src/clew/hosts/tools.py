@@ -159,11 +159,11 @@ class SessionTools:
         from clew.hosts.search import notes_of
         from clew.hosts.session_state import work_state
 
-        read = self._read()
-        counted = f"{len(read.entries)} messages, compacted {len(read.transcript.boundaries)} times."
+        session = self._read()
+        counted = f"{len(session.entries)} messages, compacted {len(session.transcript.boundaries)} times."
         kept = [f"- {text}" for text in notes_of(self.current.directory)]
         notes = ["Kept by the user for this project:", *kept] if kept else []
-        return "\n".join([f"{counted} {QUOTED}", progress_text(work_state(read)), *notes])
+        return "\n".join([f"{counted} {QUOTED}", progress_text(work_state(session)), *notes])
 
     def digest(self) -> str:
         """Return a digest of the whole session."""

@@ -120,16 +120,16 @@ def _outcome(handle: OpenSession, outcome: DecidedCompaction) -> JsonObject:
 
 
 def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
-    done = handle.session.compact(**_size(handle, fields))
-    return {"compaction": _compaction_json(handle, done)}
+    compaction = handle.session.compact(**_size(handle, fields))
+    return {"compaction": _compaction_json(handle, compaction)}
 
 
-def _compaction_json(handle: OpenSession, done: Compaction | None) -> Json:
-    if done is None:
+def _compaction_json(handle: OpenSession, compaction: Compaction | None) -> Json:
+    if compaction is None:
         return None
     unlogged = handle.unlogged_tokens(handle.message_index.upto)
-    sizes = done.plan.tokens_before + unlogged, done.plan.tokens_after + unlogged
-    return {"seq": done.seq, "before": sizes[0], "after": sizes[1]}
+    sizes = compaction.plan.tokens_before + unlogged, compaction.plan.tokens_after + unlogged
+    return {"seq": compaction.seq, "before": sizes[0], "after": sizes[1]}
 
 
 def _undo(handle: OpenSession, fields: Fields) -> JsonObject:

@@ -30,20 +30,22 @@ EXCERPT = 400
 def ledger(handle: OpenSession) -> JsonObject:
     """Return the ledger: rules, facts, open work, decisions, files, errors, approvals."""
     handle.session.view()  # reads events appended by other processes
-    kept = handle.session.ledger
-    files = sorted(kept.artifacts.files, key=lambda file: not file.changed)
-    stale = _stale_tasks(kept)
-    open_work = [loop for loop in kept.loops.open if loop.id not in stale]
+    session_ledger = handle.session.ledger
+    files = sorted(session_ledger.artifacts.files, key=lambda file: not file.changed)
+    stale = _stale_tasks(session_ledger)
+    open_work = [loop for loop in session_ledger.loops.open if loop.id not in stale]
     return {
-        "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
-        "pins": [_pin(pin) for pin in kept.pins.all],
+        "goal": {"text": session_ledger.goal.quote, "source": session_ledger.goal.source.message}
+        if session_ledger.goal
+        else None,
+        "pins": [_pin(pin) for pin in session_ledger.pins.all],
         "facts": [
             {"id": fact.id, "quote": fact.quote, "source": fact.source.message, "trust": fact.trust.label}
-            for fact in kept.facts.all
+            for fact in session_ledger.facts.all
         ],
         "problems": [problem._asdict() for problem in handle.session.problems],
         "loops": _newest(_loop(fact) for fact in open_work),
-        "stale": _newest(_loop(fact) for fact in kept.loops.open if fact.id in stale),
+        "stale": _newest(_loop(fact) for fact in session_ledger.loops.open if fact.id in stale),
         "decisions": _newest(
             {
                 "id": decision.id,
@@ -52,10 +54,10 @@ def ledger(handle: OpenSession) -> JsonObject:
                 "source": decision.source.message,
                 "trust": decision.trust.label,
             }
-            for decision in kept.decisions
+            for decision in session_ledger.decisions
         ),
-        "artifacts": _newest(_artifact(fact) for fact in (*files, *kept.artifacts.urls)),
-        "errors": _newest(_failure(failure) for failure in kept.failures),
+        "artifacts": _newest(_artifact(fact) for fact in (*files, *session_ledger.artifacts.urls)),
+        "errors": _newest(_failure(failure) for failure in session_ledger.failures),
         "approvals": _newest(
             {
                 "id": approval.id,
@@ -63,26 +65,26 @@ def ledger(handle: OpenSession) -> JsonObject:
                 "answer": approval.answer.value,
                 "source": approval.asked.message,
             }
-            for approval in kept.approvals
+            for approval in session_ledger.approvals
         ),
         "counts": {
             "loops": len(open_work),
             "stale": len(stale),
-            "decisions": len(kept.decisions),
-            "artifacts": len(files) + len(kept.artifacts.urls),
-            "errors": len(kept.failures),
-            "approvals": len(kept.approvals),
+            "decisions": len(session_ledger.decisions),
+            "artifacts": len(files) + len(session_ledger.artifacts.urls),
+            "errors": len(session_ledger.failures),
+            "approvals": len(session_ledger.approvals),
         },
     }
 
 
-def _stale_tasks(kept: Ledger) -> frozenset[str]:
+def _stale_tasks(session_ledger: Ledger) -> frozenset[str]:
     """Return the open tasks of lists that the agent has not changed while the user asked for other things."""
-    tasks = kept.loops.tasks
+    tasks = session_ledger.loops.tasks
     every = (*tasks.loops.values(), *tasks.ended)
     changes = [cite for loop in every for cite in (loop.source, loop.closed_by) if cite is not None]
     last = max((cite.number for cite in changes), default=0)
-    later = {turn.ask.message for turn in kept.turns.all if turn.asks and turn.ask.number > last}
+    later = {turn.ask.message for turn in session_ledger.turns.all if turn.asks and turn.ask.number > last}
     if len(later) < STALE_AFTER:
         return frozenset()
     return frozenset(loop.id for loop in tasks.loops.values() if loop.is_open)

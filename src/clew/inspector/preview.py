@@ -31,8 +31,8 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
             operation.ids for operation in plan.operations if isinstance(operation, Condense | Drop)
         )
     )
-    shown = [item for item in session.view() if item.id not in gone]
-    left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown)))
+    shown_items = [item for item in session.view() if item.id not in gone]
+    left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown_items)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
     turns, findings = _requests_and_findings(session, gone)
     findings += _findings_of_digests(handle, gone)

@@ -128,10 +128,10 @@ class MessageIndex:
     def view(self, seq: int) -> View:
         """Return the view after an event."""
         self._shape(seq)
-        known = self._views[bisect_right(self._views, seq, key=lambda view: view.seq) - 1]
-        if known.seq <= self._latest.seq <= seq:
-            known = self._latest
-        self._latest = self._with_messages_up_to(known, seq)
+        known_view = self._views[bisect_right(self._views, seq, key=lambda view: view.seq) - 1]
+        if known_view.seq <= self._latest.seq <= seq:
+            known_view = self._latest
+        self._latest = self._with_messages_up_to(known_view, seq)
         return self._latest
 
     def seen(self, seq: int) -> Sequence[Ref]:
@@ -173,7 +173,7 @@ class MessageIndex:
 
     def _with_messages_up_to(self, view: View, until: int) -> View:
         """Return a view with the messages up to an event added."""
-        whole, compacted = view.whole, view.compacted
+        prefix, compacted = view.whole, view.compacted
         between = self._non_message_seqs[
             bisect_right(self._non_message_seqs, view.seq) : bisect_right(self._non_message_seqs, until)
         ]
@@ -181,9 +181,9 @@ class MessageIndex:
         for seq in range(view.seq + 1, until + 1):
             if seq not in skipped:
                 ref = Ref(seq)
-                whole = whole.add(ref)
+                prefix = prefix.add(ref)
                 compacted = None if compacted is None else compacted.add(ref)
-        return replace(view, whole=whole, compacted=compacted, seq=until)
+        return replace(view, whole=prefix, compacted=compacted, seq=until)
 
 
 def reported_tokens(stored: StoredEvent) -> int:

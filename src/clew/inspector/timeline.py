@@ -141,11 +141,11 @@ def _view_changes(handle: OpenSession) -> Iterator[Event]:
     """Yield the events that changed the view, with their reasons."""
     past = {compaction.compaction.seq: compaction for compaction in compactions_of(handle)}
     for stored in handle.message_index.of_kinds(COMPACTION.name, UNDO.name, SWITCH.name):
-        known = past.get(stored.seq)
-        plan = known.compaction.plan if known else None
+        known_compaction = past.get(stored.seq)
+        plan = known_compaction.compaction.plan if known_compaction else None
         yield {
             "kind": stored.event.kind,
-            "name": known.name if known else "",
+            "name": known_compaction.name if known_compaction else "",
             "x": handle.message_index.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,

@@ -127,16 +127,16 @@ def visibility(handle: OpenSession, first: int, last: int) -> JsonObject:
     index = handle.message_index
     if not index.is_shaped and index.tool_compaction_before(index.upto) is None:
         return {f"m{number}": "shown" for number in numbers}
-    shown = set(index.seen(index.upto))
+    shown_refs = set(index.seen(index.upto))
     smaller = {
         name
         for stored in handle.message_index.of_kinds(COMPACTION.name)
         for name, nth in _names(stored)
-        if Ref(stored.seq, nth) in shown
+        if Ref(stored.seq, nth) in shown_refs
     }
     data: JsonObject = {}
     for number in numbers:
-        as_said = Ref(handle.message_index.seq(number)) in shown
+        as_said = Ref(handle.message_index.seq(number)) in shown_refs
         data[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
     return data
 
@@ -179,8 +179,8 @@ def _hits(number: int, message: Message, needle: re.Pattern[str]) -> list[Json]:
     """Return the first match in a message, with the text around it, and the number of matches."""
     texts = [words(part) for part in message.parts]
     for text in texts:
-        if found := needle.search(text):
-            around = text[max(0, found.start() - BESIDE) : found.end() + BESIDE]
+        if match := needle.search(text):
+            around = text[max(0, match.start() - BESIDE) : match.end() + BESIDE]
             count = sum(1 for one in texts for _ in needle.finditer(one))
             role = speaker(message)
             return [{"number": number, "role": role, "around": " ".join(around.split()), "count": count}]
@@ -196,7 +196,7 @@ def outline(handle: OpenSession) -> JsonObject:
         return {"rows": None}
     known = handle.outline
     done = known[-1]["seq"] if known else 0
-    names = {one.compaction.seq: one.name for one in compactions_of(handle)}
+    names = {compaction.compaction.seq: compaction.name for compaction in compactions_of(handle)}
     for stored in handle.store.read(handle.ctx, done, handle.message_index.upto, OUTLINED):
         number, body = handle.message_index.number(stored.seq), stored.event.body
         if stored.event.kind == MESSAGE.name:

@@ -138,7 +138,7 @@ _LISTS = ("block", "covers", "missing", "unsupported")
 
 def thinking_in(messages: Sequence[Any]) -> int:
     """Return how many thinking blocks some messages hold: what rewriting the prefix would cost."""
-    return sum(_thoughts(one) for _, one in _read(messages))
+    return sum(_thoughts(message) for _, message in _read(messages))
 
 
 def _thoughts(message: Message) -> int:
@@ -148,11 +148,11 @@ def _thoughts(message: Message) -> int:
 def add_missing(messages: Sequence[Any], result: CompactResult) -> list[Any]:
     """Return a list with a provider's compaction in it, followed by a message with what it lacks."""
     read = list(_read(messages))
-    for place, one in reversed(read):
-        found = [part for part in one.parts if isinstance(part, Compacted)]
-        lost = missing_from(found[-1].text, result) if found else ()
+    for place, message in reversed(read):
+        blocks = [part for part in message.parts if isinstance(part, Compacted)]
+        lost = missing_from(blocks[-1].text, result) if blocks else ()
         if lost:
-            is_bound = any(later > place and _thoughts(one) for later, one in read)
+            is_bound = any(later > place and _thoughts(message) for later, message in read)
             at = len(messages) if is_bound else place + 1
             return [*messages[:at], {"role": "user", "content": _note(lost)}, *messages[at:]]
     return list(messages)
@@ -166,4 +166,4 @@ def _read(entries: Sequence[Any]) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a list, each with the place of its entry."""
     parsed = ParsedInput.of(entries)
     for place, entry in enumerate(parsed.entries):
-        yield from ((place, one) for one in parsed.codec.read(entry, place))
+        yield from ((place, message) for message in parsed.codec.read(entry, place))

@@ -99,7 +99,7 @@ class Approvals:
     @property
     def refusals(self) -> tuple[Approval, ...]:
         """Return the calls that were refused and not made since, each once, oldest first."""
-        return tuple({one.what: one for one in self.held if one.in_force}.values())
+        return tuple({approval.what: approval for approval in self.held if approval.in_force}.values())
 
     @property
     def all(self) -> tuple[Approval, ...]:
@@ -112,18 +112,18 @@ class Approvals:
         """Read a message."""
         for number, part in enumerate(reading.item.message.parts):
             if isinstance(part, ApprovalRequest):
-                asked = Cite(reading.item.id, number)
-                self._new(Approval("", part.name, asked, request=part.approval_id))
+                asked_at = Cite(reading.item.id, number)
+                self._new(Approval("", part.name, asked_at, request=part.approval_id))
             elif isinstance(part, ApprovalAnswer):
                 answer = Answer.GRANTED if part.approved else Answer.REFUSED
                 self._answer(part.approval_id, answer, Cite(reading.item.id, number), part.reason or "")
         for exchange in reading.exchanges:
             self._add_refusal_or_plan(exchange, reading)
-        for said in reading.said:
-            if said.speaker is ASSISTANT:
-                self.question = _question(said)
-            elif said.speaker is USER:
-                self._apply_answer(said)
+        for utterance in reading.said:
+            if utterance.speaker is ASSISTANT:
+                self.question = _question(utterance)
+            elif utterance.speaker is USER:
+                self._apply_answer(utterance)
         if reading.calls:
             self.question = None  # the model continued without waiting for an answer
         if len(self.held) > MOST:
@@ -142,7 +142,12 @@ class Approvals:
         ):
             return
         words = next(
-            (said.text for said in reading.said if said.part == exchange.answered.part and said.aside), ""
+            (
+                utterance.text
+                for utterance in reading.said
+                if utterance.part == exchange.answered.part and utterance.aside
+            ),
+            "",
         )
         answer = Answer.REFUSED if refused else Answer.GRANTED
         result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
@@ -152,19 +157,24 @@ class Approvals:
     def _was_done(self, what: str) -> None:
         if what in self._refused:
             self._refused.discard(what)
-            self.held = [replace(one, in_force=False) if one.what == what else one for one in self.held]
+            self.held = [
+                replace(approval, in_force=False) if approval.what == what else approval
+                for approval in self.held
+            ]
 
-    def _apply_answer(self, said: Utterance) -> None:
+    def _apply_answer(self, utterance: Utterance) -> None:
         question, self.question = self.question, None
-        if question is None or len(said.text) > _LONGEST_ANSWER or said.aside:
+        if question is None or len(utterance.text) > _LONGEST_ANSWER or utterance.aside:
             return
-        yes, no = _YES.match(said.text), _NO.match(said.text)
+        yes, no = _YES.match(utterance.text), _NO.match(utterance.text)
         if yes or no:
-            what, asked = question
-            start = len(said.text) - len(said.text.lstrip())
-            end = len(said.text.rstrip())
+            what, asked_at = question
+            start = len(utterance.text) - len(utterance.text.lstrip())
+            end = len(utterance.text.rstrip())
             answer = Answer.REFUSED if no else Answer.GRANTED
-            self._new(Approval("", what, asked, answer, said.cite(start, end), said.text[start:end]))
+            self._new(
+                Approval("", what, asked_at, answer, utterance.cite(start, end), utterance.text[start:end])
+            )
 
     def _new(self, approval: Approval) -> None:
         self.count += 1
@@ -175,13 +185,13 @@ class Approvals:
     def _answer(self, request: str, answer: Answer, cite: Cite, words: str) -> None:
         """Answer the latest open request with this id."""
         for place in range(len(self.held) - 1, -1, -1):
-            asked = self.held[place]
-            if asked.request == request and asked.answer is Answer.ASKED:
+            approval = self.held[place]
+            if approval.request == request and approval.answer is Answer.ASKED:
                 in_force = answer is Answer.REFUSED
                 self.held[place] = replace(
-                    asked, answer=answer, answered=cite, words=words, in_force=in_force
+                    approval, answer=answer, answered=cite, words=words, in_force=in_force
                 )
-                self._refused |= {asked.what} if in_force else set()
+                self._refused |= {approval.what} if in_force else set()
                 return
 
 
@@ -191,13 +201,13 @@ def _what(exchange: Exchange) -> str:
     return f"{exchange.action.tool}: {subject}" if subject else exchange.action.tool
 
 
-def _question(said: Utterance) -> Question | None:
+def _question(utterance: Utterance) -> Question | None:
     """Return the question for permission that ends a text of the model."""
-    text = said.text.rstrip()
+    text = utterance.text.rstrip()
     at = text.rfind("?")
     if at < len(text) - _LAST or at < 0 or is_foreign(text, at):
         return None
     start, end = sentence_around(text, at, at + 1)
     if _EITHER_OR.search(text, start, end):
         return None  # "yes" does not answer an either-or question
-    return Question(text[start:end], said.cite(start, end)) if _ASKS.search(text, start, end) else None
+    return Question(text[start:end], utterance.cite(start, end)) if _ASKS.search(text, start, end) else None

@@ -151,8 +151,8 @@ class Artifacts:
             return [name] if action in CHANGES else []
         target = self._file_name(touch.to)
         self.held[Key(ArtifactKind.FILE, name)] = replace(artifact, moved_to=target)
-        known = self.held.get(Key(ArtifactKind.FILE, target))
-        done = Action.MODIFIED if known is not None and known.exists else Action.CREATED
+        known_artifact = self.held.get(Key(ArtifactKind.FILE, target))
+        done = Action.MODIFIED if known_artifact is not None and known_artifact.exists else Action.CREATED
         self._touch(ArtifactKind.FILE, target, done, cite)
         return [name, target]
 

@@ -156,10 +156,10 @@ _PHRASES_OF_ASSISTANT = Phrases(
 _SHORTEST = 10
 
 
-def decisions_in(said: Utterance) -> list[tuple[int, int]]:
+def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
     """Return the spans of a speaker's sentences that make a decision."""
-    text = said.text
-    if said.speaker is USER:
+    text = utterance.text
+    if utterance.speaker is USER:
         phrases, signs, pattern = _PHRASES_OF_USER, _SIGNS_OF_USER, _BY_USER
     else:
         phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
@@ -176,16 +176,16 @@ _LONGEST = 300
 """Characters of a choice (chosen by hand); a longer sentence is about other things too."""
 
 
-def choices_in(said: Utterance) -> Iterator[Rule]:
+def choices_in(utterance: Utterance) -> Iterator[Rule]:
     """Yield the user's sentences that choose something for this work without being standing rules."""
-    if said.speaker is USER and may_state_rule(said.text):
-        for found in find_candidates(_message(said)):
-            if found.force is Force.DECISION and len(found.quote) <= _LONGEST:
-                yield found
+    if utterance.speaker is USER and may_state_rule(utterance.text):
+        for rule in find_candidates(_message(utterance)):
+            if rule.force is Force.DECISION and len(rule.quote) <= _LONGEST:
+                yield rule
 
 
-def _message(said: Utterance) -> Message:
-    return Message(Role.USER, (Text(said.text, trust=said.trust),))
+def _message(utterance: Utterance) -> Message:
+    return Message(Role.USER, (Text(utterance.text, trust=utterance.trust),))
 
 
 @dataclass(slots=True)
@@ -205,30 +205,30 @@ class Decisions:
     @property
     def current(self) -> tuple[Decision, ...]:
         """Return the decisions that no later one replaced, oldest first."""
-        return tuple(one for one in self.made.values() if not one.replaced_by)
+        return tuple(decision for decision in self.made.values() if not decision.replaced_by)
 
     def add(self, reading: Reading) -> None:
         """Read a message."""
-        for said in reading.said:
-            if said.speaker is PLAN:
+        for utterance in reading.said:
+            if utterance.speaker is PLAN:
                 continue
-            places = decisions_in(said)
+            places = decisions_in(utterance)
             for start, end in places:
-                self._note(said, start, end)
-            self._choose(said, places)
+                self._note(utterance, start, end)
+            self._choose(utterance, places)
 
-    def _choose(self, said: Utterance, places: list[tuple[int, int]]) -> None:
+    def _choose(self, utterance: Utterance, places: list[tuple[int, int]]) -> None:
         """Add the user's choices, and mark those that they replace."""
-        if said.speaker is not USER or not may_state_rule(said.text):
+        if utterance.speaker is not USER or not may_state_rule(utterance.text):
             return
         if self.made and (choices := self._current_choices()):
-            for end in retire(choices, _message(said)):
+            for end in retire(choices, _message(utterance)):
                 self.made[end.rule] = replace(self.made[end.rule], replaced_by=end.quote)
                 choices.drop(end.rule)
-        for found in choices_in(said):
-            _, start, stop = found.span
+        for rule in choices_in(utterance):
+            _, start, stop = rule.span
             if not any(begin < stop and start < end for begin, end in places):
-                self._note(said, start, stop)
+                self._note(utterance, start, stop)
 
     def _current_choices(self) -> ActiveRules:
         """Return the user's current decisions that bind, by their words."""
@@ -236,19 +236,19 @@ class Decisions:
             self._choices = ActiveRules(filter(None, map(_as_rule, self.current)))
         return self._choices
 
-    def _note(self, said: Utterance, start: int, end: int) -> None:
-        if _GOES_ON.match(said.text, start):
-            start = _sentence_start(said.text, start, end - _LONGEST)
-        quote = said.text[start:end]
+    def _note(self, utterance: Utterance, start: int, end: int) -> None:
+        if _GOES_ON.match(utterance.text, start):
+            start = _sentence_start(utterance.text, start, end - _LONGEST)
+        quote = utterance.text[start:end]
         if quote.casefold() in self.made:
             return
         reason = _REASON.search(quote)
         self.made[quote.casefold()] = Decision(
             id=f"c{len(self.made) + 1}",
-            by=DecidedBy(said.speaker.value),
+            by=DecidedBy(utterance.speaker.value),
             quote=quote,
-            source=said.cite(start, end),
-            trust=said.trust,
+            source=utterance.cite(start, end),
+            trust=utterance.trust,
             reason=reason[0] if reason else "",
         )
         if self._choices is not None and (choice := _as_rule(self.made[quote.casefold()])):
@@ -263,7 +263,7 @@ _STOP = lazy_pattern(r"[.!?:;](?=\s)|\n")
 def _sentence_start(text: str, at: int, earliest: int) -> int:
     """Return where the sentence around a place begins; the place itself if that is before ``earliest``."""
     earliest = max(0, earliest)
-    stops = [found.end() for found in _STOP.finditer(text, earliest, at)]
+    stops = [match.end() for match in _STOP.finditer(text, earliest, at)]
     if not stops and earliest > 0:
         return at
     start = stops[-1] if stops else 0
@@ -274,5 +274,5 @@ def _as_rule(decision: Decision) -> Rule | None:
     """Parse a decision of the user again for ``retire``; None if it binds nothing."""
     if decision.by is not DecidedBy.USER:
         return None
-    found = find_candidates(Message(Role.USER, (Text(decision.quote, trust=decision.trust),)))
-    return replace(found[0], id=decision.quote.casefold()) if found else None
+    rules = find_candidates(Message(Role.USER, (Text(decision.quote, trust=decision.trust),)))
+    return replace(rules[0], id=decision.quote.casefold()) if rules else None

@@ -92,7 +92,7 @@ _SHORT_ANSWER = 600
 """Characters of an error message (chosen by hand): a longer result of a reading tool is the file itself."""
 
 
-def outcome(done: ToolAction, result: ToolResult) -> Outcome:
+def outcome(action: ToolAction, result: ToolResult) -> Outcome:
     """Return how a call ended."""
     text = result.text
     if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
@@ -101,26 +101,26 @@ def outcome(done: ToolAction, result: ToolResult) -> Outcome:
     # "ser" is part of "user" and "User", without which the slow pattern cannot match.
     if len(text) < 2 * _SIDES and "ser" in text[:_SIDES] and _BROKEN_OFF.match(text):
         return Outcome(Ended.FAILED)
-    if done.kind is ActionKind.SHELL:
-        return _of_command(done, result, text)
+    if action.kind is ActionKind.SHELL:
+        return _of_command(action, result, text)
     if result.is_error:
         return Outcome(Ended.FAILED)
-    if done.kind is ActionKind.PATCH and (code := _EXIT_IN_JSON.search(text)):
+    if action.kind is ActionKind.PATCH and (code := _EXIT_IN_JSON.search(text)):
         return Outcome(Ended.FAILED if int(code[1]) else Ended.OK, int(code[1]))
     if (
-        done.kind in (ActionKind.READ, ActionKind.FETCH, ActionKind.SEARCH, ActionKind.OTHER)
+        action.kind in (ActionKind.READ, ActionKind.FETCH, ActionKind.SEARCH, ActionKind.OTHER)
         and len(text) > _SHORT_ANSWER
     ):
         return Outcome(Ended.OK)
     return Outcome(Ended.FAILED if _TOOL_ERROR.match(text) else Ended.OK)
 
 
-def _of_command(done: ToolAction, result: ToolResult, text: str) -> Outcome:
+def _of_command(action: ToolAction, result: ToolResult, text: str) -> Outcome:
     code = _exit_code(text)
     if code is None:
-        failed = result.is_error or (done.tool not in _FLAGS_FAILURE and _looks_failed(text))
+        failed = result.is_error or (action.tool not in _FLAGS_FAILURE and _looks_failed(text))
         return Outcome(Ended.FAILED if failed else Ended.OK)
-    found_nothing = code == 1 and _READS_OF_NOTHING.search(done.subject[-_SIDES:])
+    found_nothing = code == 1 and _READS_OF_NOTHING.search(action.subject[-_SIDES:])
     return Outcome(Ended.FAILED if code and not found_nothing else Ended.OK, code)
 
 
@@ -198,9 +198,9 @@ class OpenCalls:
             elif isinstance(part, ToolResult):
                 asked_for = self._take(part.call_id)
                 if asked_for is not None:
-                    call, cite, done = asked_for
-                    ended = outcome(done, part)
-                    exchanges.append(Exchange(call, cite, done, part, Cite(item.id, number), ended))
+                    call, cite, action = asked_for
+                    call_outcome = outcome(action, part)
+                    exchanges.append(Exchange(call, cite, action, part, Cite(item.id, number), call_outcome))
         return Reading(index, item, utterances(item), calls, exchanges)
 
     def _add(self, asked: Asked) -> None:
@@ -215,11 +215,11 @@ class OpenCalls:
             return None
         nearest = waiting[-1].cite.message
         place = next(i for i, asked in enumerate(waiting) if asked.cite.message == nearest)
-        taken = waiting.pop(place)
+        open_call = waiting.pop(place)
         if not waiting:
             del self._open[call_id]
         self._count -= 1
-        return taken
+        return open_call
 
     def _abandon_oldest(self) -> None:
         oldest = next(iter(self._open))

@@ -59,41 +59,41 @@ class _Pipeline(NamedTuple):
     then: str
 
 
-def signatures(done: ToolAction) -> list[str]:
+def signatures(action: ToolAction) -> list[str]:
     """Return the signatures of a call: calls that share one attempt the same thing.
 
     A command line has one for each of its pipelines that must have succeeded if the call did: those followed
     by ``&&``, the last one, and the first one, whose exit code a semicolon hides.
     """
-    if done.kind is not ActionKind.SHELL:
-        return [_of_tool(done)]
+    if action.kind is not ActionKind.SHELL:
+        return [_of_tool(action)]
     found: list[str] = []
-    for pipeline in _pipelines(done.subject):
+    for pipeline in _pipelines(action.subject):
         words = _key_words(pipeline.head)
         if words and (not found or pipeline.then in ("&&", "")):
             found.append("$ " + " ".join(words))
     return found
 
 
-def attempt(done: ToolAction, said: Sequence[str]) -> Attempt | None:
+def attempt(action: ToolAction, said: Sequence[str]) -> Attempt | None:
     """Return which part of a failed call is to blame, judging by the error lines; None if nothing is."""
-    if done.kind is not ActionKind.SHELL:
-        return Attempt(_of_tool(done), _subject(done))
-    pipelines = [one for one in _pipelines(done.subject) if _key_words(one.head)]
+    if action.kind is not ActionKind.SHELL:
+        return Attempt(_of_tool(action), _subject(action))
+    pipelines = [one for one in _pipelines(action.subject) if _key_words(one.head)]
     if not pipelines:
         return None
-    named = _pipeline_named_in(pipelines, said)
-    to_blame = (named or pipelines[-1]).head
-    whole = len(pipelines) == 1 or (named is None and _is_one_chain(done.subject, pipelines))
-    subject = _subject(done) if whole else " ".join(to_blame.words)
+    pipeline = _pipeline_named_in(pipelines, said)
+    to_blame = (pipeline or pipelines[-1]).head
+    whole = len(pipelines) == 1 or (pipeline is None and _is_one_chain(action.subject, pipelines))
+    subject = _subject(action) if whole else " ".join(to_blame.words)
     return Attempt("$ " + " ".join(_key_words(to_blame)), subject[:LONGEST_SUBJECT])
 
 
-def only_looks(done: ToolAction) -> bool:
+def only_looks(action: ToolAction) -> bool:
     """Return True if a call only reads: its failure merely says that something is missing."""
-    if done.kind is not ActionKind.SHELL:
-        return done.kind in _LOOKING
-    commands = [without_prefixes(simple.words) for simple in simple_commands(done.subject)]
+    if action.kind is not ActionKind.SHELL:
+        return action.kind in _LOOKING
+    commands = [without_prefixes(simple.words) for simple in simple_commands(action.subject)]
     programs = [words for words in commands if words and words[0] not in _SETTING_UP]
     return bool(programs) and all(map(_looks, programs))
 
@@ -107,18 +107,16 @@ def _looks(words: list[str]) -> bool:
     )
 
 
-def _of_tool(done: ToolAction) -> str:
-    if done.kind is ActionKind.SEARCH:
-        return (
-            f"{done.tool}\n{json.dumps(done.arguments)[:LONGEST_SUBJECT]}"  # each search is its own attempt
-        )
-    return f"{done.tool}\n{done.title[:LONGEST_SUBJECT]}" if done.subject else done.tool
+def _of_tool(action: ToolAction) -> str:
+    if action.kind is ActionKind.SEARCH:  # each search is its own attempt
+        return f"{action.tool}\n{json.dumps(action.arguments)[:LONGEST_SUBJECT]}"
+    return f"{action.tool}\n{action.title[:LONGEST_SUBJECT]}" if action.subject else action.tool
 
 
-def _subject(done: ToolAction) -> str:
-    if done.title or done.kind is not ActionKind.SEARCH:
-        return done.title[:LONGEST_SUBJECT]
-    texts = (value for value in done.arguments.values() if isinstance(value, str) and value.strip())
+def _subject(action: ToolAction) -> str:
+    if action.title or action.kind is not ActionKind.SEARCH:
+        return action.title[:LONGEST_SUBJECT]
+    texts = (value for value in action.arguments.values() if isinstance(value, str) and value.strip())
     return " ".join(texts)[:LONGEST_SUBJECT]
 
 
@@ -135,16 +133,16 @@ def _pipelines(line: str) -> Iterator[_Pipeline]:
 
 def _is_one_chain(line: str, pipelines: list[_Pipeline]) -> bool:
     """Return True if a command is one line whose parts run only if the one before them succeeded."""
-    return "\n" not in line.strip() and all(one.then == "&&" for one in pipelines[:-1])
+    return "\n" not in line.strip() and all(pipeline.then == "&&" for pipeline in pipelines[:-1])
 
 
 def _pipeline_named_in(pipelines: list[_Pipeline], said: Sequence[str]) -> _Pipeline | None:
     """Return the command that an output line names as the failed one."""
     by_program = {_program(one.head): one for one in reversed(pipelines)}
     for line in said:
-        named = _NAMES_PROGRAM.match(line)
-        if named and (found := by_program.get(named[1].rsplit("/", 1)[-1])):
-            return found
+        match = _NAMES_PROGRAM.match(line)
+        if match and (pipeline := by_program.get(match[1].rsplit("/", 1)[-1])):
+            return pipeline
         if _SAID_BY_GIT.match(line) and "git" in by_program:
             return by_program["git"]
     return None
@@ -226,7 +224,11 @@ class Failures:
     @property
     def all(self) -> tuple[Failure, ...]:
         """Return the failures that count, fixed ones first."""
-        return tuple(one for one in (*self.fixed, *self.open.values()) if one.count > 1 or not one.slight)
+        return tuple(
+            failure
+            for failure in (*self.fixed, *self.open.values())
+            if failure.count > 1 or not failure.slight
+        )
 
     def add(self, reading: Reading, changed: list[str]) -> None:
         """Read a message; ``changed`` are the files that its results show as changed."""
@@ -252,10 +254,10 @@ class Failures:
         if len(self.fixed) > MOST_FIXED:
             del self.fixed[: MOST_FIXED // 4]
 
-    def _mark_fixed(self, signatures: list[str], asked: Cite) -> None:
+    def _mark_fixed(self, signatures: list[str], call_cite: Cite) -> None:
         for signature in signatures:
             if signature in self.open:
-                self.fixed.append(replace(self.open.pop(signature), fixed_by=asked))
+                self.fixed.append(replace(self.open.pop(signature), fixed_by=call_cite))
 
     def _same_tests(self, exchange: Exchange) -> list[str]:
         """Return the failed test runs that a passing run covers, however it was started."""

@@ -67,7 +67,7 @@ def states_only(text: str) -> bool:
     """Return True if the text contains nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
-    found = {one.span.start: one for one in find_candidates(_spoken(text))} if may_state_rule(text) else {}
+    found = {rule.span.start: rule for rule in find_candidates(_spoken(text))} if may_state_rule(text) else {}
     if not found and not marks(text) & _FACT_MARK:
         return False
     said = list(sentences(text))
@@ -80,9 +80,9 @@ def _spoken(text: str) -> Message:
 
 def _asks_nothing(sentence: Sentence, found: dict[int, Rule]) -> bool:
     """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
-    rules = [one for start, one in found.items() if sentence.start <= start < sentence.end]
+    rules = [rule for start, rule in found.items() if sentence.start <= start < sentence.end]
     if rules:
-        told = sum(len(one.quote) for one in rules)
+        told = sum(len(rule.quote) for rule in rules)
         return all(map(_only_binds, rules)) and told * 2 > len(sentence.text)
     return _FACT.fullmatch(sentence.text) is not None and not _TROUBLE.search(sentence.text)
 
@@ -243,18 +243,18 @@ class Goals:
         """Read a message."""
         if reading.calls:
             self.reported_done = False
-        for said in reading.said:
-            self.cleared |= said.speaker is USER and _CLEARS.match(said.text) is not None
-            if said.speaker is ASSISTANT:
-                self.reported_done = not reading.calls and _says_done(said.text)
-            elif self.goals and _takes_back(said):
+        for utterance in reading.said:
+            self.cleared |= utterance.speaker is USER and _CLEARS.match(utterance.text) is not None
+            if utterance.speaker is ASSISTANT:
+                self.reported_done = not reading.calls and _says_done(utterance.text)
+            elif self.goals and _takes_back(utterance):
                 self._go_back()
-            elif (kind := self._kind(said)) is not None:
-                self._set_goal(kind, said)
+            elif (kind := self._kind(utterance)) is not None:
+                self._set_goal(kind, utterance)
 
-    def _kind(self, said: Utterance) -> GoalKind | None:
-        text = said.text
-        if said.speaker is PLAN:
+    def _kind(self, utterance: Utterance) -> GoalKind | None:
+        text = utterance.text
+        if utterance.speaker is PLAN:
             # A model's words with the user's role are an approved plan, or the task of a sub-agent.
             return GoalKind.PLAN
         if not self.goals or self.cleared:
@@ -291,18 +291,20 @@ class Goals:
             self.goals.append(replace(before, id=f"g{len(self.goals) + 1}", kind=GoalKind.BACK))
         self.reported_done = False
 
-    def _set_goal(self, kind: GoalKind, said: Utterance) -> None:
-        start, end = _quoted(said.text)
-        quote = said.text[start:end]
+    def _set_goal(self, kind: GoalKind, utterance: Utterance) -> None:
+        start, end = _quoted(utterance.text)
+        quote = utterance.text[start:end]
         if self.goals and quote == self.goals[-1].quote:
             return
-        self.goals.append(Goal(f"g{len(self.goals) + 1}", kind, quote, said.cite(start, end), said.trust))
+        self.goals.append(
+            Goal(f"g{len(self.goals) + 1}", kind, quote, utterance.cite(start, end), utterance.trust)
+        )
         self.reported_done = self.cleared = False
 
 
-def _takes_back(said: Utterance) -> bool:
-    text = said.text
-    return said.speaker is USER and len(text) <= _LONGEST_WITHDRAWAL and bool(_WITHDRAWN.fullmatch(text))
+def _takes_back(utterance: Utterance) -> bool:
+    text = utterance.text
+    return utterance.speaker is USER and len(text) <= _LONGEST_WITHDRAWAL and bool(_WITHDRAWN.fullmatch(text))
 
 
 def _says_done(text: str) -> bool:

@@ -113,11 +113,11 @@ class LoopRef(NamedTuple):
         return named[0] if len(named) == 1 else None
 
 
-def take_closed_by_hand(ended: list[Loop], id_: str) -> Loop | None:
-    """Remove a loop that a person closed from ``ended`` and return it reopened; None if it is not there."""
-    for place in range(len(ended) - 1, -1, -1):
-        if ended[place].id == id_ and ended[place].closed is Closed.BY_HAND:
-            return ended.pop(place).reopened()
+def take_closed_by_hand(ended_loops: list[Loop], id_: str) -> Loop | None:
+    """Remove a loop that a person closed from a list and return it reopened; None if it is not there."""
+    for place in range(len(ended_loops) - 1, -1, -1):
+        if ended_loops[place].id == id_ and ended_loops[place].closed is Closed.BY_HAND:
+            return ended_loops.pop(place).reopened()
     return None
 
 

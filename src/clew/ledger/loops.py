@@ -33,14 +33,14 @@ class Loops:
     @property
     def collapsed(self) -> tuple[Loop, ...]:
         """Return the unfinished items, with large batches collapsed to some items and one summary line."""
-        return tuple(one.loop for one in collapse_batches(self.open))
+        return tuple(listed.loop for listed in collapse_batches(self.open))
 
     @property
     def closed(self) -> tuple[Loop, ...]:
         """Return the closed items, oldest of each sort first."""
         tasks = (loop for loop in self.tasks.loops.values() if not loop.is_open)
-        aside = (failing.loop for failing in self.tests.put_aside.values())
-        return (*self.talk.closed, *self.tasks.ended, *tasks, *self.tests.ended, *aside)
+        put_aside = (failing.loop for failing in self.tests.put_aside.values())
+        return (*self.talk.closed, *self.tasks.ended, *tasks, *self.tests.ended, *put_aside)
 
     @property
     def todos(self) -> tuple[Todo, ...]:
@@ -67,23 +67,26 @@ class Loops:
         self.tasks.add(reading)
         if reading.exchanges:
             self.tests.add(reading)
-        for ended in (self.talk.ended, self.tasks.ended, self.tests.ended):
-            if len(ended) > MOST_ENDED:
-                del ended[: MOST_ENDED // 4]
+        for ended_loops in (self.talk.ended, self.tasks.ended, self.tests.ended):
+            if len(ended_loops) > MOST_ENDED:
+                del ended_loops[: MOST_ENDED // 4]
 
     # What a person does by hand --------------------------------------------------------------------------
 
     def open_under(self, id_: str) -> tuple[Loop, ...]:
         """Return the open items with this id: one loop, or all loops of a collapsed batch."""
         if TO in id_:
-            found = [
-                loop for one in collapse_batches(self.open) if one.loop.id == id_ for loop in one.represents
+            loops = [
+                loop
+                for listed in collapse_batches(self.open)
+                if listed.loop.id == id_
+                for loop in listed.represents
             ]
         else:
-            found = [loop for loop in self.open if loop.id == id_]
-        if not found:
+            loops = [loop for loop in self.open if loop.id == id_]
+        if not loops:
             raise NotFound(f"no open work has the id {id_}", "the ids are listed with the open work")
-        return tuple(found)
+        return tuple(loops)
 
     def closed_under(self, id_: str) -> Loop:
         """Return the item with this id that was closed by hand and can be reopened."""
@@ -98,8 +101,8 @@ class Loops:
     def closed_by_hand(self) -> tuple[Loop, ...]:
         """Return the items that were closed by hand and can be reopened, latest first."""
         tasks = self.tasks.loops.values()
-        aside = (failing.loop for failing in self.tests.put_aside.values())
-        closed = (*reversed(self.talk.ended), *tasks, *aside)
+        put_aside = (failing.loop for failing in self.tests.put_aside.values())
+        closed = (*reversed(self.talk.ended), *tasks, *put_aside)
         return tuple(loop for loop in closed if loop.closed is Closed.BY_HAND)
 
     def close(self, id_: str, why: str) -> tuple[Loop, ...]:
@@ -115,5 +118,5 @@ class Loops:
 
     def reopen(self, id_: str) -> Loop:
         """Reopen a loop that was closed by hand."""
-        found = self.closed_under(id_)
-        return self.talk.reopen(id_) or self.tasks.reopen(id_) or self.tests.reopen(id_) or found
+        loop = self.closed_under(id_)
+        return self.talk.reopen(id_) or self.tasks.reopen(id_) or self.tests.reopen(id_) or loop

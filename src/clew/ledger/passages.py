@@ -72,11 +72,11 @@ def passages(message: Message) -> Iterator[Passage]:
         if isinstance(part, ToolCall):
             yield from _arguments(part, index)
         elif isinstance(part, _WITH_TEXT) and (text := part.text):
-            whole = Passage(_voice(message, part), index, text)
+            whole_passage = Passage(_voice(message, part), index, text)
             if len(text) <= WHOLE:
-                yield whole
+                yield whole_passage
             else:
-                yield from _ends(whole)
+                yield from _ends(whole_passage)
 
 
 def _voice(message: Message, part: Part) -> Voice:
@@ -92,19 +92,19 @@ def _voice(message: Message, part: Part) -> Voice:
     return USER if part.trust >= Trust.USER else MACHINE
 
 
-def _pieces(whole: Passage) -> Iterable[Passage]:
-    return (whole,) if len(whole.text) <= WHOLE else _ends(whole)
+def _pieces(whole_passage: Passage) -> Iterable[Passage]:
+    return (whole_passage,) if len(whole_passage.text) <= WHOLE else _ends(whole_passage)
 
 
-def _ends(whole: Passage) -> Iterator[Passage]:
+def _ends(whole_passage: Passage) -> Iterator[Passage]:
     """Yield the beginning and the end of a long passage, and between them the lines about errors."""
-    text = whole.text
+    text = whole_passage.text
     head = text.rfind("\n", 0, HEAD) + 1 or HEAD
     tail = text.find("\n", len(text) - TAIL - 1) + 1 or len(text) - TAIL
-    yield whole._replace(text=text[:head])
+    yield whole_passage._replace(text=text[:head])
     for start, end in itertools.islice(_error_lines(text, head, tail), ERROR_LINES):
-        yield whole._replace(text=text[start:end], start=start)
-    yield whole._replace(text=text[tail:], start=tail)
+        yield whole_passage._replace(text=text[start:end], start=start)
+    yield whole_passage._replace(text=text[tail:], start=tail)
 
 
 def _error_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -201,7 +201,7 @@ class DeferredRequests:
         if says_all_done(report):
             spoken_of = set(self._items_mentioned_in(report))
             self.heard = [
-                id_ for id_, one in self.held.items() if one.kind is not LoopKind.ASKED or id_ in spoken_of
+                id_ for id_, loop in self.held.items() if loop.kind is not LoopKind.ASKED or id_ in spoken_of
             ]
             return
         self.heard = self._items_mentioned_in(report)

@@ -142,14 +142,14 @@ class Talk:
         for exchange in reading.exchanges:
             if exchange.action.kind is ActionKind.ASK:
                 self._replied(exchange)
-        for said in reading.said:
-            if said.speaker is USER:
-                self._user_spoke(said)
-            elif said.speaker is ASSISTANT:
-                self._model_spoke(said)
+        for utterance in reading.said:
+            if utterance.speaker is USER:
+                self._user_spoke(utterance)
+            elif utterance.speaker is ASSISTANT:
+                self._model_spoke(utterance)
             else:
-                self._settle(said)
-                self._request(said)
+                self._settle(utterance)
+                self._request(utterance)
         if reading.calls:
             self._called(reading.calls)
 
@@ -164,57 +164,59 @@ class Talk:
                 for text in _questions_in(asked.action.arguments):
                     self._open(LoopKind.ASKED, text, asked.cite)
 
-    def _user_spoke(self, said: Utterance) -> None:
-        self._settle(said)
-        questions = list(_questions(said))
+    def _user_spoke(self, utterance: Utterance) -> None:
+        self._settle(utterance)
+        questions = list(_questions(utterance))
         asked = sum(end - start for start, end in questions)
-        if not questions or (len(said.text) <= _LONGEST_REQUEST and asked < len(said.text.strip()) * _MOSTLY):
-            self._request(said)  # with the words around its questions
+        if not questions or (
+            len(utterance.text) <= _LONGEST_REQUEST and asked < len(utterance.text.strip()) * _MOSTLY
+        ):
+            self._request(utterance)  # with the words around its questions
             return
         for start, end in questions:
-            self._open(LoopKind.QUESTION, said.text[start:end], said.cite(start, end))
+            self._open(LoopKind.QUESTION, utterance.text[start:end], utterance.cite(start, end))
 
-    def _request(self, said: Utterance) -> None:
-        if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]) or states_only(said.text):
+    def _request(self, utterance: Utterance) -> None:
+        if _NO_TASK.fullmatch(utterance.text[:_LONGEST_REQUEST]) or states_only(utterance.text):
             return
-        if is_command(said.text):
+        if is_command(utterance.text):
             return  # to the harness
-        if _goes_on(said) and (self.open or self.put_off.held):
+        if _goes_on(utterance) and (self.open or self.put_off.held):
             return  # with what is open
-        start = len(said.text) - len(said.text.lstrip())
-        end = min(len(said.text.rstrip()), start + _LONGEST_REQUEST)
-        self._open(LoopKind.REQUEST, said.text[start:end], said.cite(start, end))
+        start = len(utterance.text) - len(utterance.text.lstrip())
+        end = min(len(utterance.text.rstrip()), start + _LONGEST_REQUEST)
+        self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
 
-    def _settle(self, said: Utterance) -> None:
+    def _settle(self, utterance: Utterance) -> None:
         """Close what the model's last report closed; the user's words answer its question.
 
         Without a report nothing else is examined, so a thousand user messages in a row stay cheap.
         """
-        goes_on = _goes_on(said)
+        goes_on = _goes_on(utterance)
         if self.report is not None:
             for loop in tuple(self._closed_by_report()):
                 if not (goes_on and loop.kind is LoopKind.REQUEST and loop.id in self.open):
                     self.open.pop(loop.id, None)
                     self.ended.append(loop)
             self.put_off.settle()
-        elif self.settles_nothing and not goes_on and not asks_nothing_new(said.text):
+        elif self.settles_nothing and not goes_on and not asks_nothing_new(utterance.text):
             self._put_off()
-        self._answer(said, goes_on)
+        self._answer(utterance, goes_on)
         self.report = self.asked = None
         self.settles_nothing = False
 
-    def _answer(self, said: Utterance, goes_on: bool) -> None:
+    def _answer(self, utterance: Utterance, goes_on: bool) -> None:
         """Close the questions of the model that the user's words answer; keep those that "go on" does not."""
-        by = said.cite(0, len(said.text))
-        asked = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
-        asked += [self.asked] if self.asked else []
+        by = utterance.cite(0, len(utterance.text))
+        loops = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
+        loops += [self.asked] if self.asked else []
         self._asked_by_tools = []
-        for loop in asked:
-            if goes_on and not _is_answered_by_going_on(loop, said):
+        for loop in loops:
+            if goes_on and not _is_answered_by_going_on(loop, utterance):
                 self.put_off.put(loop)
             else:
                 self.ended.append(loop.ended(Closed.ANSWERED, by))
-        for id_ in () if goes_on else self.put_off.questions_in(said.text):
+        for id_ in () if goes_on else self.put_off.questions_in(utterance.text):
             question = self.put_off.take(id_)
             self.ended += [question.ended(Closed.ANSWERED, by)] if question is not None else []
 
@@ -230,25 +232,27 @@ class Talk:
             how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
             yield loop.ended(how, self.report)
 
-    def _model_spoke(self, said: Utterance) -> None:
+    def _model_spoke(self, utterance: Utterance) -> None:
         self.asked = None
-        cite = said.cite(0, len(said.text))
-        if is_report(said.text):
+        cite = utterance.cite(0, len(utterance.text))
+        if is_report(utterance.text):
             self.report = cite
-            self.put_off.hear(said.text)
+            self.put_off.hear(utterance.text)
         elif self.report is not None and self.report.message != cite.message:
             self.report = cite  # text after a report: it does not close what it announces itself
         self.settles_nothing = self.report is None
         self._take_up_declined()
-        if self.settles_nothing and is_refusal(said.text):
+        if self.settles_nothing and is_refusal(utterance.text):
             self._decline()
-        question = _last_question(said)
+        question = _last_question(utterance)
         if question is not None:
-            self.asked = self._new(LoopKind.ASKED, said.text[slice(*question)], said.cite(*question))
-        if _PROMISE_PHRASES.may_match(said.text):
-            promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
+            self.asked = self._new(
+                LoopKind.ASKED, utterance.text[slice(*question)], utterance.cite(*question)
+            )
+        if _PROMISE_PHRASES.may_match(utterance.text):
+            promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, utterance.text))
             if promises:
-                self._announce(said, promises)
+                self._announce(utterance, promises)
 
     def _decline(self) -> None:
         """Mark what the user asked last as declined."""
@@ -268,18 +272,20 @@ class Talk:
                 self.open[id_] = replace(self.open[id_], status="")
         self._declined = []
 
-    def _announce(self, said: Utterance, promises: list[tuple[int, int]]) -> None:
+    def _announce(self, utterance: Utterance, promises: list[tuple[int, int]]) -> None:
         """Open what the model says it will do later or next; it replaces earlier announcements."""
-        later = [span for span in promises if _LATER.search(said.text, *span)]
+        later = [span for span in promises if _LATER.search(utterance.text, *span)]
         for start, end in later:
-            self.put_off.put(self._new(LoopKind.PROMISE, said.text[start:end], said.cite(start, end)))
+            self.put_off.put(
+                self._new(LoopKind.PROMISE, utterance.text[start:end], utterance.cite(start, end))
+            )
         coming = [span for span in promises if span not in later]
         if not coming:
             return
-        self._end(self._promised, Closed.REPLACED, said.cite(coming[0][0], coming[-1][1]))
+        self._end(self._promised, Closed.REPLACED, utterance.cite(coming[0][0], coming[-1][1]))
         self._promised = []
         for start, end in coming:
-            self._open(LoopKind.PROMISE, said.text[start:end], said.cite(start, end))
+            self._open(LoopKind.PROMISE, utterance.text[start:end], utterance.cite(start, end))
 
     def _replied(self, exchange: Exchange) -> None:
         """Close the questions that a tool asked the person, now that the result is here."""
@@ -310,7 +316,9 @@ class Talk:
         """Return True if the same words are open already; if they were postponed, they are open again."""
         held = self.put_off.held
         if len(self._by_words) > 2 * (len(held) + len(self.open)) + _MOST_ENDED_WORDS:
-            self._by_words = {(one.kind, one.text): id_ for id_, one in (*held.items(), *self.open.items())}
+            self._by_words = {
+                (loop.kind, loop.text): id_ for id_, loop in (*held.items(), *self.open.items())
+            }
         id_ = self._by_words.get((kind, text), "")
         put_off = self.put_off.take(id_)
         if put_off is not None:
@@ -344,14 +352,14 @@ class Talk:
         return loop
 
 
-def _goes_on(said: Utterance) -> bool:
+def _goes_on(utterance: Utterance) -> bool:
     """Return True if the user only tells the model to continue."""
-    return said.speaker is USER and _GO_ON.fullmatch(said.text[:_LONGEST_REQUEST]) is not None
+    return utterance.speaker is USER and _GO_ON.fullmatch(utterance.text[:_LONGEST_REQUEST]) is not None
 
 
-def _is_answered_by_going_on(question: Loop, said: Utterance) -> bool:
+def _is_answered_by_going_on(question: Loop, utterance: Utterance) -> bool:
     """Return True if "go on" answers a question of the model: a yes comes with it, or leave was asked."""
-    text = said.text[:_LONGEST_REQUEST]
+    text = utterance.text[:_LONGEST_REQUEST]
     answers = _GO_ON.fullmatch(text) is not None and _YES_OR_NO.search(text) is not None
     return answers or _ASKS_LEAVE.search(question.text) is not None
 
@@ -361,12 +369,12 @@ def _reported(loop: Loop, report: Cite) -> bool:
     return loop.kind is not LoopKind.ASKED and loop.source.message != report.message
 
 
-def _questions(said: Utterance) -> Iterator[tuple[int, int]]:
+def _questions(utterance: Utterance) -> Iterator[tuple[int, int]]:
     """Yield the questions in the user's own words, not those in pasted text."""
-    if "?" not in said.text and "？" not in said.text:
+    if "?" not in utterance.text and "？" not in utterance.text:
         return
     found = 0
-    for sentence in sentences(said.text):
+    for sentence in sentences(utterance.text):
         if sentence.text.rstrip("\"'”’)*_` ").endswith(("?", "？")) and len(sentence.text) > 3:
             yield sentence.start, sentence.end
             found += 1
@@ -374,9 +382,9 @@ def _questions(said: Utterance) -> Iterator[tuple[int, int]]:
                 return
 
 
-def _last_question(said: Utterance) -> tuple[int, int] | None:
+def _last_question(utterance: Utterance) -> tuple[int, int] | None:
     """Return the question that ends a text of the model."""
-    text = said.text.rstrip()
+    text = utterance.text.rstrip()
     at = text.rfind("?")
     if at < max(0, len(text) - _LAST_WORDS) or is_foreign(text, at):
         return None

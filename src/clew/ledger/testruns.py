@@ -171,9 +171,9 @@ def run_of(command: str, output: str) -> Run | None:
     if ran is None:
         return None
     text, shift = _readable(output)
-    named = _NAMED.search(ran.line)
+    match = _NAMED.search(ran.line)
     for runner in RUNNERS:
-        if named and _RUNNER_OF.get(named[0], named[0]) != runner.name:
+        if match and _RUNNER_OF.get(match[0], match[0]) != runner.name:
             continue  # the command names its runner, so other formats are not tried
         if runner.sign in text and runner.summary.search(text):
             failed = tuple(_failed_tests(runner, text, shift))

@@ -81,9 +81,9 @@ class Todos:
         for exchange in reading.exchanges:
             if exchange.outcome.ended is Ended.OK:
                 self._apply_call(exchange)
-        for said in reading.said:
-            if "] " in said.text:
-                self._apply_checklist(said)
+        for utterance in reading.said:
+            if "] " in utterance.text:
+                self._apply_checklist(utterance)
 
     def _apply_call(self, exchange: Exchange) -> None:
         given = exchange.action.arguments
@@ -130,9 +130,9 @@ class Todos:
         if isinstance(status, str) and status:
             self._put(key, text, status, _place(exchange, text))
 
-    def _apply_checklist(self, said: Utterance) -> None:
-        is_foreign_at = Foreign(said.text).holds
-        for match in _CHECK.finditer(said.text):
+    def _apply_checklist(self, utterance: Utterance) -> None:
+        is_foreign_at = Foreign(utterance.text).holds
+        for match in _CHECK.finditer(utterance.text):
             if is_foreign_at(match.start()):
                 continue
             text = match[2].rstrip()
@@ -140,7 +140,7 @@ class Todos:
             done = match[1] != " "
             if not done or key in self.loops:
                 end = match.start(2) + len(text)
-                self._put(key, text, "completed" if done else "pending", said.cite(match.start(2), end))
+                self._put(key, text, "completed" if done else "pending", utterance.cite(match.start(2), end))
 
     def _put(self, key: Key, text: str, status: str, cite: Cite) -> None:
         """Set the state of a task, opening it if it is new."""

@@ -155,12 +155,12 @@ def action_of(call: ToolCall) -> ToolAction:
 
 def _does(name: str, given: JsonObject) -> ActionKind:
     plain = name.lower()
-    known = BY_NAME.get(plain) or BY_NAME.get(_QUALIFIED.sub("", plain))
+    known_kind = BY_NAME.get(plain) or BY_NAME.get(_QUALIFIED.sub("", plain))
     command = given.get("command")
     if isinstance(command, str) and command in _EDITOR_COMMANDS and ("path" in given or "file_text" in given):
         return _EDITOR_COMMANDS[command]  # str_replace_editor and similar tools have a command argument
-    if known is not None:
-        return known
+    if known_kind is not None:
+        return known_kind
     return _by_shape(plain, given)
 
 
@@ -252,27 +252,29 @@ _MADE = lazy_pattern(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
 _SAMPLE = 400
 
 
-def touches(done: ToolAction, result: str) -> list[Touch]:
+def touches(action: ToolAction, result: str) -> list[Touch]:
     """Return what a successful call did to files and which URLs it fetched; commands are not included."""
-    match done.kind:
+    match action.kind:
         case ActionKind.SHELL:
-            line = done.subject.replace("\\", "/") if "powershell" in done.tool.lower() else done.subject
-            return effects(line, done.folder)
+            line = (
+                action.subject.replace("\\", "/") if "powershell" in action.tool.lower() else action.subject
+            )
+            return effects(line, action.folder)
         case ActionKind.PATCH:
-            return list(touches_of_patch(done.subject))
+            return list(touches_of_patch(action.subject))
         case ActionKind.FETCH:
-            return [Touch(Action.FETCHED, done.subject)] if done.subject.startswith("http") else []
+            return [Touch(Action.FETCHED, action.subject)] if action.subject.startswith("http") else []
         case ActionKind.READ | ActionKind.WRITE | ActionKind.EDIT | ActionKind.DELETE | ActionKind.MOVE:
-            return list(_file_touches(done, result))
+            return list(_file_touches(action, result))
         case _:
             return []
 
 
-def _file_touches(done: ToolAction, result: str) -> Iterator[Touch]:
-    name = done.subject or _named_in(result)
+def _file_touches(action: ToolAction, result: str) -> Iterator[Touch]:
+    name = action.subject or _named_in(result)
     if not name:
         return
-    match done.kind:
+    match action.kind:
         case ActionKind.READ:
             yield Touch(Action.READ, name)
         case ActionKind.WRITE:
@@ -280,7 +282,7 @@ def _file_touches(done: ToolAction, result: str) -> Iterator[Touch]:
         case ActionKind.DELETE:
             yield Touch(Action.DELETED, name)
         case ActionKind.MOVE:
-            yield Touch(Action.MOVED, name, _text(done.arguments, TARGET_KEYS))
+            yield Touch(Action.MOVED, name, _text(action.arguments, TARGET_KEYS))
         case _:
             yield Touch(Action.MODIFIED, name)
 
@@ -294,6 +296,6 @@ def _write_action(result: str) -> Action:
 
 def _named_in(result: str) -> str:
     """Return the file that a result names, if the call did not name one."""
-    found = _IN_RESULT.search(result[:_SAMPLE]) or _IN_RESULT.search(result[-_SAMPLE:])
-    name = (found["edited"] or found["made"] or found["open"]) if found else ""
+    match = _IN_RESULT.search(result[:_SAMPLE]) or _IN_RESULT.search(result[-_SAMPLE:])
+    name = (match["edited"] or match["made"] or match["open"]) if match else ""
     return "" if name == "n/a" else name

@@ -118,33 +118,33 @@ class Turns:
 
     def add(self, reading: Reading) -> None:
         """Read the next message."""
-        for one in reading.said:
-            if one.speaker is USER or one.speaker is PLAN:
-                self._asked(one)
-            elif one.speaker is ASSISTANT and one.text.strip():
-                self._answered(one)
+        for utterance in reading.said:
+            if utterance.speaker is USER or utterance.speaker is PLAN:
+                self._asked(utterance)
+            elif utterance.speaker is ASSISTANT and utterance.text.strip():
+                self._answered(utterance)
 
-    def _asked(self, said: Utterance) -> None:
+    def _asked(self, utterance: Utterance) -> None:
         last = self.all[-1] if self.all else None
-        cite = said.cite(0, len(said.text))
-        if last and last.ask.message == said.message and not last.asks:
+        cite = utterance.cite(0, len(utterance.text))
+        if last and last.ask.message == utterance.message and not last.asks:
             self.all.pop()  # of several texts in one message, the first that asks is the request
-        elif last and last.ask.message == said.message:
+        elif last and last.ask.message == utterance.message:
             return
-        self.all.append(Turn(cite, not is_acknowledgement(said.text)))
+        self.all.append(Turn(cite, not is_acknowledgement(utterance.text)))
         if self.all[-1].asks:
             self.notes.clear()
         if len(self.all) > MOST_TURNS * 5 // 4:
             del self.all[1 : len(self.all) - MOST_TURNS]
 
-    def _answered(self, said: Utterance) -> None:
+    def _answered(self, utterance: Utterance) -> None:
         if self.all:
             last = self.all[-1]
-            self.all[-1] = Turn(last.ask, last.asks, said.cite(0, len(said.text)))
-        if is_working_note(said.text):
-            self.notes = [*self.notes[1 - MOST_NOTES :], said.cite(0, len(said.text))]
-        for start, end, rank in finding_spans(said.text):
-            self.findings.append(Finding(said.cite(start, end), rank))
+            self.all[-1] = Turn(last.ask, last.asks, utterance.cite(0, len(utterance.text)))
+        if is_working_note(utterance.text):
+            self.notes = [*self.notes[1 - MOST_NOTES :], utterance.cite(0, len(utterance.text))]
+        for start, end, rank in finding_spans(utterance.text):
+            self.findings.append(Finding(utterance.cite(start, end), rank))
         if len(self.findings) > MOST_FINDINGS * 5 // 4:
             self.findings = _fewer(self.findings)
 
@@ -294,10 +294,10 @@ class UserQuotes:
 
     def add(self, reading: Reading) -> None:
         """Read a message of the user, or the user's answer to a call."""
-        for said in reading.said:
-            if said.speaker is USER:
-                self._add_turn(said)
-                self._add_middle(said, reading.item.message)
+        for utterance in reading.said:
+            if utterance.speaker is USER:
+                self._add_turn(utterance)
+                self._add_middle(utterance, reading.item.message)
         for exchange in reading.exchanges:
             for quote, start in _answers(exchange):
                 end = start + len(quote)
@@ -315,25 +315,27 @@ class UserQuotes:
                 self._line(quote, source, trust)
         self.turns = max(self.turns, EARLY_TURNS)  # messages after a digest are not early
 
-    def _add_turn(self, said: Utterance) -> None:
+    def _add_turn(self, utterance: Utterance) -> None:
         self.turns += 1
-        text = said.text.strip()
+        text = utterance.text.strip()
         if self.turns <= EARLY_TURNS and len(text) <= SHORT:
             if not _SAYS_NOTHING.match(text) and text.casefold() not in self.kept:
-                start = said.text.index(text)
-                source = said.cite(start, start + len(text))
+                start = utterance.text.index(text)
+                source = utterance.cite(start, start + len(text))
                 why = MAY_RESTRICT if next(_restricting(text), None) else SAID_EARLY
-                self.kept[text.casefold()] = UserQuote(text, source, said.trust, why)
+                self.kept[text.casefold()] = UserQuote(text, source, utterance.trust, why)
             return
-        for start, end in _restricting(said.text):
-            self._line(said.text[start:end], said.cite(start, end), said.trust)
+        for start, end in _restricting(utterance.text):
+            self._line(utterance.text[start:end], utterance.cite(start, end), utterance.trust)
 
-    def _add_middle(self, said: Utterance, message: Message) -> None:
+    def _add_middle(self, utterance: Utterance, message: Message) -> None:
         """Keep the plain prohibitions in the middle of a huge text, which is not read as speech."""
-        part = message.parts[said.part]
-        if said.start == 0 and isinstance(part, Text) and len(part.text) > WHOLE_SPEECH:
+        part = message.parts[utterance.part]
+        if utterance.start == 0 and isinstance(part, Text) and len(part.text) > WHOLE_SPEECH:
             for start, end in _restricting(part.text):
-                self._line(part.text[start:end], Cite(said.message, said.part, start, end), said.trust)
+                self._line(
+                    part.text[start:end], Cite(utterance.message, utterance.part, start, end), utterance.trust
+                )
 
     def _line(self, quote: str, source: Cite, trust: Trust) -> None:
         full = self.lines >= MOST_LINES or self.characters + len(quote) > MOST_CHARACTERS
@@ -420,9 +422,9 @@ class KeptFacts:
 
     def keep(self, quote: str, source: Cite, trust: Trust) -> KeptFact:
         """Keep a passage; if it is kept already, return the existing fact."""
-        for known in self.held.values():
-            if (known.quote, known.source) == (quote, source):
-                return known
+        for known_fact in self.held.values():
+            if (known_fact.quote, known_fact.source) == (quote, source):
+                return known_fact
         self.count += 1
         fact = self.held[f"k{self.count}"] = KeptFact(f"k{self.count}", quote, source, trust)
         return fact

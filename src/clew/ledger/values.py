@@ -200,19 +200,21 @@ class Values:
         def worth(value: Value) -> tuple[bool, bool, int]:
             return value.is_spoken, value.mentions > 1, value.last_index
 
-        kept = sorted(self._held.values(), key=worth, reverse=True)[:_KEPT_WHEN_FULL]
-        stays = {value.text for value in kept}
+        kept_values = sorted(self._held.values(), key=worth, reverse=True)[:_KEPT_WHEN_FULL]
+        stays = {value.text for value in kept_values}
         self._held = {text: value for text, value in self._held.items() if text in stays}
 
 
 def values_of(items: Iterable[Item]) -> Values:
     """Return the values that messages name; results of clew's own recall tools name none."""
-    calls, found = OpenCalls(), Values()
+    calls, values = OpenCalls(), Values()
     for number, item in enumerate(items):
         reading = calls.read(item, number)
-        failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
-        found.add(item, number, failed, _recall_parts(reading))
-    return found
+        failed = {
+            exchange.answered.part for exchange in reading.exchanges if exchange.outcome.ended is Ended.FAILED
+        }
+        values.add(item, number, failed, _recall_parts(reading))
+    return values
 
 
 def _recall_parts(reading: Reading) -> set[int]:

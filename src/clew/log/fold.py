@@ -210,9 +210,9 @@ class VisibleMessage:
     message: Message
 
 
-def named_messages(view: View, seen: Iterable[VisibleMessage]) -> Iterator[tuple[str, VisibleMessage]]:
+def named_messages(view: View, messages: Iterable[VisibleMessage]) -> Iterator[tuple[str, VisibleMessage]]:
     """Yield the messages of a view with their names in the session: ``m12``, ``d3``."""
-    for visible in seen:
+    for visible in messages:
         yield visible.own_name or f"m{view.number(visible.ref.seq)}", visible
 
 

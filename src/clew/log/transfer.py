@@ -50,8 +50,8 @@ def require_importable_name(session: str) -> None:
 def note_import(store: Store, ctx: Ctx, after: int, until: int) -> None:
     """Record that a session's events after ``after``, up to ``until``, come from a file."""
     body: JsonObject = {"imported": ctx.session, "after": after, "until": until}
-    kept = Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION)
-    store.append(kept, [new_event(ABOUT.name, body, ABOUT.version)], None)
+    kept_ctx = Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION)
+    store.append(kept_ctx, [new_event(ABOUT.name, body, ABOUT.version)], None)
 
 
 def imported_events(store: Store, ctx: Ctx) -> ImportedEvents:

@@ -154,8 +154,10 @@ class View:
     def splice(self, seq: int, splices: Iterable[Splice]) -> View:
         """Return this view after a compaction, which changes ``compacted`` even if ``off`` is set."""
         before = self.whole if self.compacted is None else self.compacted
-        left = _splice(before, splices)
-        return replace(self, compacted=Prefix(left), steps=(*self.steps, CompactionStep(seq, before)))
+        remaining_refs = _splice(before, splices)
+        return replace(
+            self, compacted=Prefix(remaining_refs), steps=(*self.steps, CompactionStep(seq, before))
+        )
 
     def resume(self, refs: Iterable[Ref]) -> View:
         """Return a view that starts with these references, before any compaction of clew's own."""
@@ -165,18 +167,18 @@ class View:
 
     def undo(self, seq: int) -> View:
         """Return this view without a compaction and those built on it."""
-        kept = tuple(step for step in self.steps if step.seq < seq)
-        undone = self.steps[len(kept) :]
+        kept_steps = tuple(step for step in self.steps if step.seq < seq)
+        undone = self.steps[len(kept_steps) :]
         if not undone or undone[0].seq != seq:
             raise StoreDamaged(f"it undoes the compaction of event {seq}, which is not in force")
-        if not kept and not self.resumed:
+        if not kept_steps and not self.resumed:
             return replace(self, compacted=None, steps=())
         since = self.whole[self.number(seq) :]
-        return replace(self, compacted=Prefix([*undone[0].before, *since]), steps=kept)
+        return replace(self, compacted=Prefix([*undone[0].before, *since]), steps=kept_steps)
 
 
 def _splice(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
-    left: list[Ref] = []
+    remaining_refs: list[Ref] = []
     places = {ref: i for i, ref in enumerate(before)}
     done = 0
     try:
@@ -184,12 +186,12 @@ def _splice(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
             start, stop = places[splice.first], places[splice.last] + 1
             if not done <= start < stop:
                 raise StoreDamaged(f"a compaction replaces event {splice.first.seq} twice")
-            left += before[done:start]
-            left += splice.shows
+            remaining_refs += before[done:start]
+            remaining_refs += splice.shows
             done = stop
     except KeyError as missing:
         raise StoreDamaged(f"a compaction replaces {missing.args[0]}, which is not shown") from None
-    return left + before[done:]
+    return remaining_refs + before[done:]
 
 
 def view_to_json(view: View) -> JsonObject:

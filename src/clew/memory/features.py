@@ -133,14 +133,14 @@ class FeatureExtractor:
         self._days: dict[str, tuple[frozenset[str], float]] = {}
         self._values = sum(map(len, question.values)) or 1
 
-    def lexical(self, seen: Candidate) -> tuple[float, ...]:
+    def lexical(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the features of ``LEXICAL``, in order, without the last two."""
-        question, entry, terms = self.question, seen.row.analysed.entry, seen.said
+        question, entry, terms = self.question, candidate.row.analysed.entry, candidate.said
         traits, length = terms.traits, terms.length
         words, covered = window, window_covered = self._words(terms.at, length, 1)
-        if seen.before or seen.after:
-            window, window_covered = self._window(seen)
-        date_named, date_said = self._dates(seen) if self._marks else (0.0, 0.0)
+        if candidate.before or candidate.after:
+            window, window_covered = self._window(candidate)
+        date_named, date_said = self._dates(candidate) if self._marks else (0.0, 0.0)
         return (
             words,
             window,
@@ -155,7 +155,7 @@ class FeatureExtractor:
             1.0 if question.of_you and entry.role == "assistant" else 0.0,
             1.0 if traits & ASKS else 0.0,
             1.0 if traits & HOLDS_QUESTION else 0.0,
-            1.0 if seen.before and seen.before.traits & ASKS else 0.0,
+            1.0 if candidate.before and candidate.before.traits & ASKS else 0.0,
             math.log(1 + length),
             1.0 if traits & DATED and question.wants_date else 0.0,
             1.0 if traits & COUNTS and question.wants_number else 0.0,
@@ -168,18 +168,18 @@ class FeatureExtractor:
             math.log(1 + (traits >> NAMES_SHIFT)),
         )
 
-    def exact(self, seen: Candidate) -> tuple[str, ...]:
+    def exact(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the question's exact values that a candidate contains."""
         if not self.question.values:
             return ()
-        text = seen.row.entry.text.lower()
+        text = candidate.row.entry.text.lower()
         return tuple(value for value in self.question.values if value.lower() in text)
 
-    def exactness(self, seen: Candidate, exact: Sequence[str]) -> tuple[float, float]:
+    def exactness(self, candidate: Candidate, exact: Sequence[str]) -> tuple[float, float]:
         """Return the share of the question's values that a candidate contains: as whole words, and at all."""
         if not exact:
             return 0.0, 0.0
-        text = seen.row.entry.text
+        text = candidate.row.entry.text
         alone = sum(len(value) for value in exact if occurs_in(value, text))
         return alone / self._values, sum(map(len, exact)) / self._values
 
@@ -199,11 +199,11 @@ class FeatureExtractor:
             covered += worth
         return score / self._best, covered / self._best
 
-    def _window(self, seen: Candidate) -> tuple[float, float]:
+    def _window(self, candidate: Candidate) -> tuple[float, float]:
         """Return the same for a text together with its neighbours."""
-        at = dict(seen.said.at)
-        length, texts = seen.said.length, 1
-        for terms in (seen.before, seen.after):
+        at = dict(candidate.said.at)
+        length, texts = candidate.said.length, 1
+        for terms in (candidate.before, candidate.after):
             if terms:
                 for term, places in terms.at.items():
                     at[term] = at[term] + places if term in at else places
@@ -211,10 +211,10 @@ class FeatureExtractor:
                 texts += 1
         return self._words(at, length, texts)
 
-    def _session_words(self, seen: Sequence[Candidate]) -> Mapping[str, float]:
+    def _session_words(self, candidates: Sequence[Candidate]) -> Mapping[str, float]:
         """Return for each session the coverage of the question by its candidates."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for candidate in seen:
+        for candidate in candidates:
             session_terms = counts[candidate.place[0]]
             for term, places in candidate.said.at.items():
                 session_terms[term] += len(places)
@@ -232,13 +232,13 @@ class FeatureExtractor:
                     total += self._rarity[text] + self._rarity[other]
         return total / self._best
 
-    def _dates(self, seen: Candidate) -> tuple[float, float]:
+    def _dates(self, candidate: Candidate) -> tuple[float, float]:
         """Return whether it mentions the date asked about, and whether it was said then or soon after."""
-        day = seen.row.analysed.entry.time[:10]
+        day = candidate.row.analysed.entry.time[:10]
         if day not in self._days:
             self._days[day] = self._day(date.fromisoformat(day))
         own, said = self._days[day]
-        named = self._marks.intersection(seen.row.analysed.days)
+        named = self._marks.intersection(candidate.row.analysed.days)
         return float(not named <= own), said
 
     def _day(self, day: date) -> tuple[frozenset[str], float]:
@@ -264,13 +264,13 @@ def _named_speakers(question: ParsedQuestion, speakers: Iterable[str]) -> dict[s
 
 
 def _similar_names(
-    question: ParsedQuestion, speakers: Iterable[str], seen: Sequence[Candidate]
+    question: ParsedQuestion, speakers: Iterable[str], candidates: Sequence[Candidate]
 ) -> dict[str, frozenset[str]]:
     """Return the same for speakers whose name the question spells differently: ``Muhammad``, ``Mohammed``.
 
     People seldom use their own name. A name in a speaker's own messages is therefore that of somebody else.
     """
-    used = {(candidate.row.entry.speaker, term) for candidate in seen for term in candidate.said.at}
+    used = {(candidate.row.entry.speaker, term) for candidate in candidates for term in candidate.said.at}
     result: dict[str, frozenset[str]] = {}
     for word in _NAME_INSIDE.findall(question.text):
         term = stem(word.lower())
@@ -287,12 +287,12 @@ def _is_similar(name: str, speaker: str) -> bool:
     )
 
 
-def dense(asked: bytes, seen: Sequence[Candidate]) -> list[tuple[float, ...]]:
+def dense(asked: bytes, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
     """Return the similarity of each candidate, its window, its predecessor and its session's best."""
     import numpy as np
 
-    places = {candidate.place: n for n, candidate in enumerate(seen)}
-    vectors = _matrix([candidate.row.vector for candidate in seen], len(asked))
+    places = {candidate.place: n for n, candidate in enumerate(candidates)}
+    vectors = _matrix([candidate.row.vector for candidate in candidates], len(asked))
     beside = places.get
     before = np.array([beside((session, kind, n - 1), -1) for session, kind, n in places])
     after = np.array([beside((session, kind, n + 1), -1) for session, kind, n in places])

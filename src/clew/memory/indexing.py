@@ -135,9 +135,9 @@ def said_at(stored: StoredEvent) -> str:
                 moment = datetime.fromisoformat(time)
             except ValueError:
                 return stored.event.time
-            known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            known_time = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             with suppress(OverflowError, ValueError):  # a year that no calendar has in UTC
-                return iso_time(int(known.timestamp() * 1000))
+                return iso_time(int(known_time.timestamp() * 1000))
     return stored.event.time
 
 

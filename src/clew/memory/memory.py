@@ -125,8 +125,8 @@ class Memory:
         """Index what is new in the session and among the notes; return the number of events."""
         if self.index is None:
             return 0
-        kept = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
-        new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, kept))
+        kept_ctx = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
+        new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, kept_ctx))
         if self.embedder and isinstance(self.index, VectorIndex):
             embed_new(self.index, self.embedder, EMBEDDED_AT_ONCE)
         return new
@@ -159,10 +159,10 @@ class Memory:
         imports: dict[str, ImportedEvents] = {}
 
         def accept(hit: Hit) -> Hit | None:
-            known = self._with_trust(hit, imports)
-            is_note = known.entry.kind is EntryKind.NOTE
-            is_seen = known.entry.trust >= filters.trust and (not is_note or self._holds(known.entry))
-            return known if is_seen else None
+            known_hit = self._with_trust(hit, imports)
+            is_note = known_hit.entry.kind is EntryKind.NOTE
+            is_seen = known_hit.entry.trust >= filters.trust and (not is_note or self._holds(known_hit.entry))
+            return known_hit if is_seen else None
 
         search_result = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
         return search_result._replace(hits=self._own_first(search_result.hits))
@@ -192,8 +192,8 @@ class Memory:
     def _own_first(self, hits: list[Hit]) -> list[Hit]:
         """Rank hits of this session before others, unless they score much lower."""
         least = OWN_SHARE * max((hit.score for hit in hits), default=0.0)
-        own = [hit for hit in hits if hit.entry.session == self.ctx.session and hit.score >= least]
-        return [*own, *(hit for hit in hits if hit not in own)]
+        own_hits = [hit for hit in hits if hit.entry.session == self.ctx.session and hit.score >= least]
+        return [*own_hits, *(hit for hit in hits if hit not in own_hits)]
 
     def origin(self, entry: Entry) -> str:
         """Return the project of an entry, if it is another one: ``another project: /home/ada/shop``."""
@@ -258,15 +258,15 @@ class Memory:
         """
         hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES) if self.searchable else []
         tiers, forgotten = self.tiers, self._sources_of_forgotten()
-        fresh = [
+        fresh_passages = [
             passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
             for hit in hits
             if is_injectable(hit)
             and _is_out(self.ref(hit.entry), tiers)
             and (hit.entry.session, hit.entry.ref) not in forgotten
         ]
-        best = {passage.ref: passage for passage in reversed(fresh)}  # the best part of each message
-        passages = [passage for passage in fresh if best[passage.ref] is passage]
+        best = {passage.ref: passage for passage in reversed(fresh_passages)}  # the best part of each message
+        passages = [passage for passage in fresh_passages if best[passage.ref] is passage]
         stay = (guest for ref, guest in tiers.injected.items() if ref not in best and _is_out(ref, tiers))
         passages += (passage for passage in map(self._guest, stay) if passage and passage.trust >= trust)
         situation = Situation(at=self.now, text=query, tags=tags)
@@ -406,9 +406,9 @@ def open_memory(
     if index != "store":
         return Memory(store, ctx, index, embedder=embedder, **options)
     model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
-    own = index_of(store, ctx.workspace, model)
-    memory = Memory(store, ctx, own, embedder=embedder, **options)
-    memory.searchable = own is not None
+    own_index = index_of(store, ctx.workspace, model)
+    memory = Memory(store, ctx, own_index, embedder=embedder, **options)
+    memory.searchable = own_index is not None
     return memory
 
 

@@ -92,8 +92,8 @@ class Resolver:
 
     def tiers(self, session: str) -> Tiers:
         """Return which tier each memory of a session is in; updated incrementally."""
-        known = self._tiers.get(session, NOTHING_LEFT)
-        self._tiers[session] = tiers_of(self.store, self.at(session), known)
+        known_tiers = self._tiers.get(session, NOTHING_LEFT)
+        self._tiers[session] = tiers_of(self.store, self.at(session), known_tiers)
         return self._tiers[session]
 
     def believed(

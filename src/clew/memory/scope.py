@@ -47,8 +47,8 @@ class Projects:
     def of(self, session: str) -> str:
         """Return the project of a session; empty if none is recorded."""
         self._read()
-        known = self._known.get(session)
-        return known.project if known else ""
+        known_project = self._known.get(session)
+        return known_project.project if known_project else ""
 
     def sessions(
         self, projects: Collection[str], session: str, folders: Sequence[str] = ()
@@ -59,13 +59,17 @@ class Projects:
         """
         self._read()
         covered = [f"{FOLDER}{root}" for root in folders if self._covers(projects, root)]
-        others = [name for name, known in self._known.items() if known.project not in projects]
+        others = [
+            name for name, known_project in self._known.items() if known_project.project not in projects
+        ]
         if len(covered) == len(folders) and not any(
             name != session and not name.startswith(OWN) for name in others
         ):
             return ()
         mine = (
-            name for name, known in self._known.items() if known.project in projects or name.startswith(OWN)
+            name
+            for name, known_project in self._known.items()
+            if known_project.project in projects or name.startswith(OWN)
         )
         return tuple(dict.fromkeys((session, *mine, *covered)))
 
@@ -84,12 +88,12 @@ class Projects:
 
     def _read(self) -> None:
         for info in self._store.sessions(self._workspace):
-            known = self._known.get(info.session, _KnownProject(0, ""))
-            if info.head.seq == known.seq:
+            known_project = self._known.get(info.session, _KnownProject(0, ""))
+            if info.head.seq == known_project.seq:
                 continue
-            project = known.project
+            project = known_project.project
             ctx = Ctx(workspace=self._workspace, session=info.session)
-            for stored in self._store.read(ctx, known.seq, info.head.seq, [ABOUT.name]):
+            for stored in self._store.read(ctx, known_project.seq, info.head.seq, [ABOUT.name]):
                 named = stored.event.body.get("project")
                 project = named if isinstance(named, str) else project
             self._known[info.session] = _KnownProject(info.head.seq, project)

@@ -139,8 +139,8 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
 
 def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> SearchResult:
     """Return the best hits, and what was left out because the model already sees it."""
-    scored, seen = score_candidates(index, workspace, query, embedder)
-    return SearchResult(_choose(_rank(scored), query.limit), seen)
+    scored, entries = score_candidates(index, workspace, query, embedder)
+    return SearchResult(_choose(_rank(scored), query.limit), entries)
 
 
 def score_candidates(
@@ -218,18 +218,18 @@ def _without_visible(
     ]
 
 
-def _kind(seen: Sequence[Candidate]) -> str:
+def _kind(candidates: Sequence[Candidate]) -> str:
     """Return which weights apply, ``agent`` or ``chat``, by the share of tool outputs."""
-    outputs = sum(candidate.row.entry.role == "tool" for candidate in seen)
-    return "agent" if outputs > OUTPUTS * len(seen) else "chat"
+    outputs = sum(candidate.row.entry.role == "tool" for candidate in candidates)
+    return "agent" if outputs > OUTPUTS * len(candidates) else "chat"
 
 
 def _score(
-    extractor: FeatureExtractor, seen: Sequence[Candidate], asked: bytes, weights: Sequence[float]
+    extractor: FeatureExtractor, candidates: Sequence[Candidate], asked: bytes, weights: Sequence[float]
 ) -> list[ScoredCandidate]:
-    meanings = dense(asked, seen) if asked and seen else [()] * len(seen)
+    meanings = dense(asked, candidates) if asked and candidates else [()] * len(candidates)
     scored = []
-    for candidate, near in zip(seen, meanings, strict=True):
+    for candidate, near in zip(candidates, meanings, strict=True):
         exact = extractor.exact(candidate)
         shares = extractor.exactness(candidate, exact)
         is_original = float(candidate.row.entry.kind is not EntryKind.DIGEST)

@@ -135,8 +135,8 @@ def _forces_a_call(choice: Json) -> bool:
 def with_room_to_think(ask: Ask, model: str, thinking_tokens: int) -> int:
     """Return the output token limit with thinking included, at most the model's own limit."""
     wanted = ask.max_output_tokens + thinking_tokens
-    known = model_named(model)
-    return min(wanted, known.max_output_tokens) if known.known else wanted
+    model_info = model_named(model)
+    return min(wanted, model_info.max_output_tokens) if model_info.known else wanted
 
 
 def tool_stubs(items: Json) -> list[Json]:

@@ -90,9 +90,9 @@ def open_model(
     """
     if name == "scripted":
         return _quoting_model()
-    named = ModelName.parse(name)
-    client = _sdk(named.api).client(named.key(key), named.base_url)
-    return _remote(named.api, named.model, client, window_tokens, patience)
+    model_name = ModelName.parse(name)
+    client = _sdk(model_name.api).client(model_name.key(key), model_name.base_url)
+    return _remote(model_name.api, model_name.model, client, window_tokens, patience)
 
 
 def open_async_model(
@@ -103,9 +103,9 @@ def open_async_model(
         from clew.providers.scripted import AsyncScriptedModel
 
         return AsyncScriptedModel(_quoting_model())
-    named = ModelName.parse(name)
-    client = _sdk(named.api).async_client(named.key(key), named.base_url)
-    return _async_remote(named.api, named.model, client, window_tokens, patience)
+    model_name = ModelName.parse(name)
+    client = _sdk(model_name.api).async_client(model_name.key(key), model_name.base_url)
+    return _async_remote(model_name.api, model_name.model, client, window_tokens, patience)
 
 
 def _quoting_model() -> ScriptedModel:

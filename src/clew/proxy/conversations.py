@@ -113,8 +113,8 @@ class Conversation:
         raise Diverged
 
     def _is_last(self, digest: str) -> bool:
-        made = self.session.trace()
-        return not made or made[-1].name == digest
+        compactions = self.session.trace()
+        return not compactions or compactions[-1].name == digest
 
     def _texts(self, key: str) -> tuple[str, ...]:
         about = self.session.about.get(key)
@@ -156,15 +156,17 @@ class Conversations:
 
     def _conversation(self, name: str, session: str, given: ClientList) -> Conversation:
         with self._guard:
-            found = self._open.pop(name, None)
-        if found is None or session not in (name, found.session.name):
+            conversation = self._open.pop(name, None)
+        if conversation is None or session not in (name, conversation.session.name):
             model = given.request.body.get("model")
-            found = Conversation(session, self._opened(), model if isinstance(model, str) else "unknown")
+            conversation = Conversation(
+                session, self._opened(), model if isinstance(model, str) else "unknown"
+            )
         with self._guard:
-            self._open[name] = found
+            self._open[name] = conversation
             while len(self._open) > OPEN_SESSIONS:
                 self._open.popitem(last=False)
-        return found
+        return conversation
 
     def _opened(self) -> SqliteStore:
         with self._guard:

@@ -72,11 +72,11 @@ def _target(request: CompactionRequest, most: int) -> int:
 
 def _render(session: Session, before: int) -> WrittenDigest:
     """Return the view after the compaction as one text."""
-    made = session.trace()
-    name = made[-1].name if made else "d0"
-    shown = (item for item in session.view() if item.message.text != MARKER)
+    compactions = session.trace()
+    name = compactions[-1].name if compactions else "d0"
+    shown_items = (item for item in session.view() if item.message.text != MARKER)
     text = (
-        f"{view_text(shown, compacted=bool(made))}\n\n"
+        f"{view_text(shown_items, compacted=bool(compactions))}\n\n"
         f"Every earlier turn is in clew's log: `clew expand {session.name} m12` prints turn m12 "
         f"(clew session {session.name}, digest {name})"
     )

@@ -93,8 +93,8 @@ class InFlight:
             label += f"; {dropped} thinking blocks dropped" if dropped else ""
             if result.changed:
                 self.stats.count("compacted")
-                with self.stats.conversation(conversation_key(exchange, raw)) as one:
-                    one.add_compaction(result.tokens_before, result.tokens_after, answered=False)
+                with self.stats.conversation(conversation_key(exchange, raw)) as stats:
+                    stats.add_compaction(result.tokens_before, result.tokens_after, answered=False)
         rewritten = changed is not None and result is not None and result.changed
         retry = self._harder(key, body, wire)
         return Reaction(body=changed, label=label, shortened=bool(changed), rewritten=rewritten, retry=retry)
@@ -276,7 +276,7 @@ def _running_loop(entries: list[Any]) -> list[Any]:
 def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:
     """Return the rules of the API that a list breaks, also those that are not certain."""
     report = wire_named(wire).check({**body, LIST_KEYS[wire]: messages})
-    return {one.rule.id for one in report.violations}
+    return {violation.rule.id for violation in report.violations}
 
 
 def _checked_body(body: JsonObject, wire: str, messages: list[Any]) -> bytes:

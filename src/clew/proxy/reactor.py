@@ -95,25 +95,25 @@ class Compactions:
         if self._follower is not None:
             self._follower.close()
 
-    def _answered(self, exchange: Exchange, raw: bytes, asked: CompactionRequest) -> Reaction:
+    def _answered(self, exchange: Exchange, raw: bytes, request: CompactionRequest) -> Reaction:
         from clew.proxy.answers import answer, thread_refusal
 
-        thread = asked.body.get("thread")
+        thread = request.body.get("thread")
         if isinstance(thread, dict) and thread.get("type") == "continue":
             refusal = thread_refusal()
             return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
-        if any(asked.body.get(name) for name in STORED):
+        if any(request.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
-        digest = self._writing().write(asked)
-        if self._upstream_summary and asked.kind is Kind.SUMMARY:
+        digest = self._writing().write(request)
+        if self._upstream_summary and request.kind is Kind.SUMMARY:
             from clew.proxy.upstream_summary import upstream_summary
 
-            return upstream_summary(asked, digest, self.stats)
-        made = answer(asked, digest)
+            return upstream_summary(request, digest, self.stats)
+        made = answer(request, digest)
         self.stats.count("answered")
-        with self.stats.conversation(conversation_key(exchange, raw)) as one:
-            one.model, one.session = str(asked.body.get("model")), digest.session
-            one.add_compaction(digest.tokens_before, digest.tokens, answered=True)
+        with self.stats.conversation(conversation_key(exchange, raw)) as stats:
+            stats.model, stats.session = str(request.body.get("model")), digest.session
+            stats.add_compaction(digest.tokens_before, digest.tokens, answered=True)
         label = (
             f"answered; {digest.session} {digest.digest}, {digest.tokens_before} to {digest.tokens} tokens"
         )

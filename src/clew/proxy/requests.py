@@ -118,18 +118,18 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
     entries = _entries(body, wire)
     if entries is None:
         return None  # the upstream explains what is missing
-    found: CompactionRequest | None
+    request: CompactionRequest | None
     if is_endpoint:
-        found = CompactionRequest(Kind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions")))
+        request = CompactionRequest(Kind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions")))
     elif _type(entries[-1]) == "compaction_trigger":
-        found = CompactionRequest(Kind.TRIGGER, wire, body, entries[:-1])
+        request = CompactionRequest(Kind.TRIGGER, wire, body, entries[:-1])
     else:
-        found = _summary(wire, body, entries)
-    if found is None:
+        request = _summary(wire, body, entries)
+    if request is None:
         return None
-    if found.kind is not Kind.SUMMARY:
-        found = replace(found, focus=None)  # the instructions are the agent's system prompt
-    return replace(found, session=session_id(exchange, body), earlier=_earlier(found.entries))
+    if request.kind is not Kind.SUMMARY:
+        request = replace(request, focus=None)  # the instructions are the agent's system prompt
+    return replace(request, session=session_id(exchange, body), earlier=_earlier(request.entries))
 
 
 def lacks_model(exchange: Exchange, raw: bytes) -> bool:
@@ -158,8 +158,8 @@ def conversation_in(exchange: Exchange, body: Json, wire: str) -> CompactionRequ
     entries = _entries(body, wire)
     if entries is None or not isinstance(body, dict) or any(body.get(name) for name in (*STORED, "thread")):
         return None
-    found = CompactionRequest(Kind.SUMMARY, wire, body, entries)
-    return replace(found, session=session_id(exchange, body), earlier=_earlier(entries))
+    request = CompactionRequest(Kind.SUMMARY, wire, body, entries)
+    return replace(request, session=session_id(exchange, body), earlier=_earlier(entries))
 
 
 def _entries(body: Json, wire: str) -> list[Any] | None:
@@ -208,8 +208,8 @@ def _earlier(entries: list[Any]) -> tuple[str, str] | None:
         if sealed:
             return sealed.session, sealed.digest
         for text in _user_texts(entry):
-            if found := _FOOTER.search(text):
-                return found[1], found[2]
+            if match := _FOOTER.search(text):
+                return match[1], match[2]
     return None
 
 

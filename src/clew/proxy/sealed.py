@@ -96,7 +96,7 @@ def holds_sealed(raw: bytes) -> bool:
 
 def open_digests(items: list[Json]) -> list[Json]:
     """Return a list with clew's items replaced by their digests, as messages of the user role."""
-    return [_message(found) if (found := digest_in(item)) else item for item in items]
+    return [_message(digest) if (digest := digest_in(item)) else item for item in items]
 
 
 def _message(digest: SealedDigest) -> JsonObject:

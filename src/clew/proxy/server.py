@@ -155,10 +155,10 @@ class Proxy:
         try:
             raw = decoded(client)
             growth = len(raw) / len(reaction.body) if reaction.body and reaction.shortened else 1.0
-            with self.stats.conversation(conversation_key(client, raw)) as one:
-                found = _MODEL.search(raw)
-                one.model = found[1].decode("utf-8", "replace") if found else one.model
-                one.add_usage(usage, growth, rewritten=reaction.rewritten)
+            with self.stats.conversation(conversation_key(client, raw)) as stats:
+                match = _MODEL.search(raw)
+                stats.model = match[1].decode("utf-8", "replace") if match else stats.model
+                stats.add_usage(usage, growth, rewritten=reaction.rewritten)
         except Exception:  # noqa: BLE001  # figures only
             self.stats.count("not_counted")
 

@@ -127,19 +127,19 @@ class Stats:
     def conversation(self, name: str) -> Iterator[ConversationStats]:
         """Return the figures of a conversation, to be changed; those not seen for the longest are dropped."""
         with self._lock:
-            one = self._conversations.pop(name, None) or ConversationStats()
-            self._conversations[name] = one
-            one.seen = time.time()
+            stats = self._conversations.pop(name, None) or ConversationStats()
+            self._conversations[name] = stats
+            stats.seen = time.time()
             while len(self._conversations) > CONVERSATIONS:
                 self._conversations.popitem(last=False)
-            yield one
+            yield stats
 
     def report(self) -> JsonObject:
         """Return everything, for ``/clew/health``."""
         with self._lock:
             counts: JsonObject = dict(self._counts)
             wall, cpu = sorted(self._wall), sorted(self._cpu)
-            conversations: JsonObject = {name: one.report() for name, one in self._conversations.items()}
+            conversations: JsonObject = {name: stats.report() for name, stats in self._conversations.items()}
         return {
             "status": "ok",
             "seconds": round(time.time() - self._begun),

@@ -19,27 +19,27 @@ from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
 
 
-def upstream_summary(asked: CompactionRequest, digest: WrittenDigest, stats: Stats) -> Reaction:
+def upstream_summary(request: CompactionRequest, digest: WrittenDigest, stats: Stats) -> Reaction:
     """Return the request for the client's model, and what is made of its response."""
-    key = LIST_KEYS[asked.wire]
-    entries: list[Any] = list(asked.body[key])  # type: ignore[arg-type]  # a list, or it were no compaction request
+    key = LIST_KEYS[request.wire]
+    entries: list[Any] = list(request.body[key])  # type: ignore[arg-type]  # a list, or it were no compaction request
     instructions = summary_request(digest.state)
     if instructions:
-        entries[-1] = _with_text(entries[-1], instructions, asked.wire)
-    body = {**asked.body, key: entries, "stream": False}
+        entries[-1] = _with_text(entries[-1], instructions, request.wire)
+    body = {**request.body, key: entries, "stream": False}
     body.pop("stream_options", None)
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return Reaction(body=raw, label="summary; upstream", finish=_finisher(asked, digest, stats))
+    return Reaction(body=raw, label="summary; upstream", finish=_finisher(request, digest, stats))
 
 
 def _finisher(
-    asked: CompactionRequest, digest: WrittenDigest, stats: Stats
+    request: CompactionRequest, digest: WrittenDigest, stats: Stats
 ) -> Callable[[int, bytes], Reaction]:
     def finish(status: int, data: bytes) -> Reaction:
         text = reply_text(data) if status == 200 else ""
         made = complete_summary(digest, text)
         stats.count("complemented" if made else "summary_failed")
-        used: Answer = answer(asked, made or digest)
+        used: Answer = answer(request, made or digest)
         label = "summary; upstream, complemented" if made else "answered; the upstream wrote no summary"
         return Reaction(used.status, used.body, used.kind, label)
 

@@ -118,8 +118,11 @@ PREAMBLE = "Added by the harness for this request, not said by the user."
 def system_blocks(pieces: Iterable[Piece], fence: Fence | None) -> list[Text]:
     """Return one block of the system prompt per section, in section order."""
     return [
-        Text("\n\n".join(_section_texts(section, own, fence)), trust=lowest(piece.trust for piece in own))
-        for section, own in _by_section(pieces)
+        Text(
+            "\n\n".join(_section_texts(section, own_pieces, fence)),
+            trust=lowest(piece.trust for piece in own_pieces),
+        )
+        for section, own_pieces in _by_section(pieces)
     ]
 
 
@@ -135,8 +138,8 @@ def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -
     lines = [f"<{TAG}>", PREAMBLE]
     if fenced and not announced:
         lines.append(ANNOUNCEMENT)
-    for section, own in _by_section(pieces):
-        lines += _section_texts(section, own, fence)
+    for section, own_pieces in _by_section(pieces):
+        lines += _section_texts(section, own_pieces, fence)
     text = "\n".join([*lines, f"</{TAG}>"])
     label = min(Trust.SEMI_TRUSTED, lowest(piece.trust for piece in pieces))
     return Message(Role.USER, (Text(text, trust=label),), Origin.INJECTED)
@@ -144,8 +147,8 @@ def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -
 
 def _by_section(pieces: Iterable[Piece]) -> Iterator[tuple[Section, list[Piece]]]:
     ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
-    for section, own in groupby(ordered, key=lambda piece: piece.section):
-        yield section, list(own)
+    for section, own_pieces in groupby(ordered, key=lambda piece: piece.section):
+        yield section, list(own_pieces)
 
 
 def _section_texts(section: Section, pieces: Sequence[Piece], fence: Fence | None) -> Iterator[str]:

@@ -74,14 +74,17 @@ class AssembledRequest:
 
         The view is summed up by section, because its messages are in the log one by one already.
         """
-        shown = [item for item in self.contributions if _of_view(item)]
+        shown_contributions = [item for item in self.contributions if _of_view(item)]
         tools = [item for item in self.contributions if item.section is TOOLS]
         sums: dict[str, int] = {}
-        for contribution in shown:
+        for contribution in shown_contributions:
             sums[contribution.section.name] = sums.get(contribution.section.name, 0) + contribution.given
         return {
             # the rules of a digest are counted apart from its message: PINNED adds tokens, not a message
-            "view": {"messages": sum(item.section is not PINNED for item in shown), "tokens": {**sums}},
+            "view": {
+                "messages": sum(item.section is not PINNED for item in shown_contributions),
+                "tokens": {**sums},
+            },
             "tools": {"count": len(tools), "tokens": sum(tool.given for tool in tools)},
             "added": [
                 item.to_json() for item in self.contributions if not (_of_view(item) or item.section is TOOLS)

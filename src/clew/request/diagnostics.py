@@ -96,7 +96,7 @@ def _sources(digest: Digest) -> int:
 
 
 def _check_line(compaction: RecordedCompaction) -> str:
-    gone = sum(kept.gone for kept in compaction.report.kept)
+    gone = sum(count.gone for count in compaction.report.kept)
     verdict = "checked and accepted" if compaction.report.accepted else "checked, with findings"
     return f"{verdict}; {gone:,} items dropped (recoverable by search)"
 

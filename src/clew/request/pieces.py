@@ -53,10 +53,10 @@ def rules_by_hand(changed: Iterable[Rule], view: Sequence[Item]) -> Piece | None
     A digest quotes the rules in force. Until the next compaction, this piece at the end of the request does:
     it changes nothing before it, so that the cached prefix stays valid.
     """
-    shown, changed = VisibleText(view), list(changed)
+    visible, changed = VisibleText(view), list(changed)
     in_force = {rule.quote for rule in changed if rule.is_active}
-    new = [rule for rule in changed if rule.is_active and not shown.has(rule.quote, rule.source)]
-    over = [rule for rule in changed if rule.quote not in in_force and shown.has(rule.quote, rule.source)]
+    new = [rule for rule in changed if rule.is_active and not visible.has(rule.quote, rule.source)]
+    over = [rule for rule in changed if rule.quote not in in_force and visible.has(rule.quote, rule.source)]
     if not new and not over:
         return None
     lines = ["In force until the user ends them:" if new else "", *map(_rule_line, new)]

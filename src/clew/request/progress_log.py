@@ -149,10 +149,10 @@ def progress_piece(past: Sequence[Checkpoint]) -> Piece | None:
     """Return the last checkpoints as a piece for a resumed session's request; None if there are none."""
     if not past:
         return None
-    shown = past[-SHOWN:]
-    left = len(past) - len(shown)
+    shown_checkpoints = past[-SHOWN:]
+    left = len(past) - len(shown_checkpoints)
     more = [f"({left} earlier checkpoints are in the log.)"] if left else []
-    text = "\n".join([NOTE, *more, *(escape_tags(as_text(checkpoint)) for checkpoint in shown)])
+    text = "\n".join([NOTE, *more, *(escape_tags(as_text(checkpoint)) for checkpoint in shown_checkpoints)])
     return Piece(PLAN, text, SOURCE, Trust.SEMI_TRUSTED, own=True, cuttable=True)
 
 
@@ -243,8 +243,11 @@ def _files(ledger: Ledger, since: int) -> list[ProgressPoint]:
         if file.last_change and _is_new(file.last_change, since)
     ]
     points.sort(key=lambda point: _number(point.source))
-    earlier, named = points[:-MOST_FILES], points[-MOST_FILES:]
-    return [*(replace(point, text=f"and {len(earlier):,} more files") for point in earlier[-1:]), *named]
+    earlier, named_points = points[:-MOST_FILES], points[-MOST_FILES:]
+    return [
+        *(replace(point, text=f"and {len(earlier):,} more files") for point in earlier[-1:]),
+        *named_points,
+    ]
 
 
 def _action(file: Artifact) -> Action:
@@ -273,8 +276,8 @@ def _evidence(ledger: Ledger, since: int) -> Iterator[ProgressPoint]:
     for failure in ledger.failures:
         if failure.fixed_by and _is_new(failure.fixed_by, since):
             yield _point(f"works now: {failure.subject or failure.tool}", failure.fixed_by, Trust.UNTRUSTED)
-    ran = [command for command in ledger.artifacts.commands if _is_new(command.last, since)]
-    for command in ran[-MOST_COMMANDS:]:
+    commands = [command for command in ledger.artifacts.commands if _is_new(command.last, since)]
+    for command in commands[-MOST_COMMANDS:]:
         if command.ended is not Ended.REFUSED:
             yield _point(f"{_ending(command)}: {command.name}", command.last, Trust.UNTRUSTED)
 

@@ -121,16 +121,16 @@ NOTE = (
 
 def rehydrate(ledger: Ledger, view: Sequence[Item], now: RequestStatus) -> Piece | None:
     """Return what the next call needs and the view no longer shows; None if nothing was compacted."""
-    shown = VisibleText(view)
-    if not shown.compacted:
+    visible = VisibleText(view)
+    if not visible.compacted:
         return None
     lines = [
-        *_goal(ledger, shown),
-        *_todos(ledger, shown),
-        *_open(ledger, shown),
-        *_approvals(ledger, shown),
-        *_observations(ledger, shown),
-        *_files(ledger, shown),
+        *_goal(ledger, visible),
+        *_todos(ledger, visible),
+        *_open(ledger, visible),
+        *_approvals(ledger, visible),
+        *_observations(ledger, visible),
+        *_files(ledger, visible),
         *_harness(now),
     ]
     text = "\n".join([NOTE, *lines])
@@ -140,22 +140,22 @@ def rehydrate(ledger: Ledger, view: Sequence[Item], now: RequestStatus) -> Piece
 # From the ledger ---------------------------------------------------------------------------------------
 
 
-def _goal(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
+def _goal(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     goal = ledger.goal
-    if goal is None or shown.has(goal.quote[:LONGEST], goal.source):
+    if goal is None or visible.has(goal.quote[:LONGEST], goal.source):
         return
     name = "The approved plan" if goal.kind is GoalKind.PLAN else "The goal"
     yield f"{name}:"
     yield _line(goal.quote, goal.source)
 
 
-def _todos(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
+def _todos(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     """Yield the whole list of tasks if any of it is out of view, because half a list misleads."""
     loops = ledger.loops
     tasks = [loop for loop in (*loops.closed, *loops.open) if loop.kind is LoopKind.TODO]
     current = [task for task in tasks if task.closed is not Closed.LEFT_OUT]
     waiting = [loop.text for loop in current if loop.is_open]
-    if waiting and not shown.together(waiting):
+    if waiting and not visible.together(waiting):
         yield "Current tasks:"
         yield from _few(current, _task)
 
@@ -166,19 +166,19 @@ def _task(loop: Loop) -> str:
     return _line(f"{box} {loop.text}{status}", loop.source)
 
 
-def _open(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
+def _open(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     goal = ledger.goal.quote if ledger.goal else ""
-    left = [
+    remaining_loops = [
         loop
         for loop in ledger.loops.open
         if loop.kind is not LoopKind.TODO
-        and not shown.has(loop.text[:LONGEST], loop.source)
+        and not visible.has(loop.text[:LONGEST], loop.source)
         and loop.text not in goal
     ]
-    if left:
+    if remaining_loops:
         yield "Still open:"
         yield from _few(
-            left, lambda item: _line(f"{item.kind.value}: {item.text}", item.source, _label(item))
+            remaining_loops, lambda item: _line(f"{item.kind.value}: {item.text}", item.source, _label(item))
         )
 
 
@@ -186,17 +186,19 @@ def _label(loop: Loop) -> Trust:
     return Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
 
 
-def _approvals(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
-    left = [approval for approval in ledger.approvals if not _answer_is_shown(approval, shown)]
-    if left:
+def _approvals(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
+    remaining_approvals = [
+        approval for approval in ledger.approvals if not _answer_is_shown(approval, visible)
+    ]
+    if remaining_approvals:
         yield "Permissions asked for:"
-        yield from _few(left, _approval)
+        yield from _few(remaining_approvals, _approval)
 
 
-def _answer_is_shown(approval: Approval, shown: VisibleText) -> bool:
+def _answer_is_shown(approval: Approval, visible: VisibleText) -> bool:
     """Return True if the view shows both the question and its answer."""
-    asked = shown.has(approval.what, approval.asked)
-    return asked and (approval.answered is None or shown.has(approval.words, approval.answered))
+    asked = visible.has(approval.what, approval.asked)
+    return asked and (approval.answered is None or visible.has(approval.words, approval.answered))
 
 
 def _approval(approval: Approval) -> str:
@@ -207,16 +209,16 @@ def _approval(approval: Approval) -> str:
     )
 
 
-def _observations(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
+def _observations(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     """Yield the last results that matter: failures that are not fixed, and the last commands."""
     lines = []
     for failure in [failure for failure in ledger.failures if not failure.is_fixed][-MOST:]:
         text = " / ".join(line.strip() for line in failure.lines)
         source = failure.sources[-1] if failure.sources else failure.attempts[-1]
-        if not all(shown.has(line, source) for line in failure.lines):
+        if not all(visible.has(line, source) for line in failure.lines):
             lines.append(_line(f"{failure.subject or failure.tool} fails: {text}", source, Trust.UNTRUSTED))
     for command in ledger.artifacts.commands[-3:]:
-        if not shown.has(command.name, command.last):
+        if not visible.has(command.name, command.last):
             code = "" if command.exit_code is None else f" (exit {command.exit_code})"
             lines.append(_line(f"ran: {command.name}{code}", command.last, Trust.UNTRUSTED))
     if lines:
@@ -224,12 +226,12 @@ def _observations(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
         yield from lines
 
 
-def _files(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
+def _files(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     """Yield the changed files of the workspace, and what was read last."""
     changed = [
         artifact
         for artifact in ledger.artifacts.changed
-        if not shown.has(_tail(artifact.name), artifact.last)
+        if not visible.has(_tail(artifact.name), artifact.last)
     ]
     if changed:
         yield "Changed files:"
@@ -238,10 +240,12 @@ def _files(ledger: Ledger, shown: VisibleText) -> Iterator[str]:
         )
     looked = [*(file for file in ledger.artifacts.files if not file.changed)][-MOST:]
     looked += ledger.artifacts.urls[-MOST:]
-    left = [artifact for artifact in looked if not shown.has(_tail(artifact.name), artifact.last)]
-    if left:
+    remaining_artifacts = [
+        artifact for artifact in looked if not visible.has(_tail(artifact.name), artifact.last)
+    ]
+    if remaining_artifacts:
         yield "Read:"
-        yield from _few(left[::-1], lambda item: _line(item.name, item.last, Trust.UNTRUSTED))
+        yield from _few(remaining_artifacts[::-1], lambda item: _line(item.name, item.last, Trust.UNTRUSTED))
 
 
 def _tail(path: str) -> str:

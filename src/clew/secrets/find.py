@@ -228,6 +228,6 @@ def _join_overlaps(places: list[_RankedSpan]) -> list[_RankedSpan]:
         if last is None or place.start >= last.end:
             joined.append(place)
             continue
-        named = min(last, place, key=lambda item: item.rank)
-        joined[-1] = _RankedSpan(last.start, max(last.end, place.end), named.rank, named.rule)
+        span = min(last, place, key=lambda item: item.rank)
+        joined[-1] = _RankedSpan(last.start, max(last.end, place.end), span.rank, span.rule)
     return joined

@@ -31,19 +31,19 @@ def key_file(path: Path) -> bytes:
             return kept[:KEY_BYTES]
         path.unlink()  # an incomplete write: nothing was masked with it
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     data = os.urandom(KEY_BYTES)
-    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         os.write(file, data)
     finally:
         os.close(file)
     try:
-        os.link(fresh, path)  # atomic, and never replaces another process's key
+        os.link(temporary, path)  # atomic, and never replaces another process's key
     except FileExistsError:
         data = path.read_bytes()[:KEY_BYTES]
     finally:
-        fresh.unlink()
+        temporary.unlink()
     return data
 
 

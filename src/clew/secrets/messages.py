@@ -180,8 +180,8 @@ class _Masking:
     def _native(self, native: Native | None) -> Native | None:
         if native is None:
             return None
-        if (known := self._natives.get(id(native))) is not None:
-            return known
+        if (known_native := self._natives.get(id(native))) is not None:
+            return known_native
         value = self._json(native.value)
         created = native if value is native.value else Native(native.wire, value)
         self._natives[id(native)] = created

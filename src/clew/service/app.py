@@ -106,7 +106,10 @@ class Service:
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
-        routes = [Route(one.path, self._endpoint(one), methods=[one.method]) for one in OPERATIONS]
+        routes = [
+            Route(operation.path, self._endpoint(operation), methods=[operation.method])
+            for operation in OPERATIONS
+        ]
         routes += [
             Route("/healthz", self._health),
             Route("/metrics", self._metrics),
@@ -138,15 +141,15 @@ class Service:
     async def _follow(self, ctx: Ctx, after: int) -> AsyncIterator[str]:
         silent = 0.0
         while True:
-            found = await run_in_threadpool(_read, self.store, ctx, after)
-            for stored in found:
+            events = await run_in_threadpool(_read, self.store, ctx, after)
+            for stored in events:
                 after = stored.seq
                 yield f"id: {stored.seq}\nevent: {stored.event.kind}\ndata: {json.dumps(_event(stored))}\n\n"
-            silent = 0.0 if found else silent + FOLLOW_SECONDS
+            silent = 0.0 if events else silent + FOLLOW_SECONDS
             if silent >= KEEP_ALIVE_SECONDS:
                 silent = 0.0
                 yield ": still here\n\n"
-            if len(found) < MOST_EVENTS:
+            if len(events) < MOST_EVENTS:
                 await asyncio.sleep(FOLLOW_SECONDS)
 
     def _health(self, _request: Request) -> Response:
@@ -249,7 +252,10 @@ class Call:
 def _sessions(call: Call) -> JsonObject:
     found = islice(call.service.store.sessions(call.workspace), call.number("limit", "1000"))
     return {
-        "sessions": [{"name": one.session, "events": one.head.seq, "changed": one.last_time} for one in found]
+        "sessions": [
+            {"name": session_info.session, "events": session_info.head.seq, "changed": session_info.last_time}
+            for session_info in found
+        ]
     }
 
 
@@ -281,9 +287,9 @@ def _compact(call: Call) -> JsonObject:
         return {"compaction": _compaction(done) if done else None, "tokens": session.tokens}
 
 
-def _compaction(done: Compaction) -> JsonObject:
-    before, after = done.plan.tokens_before, done.plan.tokens_after
-    return {"name": done.name, "seq": done.seq, "tokens_before": before, "tokens_after": after}
+def _compaction(compaction: Compaction) -> JsonObject:
+    before, after = compaction.plan.tokens_before, compaction.plan.tokens_after
+    return {"name": compaction.name, "seq": compaction.seq, "tokens_before": before, "tokens_after": after}
 
 
 def _preview(call: Call) -> JsonObject:
@@ -336,8 +342,8 @@ def _unpin(call: Call) -> JsonObject:
 
 
 def _events(call: Call) -> JsonObject:
-    found = _read(call.service.store, call.ctx, call.number("after"))
-    return {"events": [_event(one) for one in found], "more": len(found) == MOST_EVENTS}
+    events = _read(call.service.store, call.ctx, call.number("after"))
+    return {"events": [_event(stored) for stored in events], "more": len(events) == MOST_EVENTS}
 
 
 def _read(store: PostgresStore, ctx: Ctx, after: int) -> list[StoredEvent]:
@@ -360,8 +366,8 @@ def _forget_many(call: Call) -> JsonObject:
     if "all" in given and given["all"] != "yes":
         raise InputError("all must be yes", "?all=yes deletes every session of the workspace")
     before = days_ago(call.number("unchanged_days")) if "unchanged_days" in given else None
-    done = call.service.store.forget(call.workspace, person=given.get("person"), unchanged_since=before)
-    return {"forgotten": done._asdict()}
+    rows = call.service.store.forget(call.workspace, person=given.get("person"), unchanged_since=before)
+    return {"forgotten": rows._asdict()}
 
 
 def days_ago(days: int) -> datetime:

@@ -85,12 +85,12 @@ class Jobs:
         if _last_compaction(opened) != after:
             return "superseded"
         try:
-            done = opened.compact(forced=False)
+            compaction = opened.compact(forced=False)
         except (StalePlan, CompactionUnderWay):
             return "superseded"
         except ClewError as error:
             return type(error).__name__
-        return "compacted" if done else "nothing to gain"
+        return "compacted" if compaction else "nothing to gain"
 
     # Workers -------------------------------------------------------------------------------------------
 
@@ -98,20 +98,20 @@ class Jobs:
     def working(self, concurrency: int = 1) -> Iterator[None]:
         """Run jobs from a thread while the block runs."""
         loop = asyncio.new_event_loop()
-        begun = threading.Event()
+        started = threading.Event()
         task: list[asyncio.Task[None]] = []
 
         def serve() -> None:
             asyncio.set_event_loop(loop)
             task.append(loop.create_task(self.work(concurrency)))
-            begun.set()
+            started.set()
             with suppress(asyncio.CancelledError):
                 loop.run_until_complete(task[0])
             loop.close()
 
         thread = threading.Thread(target=serve, name="clew-jobs", daemon=True)
         thread.start()
-        begun.wait()
+        started.wait()
         try:
             yield
         finally:
@@ -174,5 +174,5 @@ class Jobs:
 
 def _last_compaction(session: Session) -> int:
     """Return the position of the last compaction in force, 0 if there is none."""
-    made = session.trace()
-    return made[-1].seq if made else 0
+    compactions = session.trace()
+    return compactions[-1].seq if compactions else 0

@@ -155,8 +155,8 @@ def check_fields(operation: Operation, given: Mapping[str, Any]) -> dict[str, An
 def openapi(version: str) -> JsonObject:
     """Return the OpenAPI description of the API."""
     paths: dict[str, Any] = {}
-    for one in OPERATIONS:
-        paths.setdefault(one.path, {})[one.method.lower()] = _describe(one)
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation)
     error: Json = {
         "type": "object",
         "properties": {
@@ -179,11 +179,11 @@ def openapi(version: str) -> JsonObject:
     }
 
 
-def _describe(one: Operation) -> JsonObject:
-    names = [part[1:-1] for part in one.path.split("/") if part.startswith("{")]
+def _describe(operation: Operation) -> JsonObject:
+    names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
     described: dict[str, Any] = {
-        "operationId": one.name,
-        "summary": one.about,
+        "operationId": operation.name,
+        "summary": operation.about,
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
         ],
@@ -195,13 +195,14 @@ def _describe(one: Operation) -> JsonObject:
             },
         },
     }
-    if one.fields:
+    if operation.fields:
         schema = {
             "type": "object",
             "properties": {
-                name: {"type": field.type, "description": field.about} for name, field in one.fields.items()
+                name: {"type": field.type, "description": field.about}
+                for name, field in operation.fields.items()
             },
-            "required": [name for name, field in one.fields.items() if field.required],
+            "required": [name for name, field in operation.fields.items() if field.required],
             "additionalProperties": False,
         }
         described["requestBody"] = {"content": {"application/json": {"schema": schema}}}

@@ -90,7 +90,7 @@ class SessionCache:
         seq = opened.head.seq
         if not seq:
             return True
-        return any(one.head == opened.head for one in self.store.read(opened.session.ctx, seq - 1, seq))
+        return any(stored.head == opened.head for stored in self.store.read(opened.session.ctx, seq - 1, seq))
 
     def _drop(self, key: _CacheKey, opened: _Opened) -> None:
         with self._lock:

@@ -86,9 +86,9 @@ def on_fact(replay: Replay, body: JsonObject) -> KeptFact:
             return [new_event(PIN.name, {**body, "quote": fact.quote, "source": [*fact.source]}, PIN.version)]
         return [new_event(PIN.name, body, PIN.version)]
 
-    known = replay.ledger.facts.held.get(str(body.get("fact")))
+    known_fact = replay.ledger.facts.held.get(str(body.get("fact")))
     name = replay.changed_rule(replay.append(decide))
-    return known or replay.ledger.facts.get(name)
+    return known_fact or replay.ledger.facts.get(name)
 
 
 FACT_ACTS = ("keep", "drop")

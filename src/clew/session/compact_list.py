@@ -204,17 +204,17 @@ def _compacting(
     if switched_off():
         options, previous = replace(options, window=NEVER_FULL, target_tokens=None), None
     conversation = previous.conversation if previous else None
-    known = conversation.record.codec if conversation else None
+    codec = conversation.record.codec if conversation else None
     wire = wire_named(options.wire) if options.wire else None
     if not isinstance(messages, Mapping | str | bytes | list) and isinstance(messages, Iterable):
         messages = list(messages)  # an iterator can be read only once
-    parsed = ParsedInput.of(messages, wire, known if wire is None or (known and known.wire is wire) else None)
+    parsed = ParsedInput.of(messages, wire, codec if wire is None or (codec and codec.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     conversation = advance(parsed, conversation, counter) if conversation else None
     from_start = conversation is None
     if conversation is None:  # no previous result, or the list is not a continuation of it
-        parsed = ParsedInput.of(messages, wire) if known else parsed
+        parsed = ParsedInput.of(messages, wire) if codec else parsed
         conversation = _start(parsed, previous, counter)
 
     # 2. Measure. Most calls end here: there is room left.
@@ -257,12 +257,12 @@ def read_current(items: Sequence[Item], hidden: range, model: str) -> CompactRes
     The ledger and the originals hold every message; the view leaves out those at the indices ``hidden``. The
     messages keep their names. To compact it, pass the messages as one list, with this result as ``previous``.
     """
-    known = model_named(model)
+    model_info = model_named(model)
     parsed = ParsedInput.of([item.message for item in items])
-    counter = counter_for(known)
+    counter = counter_for(model_info)
     conversation = start(parsed, counter, hidden, [item.id for item in items])
     options = Options(NEVER_FULL, None, model, None, DEFAULT, 0, None, True)
-    return _unchanged_result(parsed, conversation, counter, Gauge(known, DEFAULT, NEVER_FULL), options)
+    return _unchanged_result(parsed, conversation, counter, Gauge(model_info, DEFAULT, NEVER_FULL), options)
 
 
 # Measure ---------------------------------------------------------------------------------------------

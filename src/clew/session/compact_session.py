@@ -70,8 +70,8 @@ class Request:
 
 def split_range(text: str) -> tuple[str | None, str | None]:
     """Return the range at the start of what a person typed after ``/compact``, and the focus after it."""
-    found = RANGE.match(text)
-    chosen, focus = (found[0].strip(), text[found.end() :]) if found else (None, text)
+    match = RANGE.match(text)
+    chosen, focus = (match[0].strip(), text[match.end() :]) if match else (None, text)
     return chosen, focus.strip() or None
 
 
@@ -111,12 +111,12 @@ def requested_task(
 
 def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
     """Return the indices of a range in the view, extended so that no call is separated from its result."""
-    named = RANGE.fullmatch(messages)
-    if named is None:
+    match = RANGE.fullmatch(messages)
+    if match is None:
         raise InputError(
             f"{messages!r:.60} is not a range of messages", "write it as m1-m20, or m30- to the end"
         )
-    first, last = int(named[1]), int(named[2] or len(replay.view.whole))
+    first, last = int(match[1]), int(match[2] or len(replay.view.whole))
     view, prompt = replay.items, fixed_prefix(replay.items)
     covers = replay.shown_digest[1].covers if replay.shown_digest else ()
     covered = {int(name[1:]) for name in covers if name[0] == "m"}

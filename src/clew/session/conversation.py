@@ -83,14 +83,14 @@ class Record:
         read = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
         flat = [*system, *(message for messages in read for message in messages)]
         if self.originals:
-            named = [Item(f"m{self.last + n}", mark_if_digest(item)) for n, item in enumerate(flat, start=1)]
+            items = [Item(f"m{self.last + n}", mark_if_digest(item)) for n, item in enumerate(flat, start=1)]
         else:
-            named, self.digest = assign_ids(flat, names)
-        self.last = max([self.last, *(int(item.id[1:]) for item in named if item.id[0] == "m")])
+            items, self.digest = assign_ids(flat, names)
+        self.last = max([self.last, *(int(item.id[1:]) for item in items if item.id[0] == "m")])
         if self.digest:
             self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
-        self._learn(named)
-        waiting = iter(named)
+        self._learn(items)
+        waiting = iter(items)
         self.system = self.system or tuple(next(waiting) for _ in system)
         grouped = [tuple(next(waiting) for _ in messages) for messages in read]
         self.entries.extend(entries)
@@ -102,12 +102,12 @@ class Record:
         """Add messages to the ledger; a digest found in the list restores what it carries at its place."""
         digest = self.digest
         for is_digest, run in groupby(items, key=lambda item: digest is not None and item.id == digest.id):
-            known = list(run)
-            self.originals.update((item.id, item.message) for item in known)
+            known_items = list(run)
+            self.originals.update((item.id, item.message) for item in known_items)
             if is_digest and digest is not None:
                 restore(self.ledger, digest)
             else:
-                self.ledger.extend(known)
+                self.ledger.extend(known_items)
 
     def changed_at(self, count: int, whole: bool = False) -> int:
         """Return the index of the first entry that the caller changed in place; ``count`` if none was."""
@@ -126,8 +126,8 @@ class Record:
 
     def _reads_the_same(self, place: int) -> bool:
         """Whether a changed entry still parses to the same messages, as when a cache mark was added."""
-        read = tuple(map(mark_if_digest, self.codec.read(self.entries[place], place)))
-        return read == tuple(item.message for item in self.items[place])
+        messages = tuple(map(mark_if_digest, self.codec.read(self.entries[place], place)))
+        return messages == tuple(item.message for item in self.items[place])
 
     def take(self, entries: Sequence[Any], count: int) -> None:
         """Hold the caller's current objects, which are equal apart from cache marks."""
@@ -516,8 +516,8 @@ def _renew_system(record: Record, view: ListView, parsed: ParsedInput, counter: 
     if parsed.system_field is None or parsed.system_field == record.system_field:
         return
     record.system_field = parsed.system_field
-    read = parsed.system()
-    record.system = tuple(Item(old.id, new) for old, new in zip(record.system, read, strict=True))
+    messages = parsed.system()
+    record.system = tuple(Item(old.id, new) for old, new in zip(record.system, messages, strict=True))
     view.items[: len(record.system)] = record.system
     for place, item in enumerate(record.system):
         record.originals[item.id] = item.message

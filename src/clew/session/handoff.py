@@ -271,8 +271,11 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
         name = flat(artifact.name.removeprefix(inside), LONGEST_LINE)
         yield HandoffLine(f"{done}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
     if len(changed) > most:
-        left = changed[: len(changed) - most]
-        yield HandoffLine(f"and {len(left)} earlier ones", (_last_change(left[0]), _last_change(left[-1])))
+        remaining_artifacts = changed[: len(changed) - most]
+        yield HandoffLine(
+            f"and {len(remaining_artifacts)} earlier ones",
+            (_last_change(remaining_artifacts[0]), _last_change(remaining_artifacts[-1])),
+        )
 
 
 def _last_change(artifact: Artifact) -> str:
@@ -345,13 +348,13 @@ def flat(text: str, most: int) -> str:
 
 def _fitting_lines(lines: Iterable[HandoffLine], room: int, count: Callable[[str], int]) -> list[HandoffLine]:
     """Return the first lines that fit the token budget."""
-    kept: list[HandoffLine] = []
+    kept_lines: list[HandoffLine] = []
     for line in lines:
         room -= _size((line,), count)
         if room < 0:
             break
-        kept.append(line)
-    return kept
+        kept_lines.append(line)
+    return kept_lines
 
 
 def _latest(lines: Sequence[HandoffLine], room: int, count: Callable[[str], int]) -> list[HandoffLine]:

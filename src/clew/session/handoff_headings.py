@@ -138,7 +138,9 @@ def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine
                 f"given by the tool: {flat(text, LONGEST_COMMAND)}", (item.id,), quotes_tool=True
             )
             break  # the first one; later ones are reminders and attachments
-    yield from _file_lines(one for one in ledger.artifacts.files if _INSTRUCTION_FILE.search(one.name))
+    yield from _file_lines(
+        artifact for artifact in ledger.artifacts.files if _INSTRUCTION_FILE.search(artifact.name)
+    )
 
 
 def _plan(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
@@ -179,14 +181,16 @@ def _workflow(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
 
 
 def _approvals(ledger: Ledger) -> Iterator[HandoffLine]:
-    for one in ledger.approvals[-MOST_LISTED:]:
-        yield HandoffLine(f"{one.answer.value}: {flat(one.what, LONGEST_LINE)}", (one.asked.message,))
+    for approval in ledger.approvals[-MOST_LISTED:]:
+        yield HandoffLine(
+            f"{approval.answer.value}: {flat(approval.what, LONGEST_LINE)}", (approval.asked.message,)
+        )
 
 
 def _inspected_items(ledger: Ledger) -> Iterator[HandoffLine]:
-    read = [file for file in ledger.artifacts.files if not file.changed]
-    yield from _file_lines([*read[-MOST_LISTED:], *ledger.artifacts.urls[-MOST_LISTED:]])
-    if not read and not ledger.artifacts.urls:
+    artifacts = [file for file in ledger.artifacts.files if not file.changed]
+    yield from _file_lines([*artifacts[-MOST_LISTED:], *ledger.artifacts.urls[-MOST_LISTED:]])
+    if not artifacts and not ledger.artifacts.urls:
         yield from _file_lines(ledger.artifacts.files[-MOST_LISTED:])
 
 

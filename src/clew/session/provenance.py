@@ -154,7 +154,7 @@ def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
 
 def explain(replay: Replay, ref: str) -> Explanation:
     """Return why something is shown as it is, or why it left the view."""
-    there = expand(replay, ref)
+    expansion = expand(replay, ref)
     tell = {
         "message": _of_message,
         "digest": _of_digest,
@@ -162,7 +162,7 @@ def explain(replay: Replay, ref: str) -> Explanation:
         "claim": _of_claim,
         "rule": _of_rule,
     }
-    return Explanation(ref, tuple(tell[there.what](replay, ref)))
+    return Explanation(ref, tuple(tell[expansion.what](replay, ref)))
 
 
 def _of_message(replay: Replay, ref: str) -> Iterator[str]:

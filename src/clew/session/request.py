@@ -249,19 +249,19 @@ class InstructionFiles:
             return LoadedInstructions()
         loaded = load(Disk(), self._roots, self._touched_files())
         own = {fold_path(file) for file in self._changed_files()}
-        kept: list[Instruction] = []
+        kept_instructions: list[Instruction] = []
         refused = list(loaded.refused)
         for instruction in loaded.instructions:
             if all(
                 fold_path(file) not in own or self._is_trusted(file, sha)
                 for file, sha in files_of(instruction)
             ):
-                kept.append(instruction)
+                kept_instructions.append(instruction)
                 continue
             refused.append(Refused(instruction.path, OWN))
             before = self.loaded.get(instruction.id)
-            kept += [before] if before else []
-        return LoadedInstructions(tuple(kept), tuple(refused))
+            kept_instructions += [before] if before else []
+        return LoadedInstructions(tuple(kept_instructions), tuple(refused))
 
     def _touched_files(self) -> list[str]:
         return [file.name for file in self._session.ledger.artifacts.files]

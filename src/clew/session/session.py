@@ -385,22 +385,22 @@ class Session:
 
     def _news(self, about: JsonObject | None = None) -> list[Event]:
         """Return events for facts not in the log yet: model, project, and those of the caller."""
-        news, model = list[Event](), self.gauge.model
+        events, model = list[Event](), self.gauge.model
         if about:
-            news.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
+            events.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
         if model != UNKNOWN and self._replay.about.get("model") != model.id:
-            news.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
+            events.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
         if self.project and "project" not in self._replay.about:
-            news.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
-        return news
+            events.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
+        return events
 
     def record(self, kind: str, body: JsonObject) -> int:
         """Append an event that does not change the view; return its position in the log."""
-        known = KINDS.get(kind)
-        if known is None or kind in SHAPING:
+        event_kind = KINDS.get(kind)
+        if event_kind is None or kind in SHAPING:
             raise InputError(f"unknown event kind {kind!r}", "the kinds are in clew.log.fold")
         kept = mask_json(body) if self._masks else body
-        return self._replay.append(lambda: [new_event(kind, kept, known.version)])
+        return self._replay.append(lambda: [new_event(kind, kept, event_kind.version)])
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: from the next request on the model reads it, and every digest repeats it."""
@@ -460,12 +460,12 @@ class Session:
 
         def decide() -> list[Event]:
             nonlocal difference
-            again = Replay(self.store, self.ctx, self.counter)
-            again.recorded.ignored = True
-            again.catch_up()
-            difference = changes(self.pins, again.ledger.pins.active)
+            replay = Replay(self.store, self.ctx, self.counter)
+            replay.recorded.ignored = True
+            replay.catch_up()
+            difference = changes(self.pins, replay.ledger.pins.active)
             wanted = difference or self._replay.recorded.unrecorded
-            return [again.recorded.event(len(again.view.whole), rescan=True)] if apply and wanted else []
+            return [replay.recorded.event(len(replay.view.whole), rescan=True)] if apply and wanted else []
 
         if apply:
             self._replay.append(decide)
@@ -573,10 +573,10 @@ class Session:
         task = requested_task(self._replay, self.gauge, target_tokens, text, messages)
         if task and forced:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
-        done = yield from compacting(self._replay, task, self._writer)
-        if done:
-            self._compacted(done)
-        return done
+        compaction = yield from compacting(self._replay, task, self._writer)
+        if compaction:
+            self._compacted(compaction)
+        return compaction
 
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
         self._replay.catch_up()
@@ -642,8 +642,10 @@ class Session:
         from clew.session.handoff_headings import handoff_headings
 
         self._replay.catch_up()
-        shown = load_messages(self.store, self.ctx, self._replay.view.whole)
-        items = [Item(f"m{number}", one.message) for number, one in enumerate(shown, start=1)]
+        shown_messages = load_messages(self.store, self.ctx, self._replay.view.whole)
+        items = [
+            Item(f"m{number}", visible.message) for number, visible in enumerate(shown_messages, start=1)
+        ]
         sections = sections_of(items, self.ledger, tokens, self.counter.count_text)
         return handoff_headings(sections, items, self.ledger)
 
@@ -665,10 +667,10 @@ class Session:
         now = upcoming(self._replay, past, "now")
         return [*past, now] if now else past
 
-    def _compacted(self, done: Compaction) -> None:
+    def _compacted(self, compaction: Compaction) -> None:
         self._record_moves()
         with suppress(StoreError):  # the compaction is in effect; only its checkpoint is missing
-            self.checkpoint(f"compacted as {done.digest.id}" if done.digest else "compacted")
+            self.checkpoint(f"compacted as {compaction.digest.id}" if compaction.digest else "compacted")
 
     def _record_moves(self) -> None:
         """Record what moved between the memory tiers, if memory is in use."""

@@ -92,7 +92,7 @@ def shown_messages(ask: Ask) -> list[ShownMessage]:
     from clew.compaction.propose.summary.transcript import read_fence, read_marks
 
     texts = [*map(_words, ask.messages), ask.instruction]
-    fenced = [read for text in texts if (read := read_fence(text)) is not None]
+    fenced = [pieces for text in texts if (pieces := read_fence(text)) is not None]
     marked = fenced[-1] if fenced else [mark for text in texts for mark in read_marks(text)]
     if marked:
         return [

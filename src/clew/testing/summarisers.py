@@ -119,8 +119,8 @@ def thinks_aloud(ask: Ask) -> Reply:
 
 def drops_every_rule(ask: Ask) -> Reply:
     """Report what was done, and nothing that the user asked for."""
-    done = [claim for claim in _true_claims(ask) if claim.kind not in (ClaimKind.GOAL, ClaimKind.USER)]
-    return _claims(done or [SummaryClaim(ClaimKind.FACT, "Work went on.", _somewhere(shown_messages(ask)))])
+    claims = [claim for claim in _true_claims(ask) if claim.kind not in (ClaimKind.GOAL, ClaimKind.USER)]
+    return _claims(claims or [SummaryClaim(ClaimKind.FACT, "Work went on.", _somewhere(shown_messages(ask)))])
 
 
 def invents_instructions(ask: Ask) -> Reply:

@@ -81,20 +81,20 @@ def before_reports(family: Family) -> CalibratedScale:
     return CalibratedScale(tuple(Factor(value, (value * unsure) ** 2) for value, unsure in pairs))
 
 
-def learn(family: Family, known: CalibratedScale, counted: Tally, reported: int) -> CalibratedScale:
+def learn(family: Family, known_scale: CalibratedScale, counted: Tally, reported: int) -> CalibratedScale:
     """Return the scale updated with one report; an empty or impossible report changes nothing."""
     if reported <= 0 or not any(counted.kinds):
-        return known
-    expected = counted.tokens(known.scale)
+        return known_scale
+    expected = counted.tokens(known_scale.scale)
     estimated = 0.0 if family.is_counted else expected - counted.known
     noise = ESTIMATE_NOISE * estimated + EXACT_NOISE * (expected - estimated) + 1.0
-    doubt = (f.variance * n * n for f, n in zip(known.factors, counted.kinds, strict=True))
+    doubt = (f.variance * n * n for f, n in zip(known_scale.factors, counted.kinds, strict=True))
     spread = noise**2 + sum(doubt)
     limit = MAX_DEVIATIONS * math.sqrt(spread)
     surprise = max(-limit, min(limit, reported - expected))
     factors = []
     for start, factor, amount in zip(
-        before_reports(family).factors, known.factors, counted.kinds, strict=True
+        before_reports(family).factors, known_scale.factors, counted.kinds, strict=True
     ):
         gain = factor.variance * amount / spread
         value = max(start.value / MAX_FACTOR, min(start.value * MAX_FACTOR, factor.value + gain * surprise))
@@ -103,9 +103,9 @@ def learn(family: Family, known: CalibratedScale, counted: Tally, reported: int)
     unlearnt = abs(counted.tokens(family.scale) / reported - 1.0)
     return CalibratedScale(
         tuple(factors),
-        known.reports + 1,
-        known.error * REMEMBERED + min(1.0, abs(expected / reported - 1.0)),
-        known.start_error * REMEMBERED + min(1.0, unlearnt),
+        known_scale.reports + 1,
+        known_scale.error * REMEMBERED + min(1.0, abs(expected / reported - 1.0)),
+        known_scale.start_error * REMEMBERED + min(1.0, unlearnt),
     )
 
 
@@ -121,8 +121,8 @@ class Calibration:
 
     def scale(self, family: Family) -> Scale:
         """Return the scale to count with: the learnt one, unless a measured one predicts better."""
-        known = self.of(family)
-        return family.scale if family.is_measured and not known.is_better else known.scale
+        known_scale = self.of(family)
+        return family.scale if family.is_measured and not known_scale.is_better else known_scale.scale
 
     def report(self, family: Family, counted: Tally, reported: int) -> None:
         """Update a family's scale with one call: the tally of its input, and the provider's token count."""
@@ -132,11 +132,13 @@ class Calibration:
         """Return the calibration as plain JSON."""
         return {
             name: {
-                "reports": known.reports,
-                "errors": [known.error, known.start_error],
-                "factors": {kind: asdict(factor) for kind, factor in zip(KINDS, known.factors, strict=True)},
+                "reports": known_scale.reports,
+                "errors": [known_scale.error, known_scale.start_error],
+                "factors": {
+                    kind: asdict(factor) for kind, factor in zip(KINDS, known_scale.factors, strict=True)
+                },
             }
-            for name, known in self.learnt.items()
+            for name, known_scale in self.learnt.items()
         }
 
     @classmethod

@@ -229,9 +229,9 @@ def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
     match = None if hashed else _UUID.search(session_id)
     if match:
         return match[0][-SHORT_ID_LENGTH:] if match[1] in _TIME_ORDERED else match[0][:SHORT_ID_LENGTH]
-    known = None if hashed else _RANDOM_ID.match(session_id)
-    if known:
-        return known[1] or known[2]
+    known_match = None if hashed else _RANDOM_ID.match(session_id)
+    if known_match:
+        return known_match[1] or known_match[2]
     named = f"{place}:{session_id}".encode("utf-8", "surrogateescape")
     return sha256(named).hexdigest()[:SHORT_ID_LENGTH]
 

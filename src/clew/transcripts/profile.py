@@ -115,9 +115,9 @@ class Profiles:
 
     def _profile(self, session: FoundSession) -> Profile:
         kept = self._kept.get(_key(session))
-        known = kept[1] if kept else Profile()
-        title, project = session.title or known.title, session.project or known.project
-        return replace(known, title=title, project=project)
+        known_profile = kept[1] if kept else Profile()
+        title, project = session.title or known_profile.title, session.project or known_profile.project
+        return replace(known_profile, title=title, project=project)
 
     def _read(self, result: FoundSession) -> None:
         if result.size > LARGEST_BYTES and not result.in_database:
@@ -146,10 +146,10 @@ class Profiles:
         }
         with suppress(OSError):  # without a cache, listing is only slower
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            fresh = self._path.with_suffix(f".{os.getpid()}")
-            fresh.touch(mode=0o600)
-            fresh.write_text(json.dumps(stored), encoding="utf-8")
-            fresh.replace(self._path)
+            temporary = self._path.with_suffix(f".{os.getpid()}")
+            temporary.touch(mode=0o600)
+            temporary.write_text(json.dumps(stored), encoding="utf-8")
+            temporary.replace(self._path)
             self._changed = False
 
 

@@ -190,11 +190,11 @@ class Transcript:
             if entry.message.role is Role.SYSTEM or (place < opening and entry.id in keeps)
         ]
         known = {entry.id for entry in prompt}
-        kept = [entry for entry in before if entry.id in keeps and entry.id not in known]
+        kept_entries = [entry for entry in before if entry.id in keeps and entry.id not in known]
         replaced = {entry.replaces or entry.id for entry in before}
         after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
         entries, later = _after_compaction(after)
-        return [*prompt, *entries, *kept, *later]
+        return [*prompt, *entries, *kept_entries, *later]
 
     def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""
@@ -382,7 +382,7 @@ def tool_compactions(session: Transcript) -> list[ToolCompaction]:
         before = (*created[number - 1], *content[number - 1])
         ids = frozenset(boundary.keeps)
         earlier = (entry for several in content[:number] for entry in several)
-        kept = tuple(entry for entry in earlier if entry.id in ids)
-        parts = (before, tuple(created[number]), kept, tuple(content[number]))
+        kept_entries = tuple(entry for entry in earlier if entry.id in ids)
+        parts = (before, tuple(created[number]), kept_entries, tuple(content[number]))
         result.append(ToolCompaction(f"c{number}", boundary, *parts))
     return result

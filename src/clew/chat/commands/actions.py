@@ -158,8 +158,8 @@ def pin(chat: Chat, words: str) -> Turn:
 def unpin(chat: Chat, words: str) -> Turn:
     """Remove a rule."""
     id_, _, why = require_argument(words, "a rule's id", "/unpin p2").partition(" ")
-    ended = chat.session.unpin(id_, why.strip() or "revoked by hand")
-    yield CommandOutput(f'{ended.id} is no longer in force: "{ended.quote}"')
+    ended_rule = chat.session.unpin(id_, why.strip() or "revoked by hand")
+    yield CommandOutput(f'{ended_rule.id} is no longer in force: "{ended_rule.quote}"')
 
 
 def rules(chat: Chat, _words: str) -> Turn:
@@ -230,15 +230,15 @@ def _digest_lines(chat: Chat, ref: str) -> list[str]:
 
 
 def _messages(chat: Chat, ids: tuple[str, ...]) -> list[str]:
-    shown = list(chat.session.originals(ids[:MOST_QUOTED]))
+    shown_items = list(chat.session.originals(ids[:MOST_QUOTED]))
     lines = []
-    for item in shown:
+    for item in shown_items:
         text = item.message.text or "\n".join(result.text for result in item.message.results)
         calls = [f"{call.name} {call.input_text}" for call in item.message.calls]
         lines.append(
             f"  [{item.id}] {item.message.role}: {_short(' '.join([text, *calls]).strip(), LONGEST)}"
         )
-    more = len(ids) - len(shown)
+    more = len(ids) - len(shown_items)
     return [*lines, f"  … and {more:,} more"] if more > 0 else lines
 
 

@@ -198,8 +198,8 @@ def _spans(ids: tuple[str, ...]) -> str:
             number += 1
         else:
             runs.append([name])
-            known = _ID.fullmatch(name)
-            word, number = (known[1], int(known[2])) if known else ("", 0)
+            match = _ID.fullmatch(name)
+            word, number = (match[1], int(match[2])) if match else ("", 0)
         following = f"{word}{number + 1}" if word and number < _LAST else None
     return ",".join("-".join(run) for run in runs)
 

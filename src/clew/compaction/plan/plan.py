@@ -125,9 +125,9 @@ def apply(plan: Plan, view: Sequence[Item]) -> list[Item]:
                 pass
             case _:
                 assert_never(operation)
-    left = [item for item in after if item is not None]
-    _must_have_unique_ids(left)
-    return left
+    remaining_items = [item for item in after if item is not None]
+    _must_have_unique_ids(remaining_items)
+    return remaining_items
 
 
 def _must_have_unique_ids(view: Sequence[Item]) -> None:

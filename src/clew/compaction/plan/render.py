@@ -275,9 +275,9 @@ def digest_of_message(message: Message) -> Digest | None:
     if message.role is not Role.USER or message.origin is Origin.INJECTED or not isinstance(part, Text):
         return None
     block, rest = _block(part.text)
-    shown = parse_digest(block) if block and not rest else None
+    parsed = parse_digest(block) if block and not rest else None
     try:
-        return _digest(shown) if shown else None
+        return _digest(parsed) if parsed else None
     except ValueError:
         return None
 
@@ -304,29 +304,29 @@ def _block(text: str) -> tuple[str, str]:
     return stripped[:cut], stripped[cut:].strip()
 
 
-def _digest(shown: ParsedDigest) -> Digest:
+def _digest(parsed: ParsedDigest) -> Digest:
     claims = tuple(
         Claim(
-            f"{shown.id}.{n}",
+            f"{parsed.id}.{n}",
             claim.kind,
             claim.text,
             tuple(Cite(turn) for turn in claim.turns),
             Trust.UNTRUSTED if claim.untrusted else Trust.ASSISTANT,
             topic=topic_by_wording(claim.kind, claim.text),
         )
-        for n, claim in enumerate(shown.claims, start=1)
+        for n, claim in enumerate(parsed.claims, start=1)
         if claim.turns
     )
     # The writer of this message has at most the user's trust, whatever labels its lines have.
     pins = tuple(
         replace(pin, id=f"p{n}", trust=Trust.USER)
-        for n, pin in enumerate(shown.pins, start=1)
+        for n, pin in enumerate(parsed.pins, start=1)
         if pin.trust >= Trust.USER
     )
-    covers = expand_spans(shown.covers, MOST_COVERED)
+    covers = expand_spans(parsed.covers, MOST_COVERED)
     if not all(map(_ID.fullmatch, covers)):
-        raise ValueError(f"{shown.id} covers ids that are not message ids of a list")
-    return Digest(shown.id, shown.level, covers, "", claims, pins, (), shown.author)
+        raise ValueError(f"{parsed.id} covers ids that are not message ids of a list")
+    return Digest(parsed.id, parsed.level, covers, "", claims, pins, (), parsed.author)
 
 
 def mark_if_digest(message: Message) -> Message:

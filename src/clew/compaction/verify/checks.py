@@ -140,8 +140,8 @@ def _finding(finding: Finding) -> str:
     return f"{_SIGNS[finding.level]} {finding.level.value:<6} {about}{_line(finding.what)}{why}"
 
 
-def _kept_lines(kept: Iterable[SurvivalCount]) -> Iterator[str]:
-    for survival in kept:
+def _kept_lines(kept_counts: Iterable[SurvivalCount]) -> Iterator[str]:
+    for survival in kept_counts:
         if survival.before:
             others = f", {survival.reachable:,} more can be reached from it" if survival.reachable else ""
             visible = f"{survival.stand:,} of {survival.before:,} are in the view"
@@ -169,7 +169,7 @@ def _lost_lines(report: Report, how: str) -> Iterator[str]:
     """Yield the names of what is lost, by sort."""
     for matter in LossKind:
         lost = [loss for loss in report.lost if loss.matter is matter]
-        total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
+        total = sum(count.gone + count.reachable for count in report.kept if count.matter is matter)
         if lost:
             yield f"{_PLURAL[matter].capitalize()} {how}:"
             yield from (f"  {line}" for line in _first_lines(map(_loss_line, lost), total))

@@ -125,34 +125,34 @@ def check_form(case: VerificationContext) -> Iterator[Finding]:
             yield from _culprits(case, digest)
 
 
-def _reads_back(digest: Digest, text: str, shown: ParsedDigest | None) -> bool:
+def _reads_back(digest: Digest, text: str, parsed: ParsedDigest | None) -> bool:
     """Whether a rendered digest parses back to the digest, with its fence intact."""
     return (
-        shown is not None
+        parsed is not None
         and text.endswith(f"</{TAG}>")
         and text.count(f"</{TAG}>") == 1
-        and _pins(shown) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
-        and len(shown.claims) == len(digest.claims)
-        and all(map(_is_meant, shown.claims, sorted(digest.claims, key=_place)))
-        and (shown.id, shown.level, shown.covers) == (digest.id, digest.level, spans(digest.covers))
+        and _pins(parsed) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
+        and len(parsed.claims) == len(digest.claims)
+        and all(map(_is_meant, parsed.claims, sorted(digest.claims, key=_place)))
+        and (parsed.id, parsed.level, parsed.covers) == (digest.id, digest.level, spans(digest.covers))
     )
 
 
-def _pins(shown: ParsedDigest) -> list[tuple[str, str, Trust]]:
-    return [(pin.quote, pin.source.message, pin.trust) for pin in shown.pins]
+def _pins(parsed: ParsedDigest) -> list[tuple[str, str, Trust]]:
+    return [(pin.quote, pin.source.message, pin.trust) for pin in parsed.pins]
 
 
 def _place(claim: Claim) -> int:
     return ORDER[claim.kind]
 
 
-def _is_meant(shown: ParsedClaim, claim: Claim) -> bool:
+def _is_meant(parsed: ParsedClaim, claim: Claim) -> bool:
     """Whether a parsed claim is this claim."""
     return (
-        shown.text == claim.text
-        and shown.kind is claim.kind
-        and shown.untrusted == (claim.trust <= Trust.SEMI_TRUSTED)
-        and shown.turns == tuple(dict.fromkeys([cite.message for cite in claim.sources]))
+        parsed.text == claim.text
+        and parsed.kind is claim.kind
+        and parsed.untrusted == (claim.trust <= Trust.SEMI_TRUSTED)
+        and parsed.turns == tuple(dict.fromkeys([cite.message for cite in claim.sources]))
     )
 
 
@@ -169,9 +169,9 @@ def _culprits(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
 
 
 def _reads_alone(claim: Claim) -> bool:
-    alone = Digest("d1", 0, (), "", (claim,))
-    text = render_digest(alone)
-    return _reads_back(alone, text, parse_digest(text))
+    digest = Digest("d1", 0, (), "", (claim,))
+    text = render_digest(digest)
+    return _reads_back(digest, text, parse_digest(text))
 
 
 def _odd(sources: tuple[Cite, ...]) -> str:

@@ -303,7 +303,7 @@ def agreement_words(text: str) -> list[str]:
 
 
 def _permits(text: str) -> bool:
-    cues = {hit.cue for _, seen in rule_sentences(text, Trust.USER) for hit in seen.hits}
+    cues = {hit.cue for _, evidence in rule_sentences(text, Trust.USER) for hit in evidence.hits}
     return not cues.isdisjoint(("permit", "lift_that"))
 
 

@@ -32,12 +32,12 @@ def seal_of(case: VerificationContext, condense: Condense) -> Seal:
     """Return what the digest of an operation must state."""
     folded = [case.shown_digests[name] for name in condense.ids if name in case.shown_digests]
     condensed = frozenset(condense.ids).difference(case.shown_digests)
-    own = [item for item in case.task.view if item.id in condensed]
+    own_items = [item for item in case.task.view if item.id in condensed]
     return Seal(
         level=1 + max((digest.level for digest in folded), default=-1),
         covers=_covers(case, condense),
         folds=tuple(digest.id for digest in folded),
-        checksum=checksum(own, "".join(digest.checksum for digest in folded)),
+        checksum=checksum(own_items, "".join(digest.checksum for digest in folded)),
     )
 
 
@@ -139,8 +139,8 @@ _SEALS = {
 def _drop(case: VerificationContext, drop: Drop) -> Iterator[Finding]:
     """Find dropped messages that no digest covers or that the log does not have."""
     for name in drop.ids:
-        shown = case.shown_digests.get(name)
-        if not (name in case.covered or (shown and shown.id in case.folded)):
+        digest = case.shown_digests.get(name)
+        if not (name in case.covered or (digest and digest.id in case.folded)):
             yield _refuse(name, "the message would be dropped", "no digest in the view covers it")
         yield from _missing_in_log(case, name)
 
@@ -178,8 +178,8 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
 def _original(case: VerificationContext, name: str) -> Message:
     """Return the original message: the view may already show a smaller form with other lines."""
     original = case.task.originals(name) if case.task.originals else None
-    shown = case.before[name]
-    return original if original and _frame(original) == _frame(shown) else shown
+    message = case.before[name]
+    return original if original and _frame(original) == _frame(message) else message
 
 
 def _without_thoughts(message: Message) -> Message:

@@ -68,24 +68,31 @@ def _not_shown(case: VerificationContext, rules: Iterable[RuleQuote]) -> list[Ru
 
 
 def _is_of_ledger(pin: RuleQuote, ledger: Iterable[RuleQuote]) -> bool:
-    return any(_same(pin, known) for known in ledger)
+    return any(_same(pin, known_quote) for known_quote in ledger)
 
 
-def _same(pin: RuleQuote, known: RuleQuote) -> bool:
-    return (pin.quote, pin.source.message, pin.trust) == (known.quote, known.source.message, known.trust)
+def _same(pin: RuleQuote, known_quote: RuleQuote) -> bool:
+    return (pin.quote, pin.source.message, pin.trust) == (
+        known_quote.quote,
+        known_quote.source.message,
+        known_quote.trust,
+    )
 
 
 def _foreign(pin: RuleQuote, ledger: Iterable[RuleQuote]) -> tuple[str, str]:
     """Describe what is wrong with a rule that the ledger does not have."""
-    for known in ledger:
-        if known.quote == pin.quote and known.source.message == pin.source.message:
-            return f'the rule "{pin.quote}" has the label {pin.trust.label}', f"it is {known.trust.label}"
-        if known.quote == pin.quote:
-            return f'the rule "{pin.quote}" is attributed to {pin.source.message}', (
-                f"it is from {known.source.message}"
+    for known_quote in ledger:
+        if known_quote.quote == pin.quote and known_quote.source.message == pin.source.message:
+            return (
+                f'the rule "{pin.quote}" has the label {pin.trust.label}',
+                f"it is {known_quote.trust.label}",
             )
-        if known.id == pin.id:
-            return f'the rule {pin.id} was reworded to "{pin.quote}"', f'it is "{known.quote}"'
+        if known_quote.quote == pin.quote:
+            return f'the rule "{pin.quote}" is attributed to {pin.source.message}', (
+                f"it is from {known_quote.source.message}"
+            )
+        if known_quote.id == pin.id:
+            return f'the rule {pin.id} was reworded to "{pin.quote}"', f'it is "{known_quote.quote}"'
     return f'"{pin.quote}" is added as a rule', "the ledger has no such rule"
 
 
@@ -93,9 +100,11 @@ def ledger_pins(
     case: VerificationContext, digest: Digest, missing: Iterable[RuleQuote] = ()
 ) -> tuple[RuleQuote, ...]:
     """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
-    wanted = {*missing}
+    wanted_quotes = {*missing}
     return tuple(
-        pin for pin in case.required.pins if pin in wanted or any(_same(pin, rule) for rule in digest.pins)
+        pin
+        for pin in case.required.pins
+        if pin in wanted_quotes or any(_same(pin, rule) for rule in digest.pins)
     )
 
 
@@ -222,10 +231,10 @@ def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Report what becomes of exact values, which is never an error either."""
     values = _values(case)
     yield values
-    kept = values.kept
-    if kept.before > kept.stand:
-        what = f"{kept.before - kept.stand:,} of {kept.before:,} exact values would leave the view"
-        why = f"{kept.reachable:,} of them can be reached through a line that stays, all through the log"
+    count = values.kept
+    if count.before > count.stand:
+        what = f"{count.before - count.stand:,} of {count.before:,} exact values would leave the view"
+        why = f"{count.reachable:,} of them can be reached through a line that stays, all through the log"
         yield Finding("values", Level.NOTE, "", what, why)
 
 
@@ -247,7 +256,7 @@ def _values(case: VerificationContext) -> Loss:
     named_after = _values_in([*_digest_texts(case.standing), *_shrunk_texts(case)])
     whole = case.before.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
-    gone: list[Value] = []
+    values: list[Value] = []
     carried: list[Value] = []
     for value in values_of(_messages_with_values(case)):
         before += 1
@@ -260,8 +269,8 @@ def _values(case: VerificationContext) -> Loss:
         elif value.first_message in case.cited or value.last_message in case.cited:
             reachable += 1
         else:
-            gone.append(value)
-    missed = heapq.nlargest(MOST_VALUES, gone, key=_worth)
+            values.append(value)
+    missed = heapq.nlargest(MOST_VALUES, values, key=_worth)
     lost = tuple(
         LostItem(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message)
         for value in missed

@@ -233,8 +233,8 @@ class SpanBuilder:
         yield self._record(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
 
     def _compaction(self, stored: StoredEvent) -> Iterator[TraceRecord]:
-        done = read_compaction(stored)
-        plan, digest = done.plan, done.digest
+        compaction = read_compaction(stored)
+        plan, digest = compaction.plan, compaction.digest
         self._in_force.append(stored.seq)
         attributes: dict[str, Value] = {
             "compaction.strategy": ",".join(step.rung.value for step in plan.freed),
@@ -250,10 +250,10 @@ class SpanBuilder:
             attributes["clew.compaction.digest"] = digest.id
             attributes["clew.compaction.author"] = digest.author
             attributes["clew.compaction.messages"] = len(digest.covers)
-        whole = self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes)
-        if done.calls and digest:
-            yield _part_of(whole, self._summary_call(stored, done.asked))
-        yield whole
+        whole_record = self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes)
+        if compaction.calls and digest:
+            yield _part_of(whole_record, self._summary_call(stored, compaction.asked))
+        yield whole_record
 
     def _summary_call(self, stored: StoredEvent, author: str) -> TraceRecord:
         model = model_of(author)
@@ -376,8 +376,8 @@ def _with_id(record: TraceRecord, name: str) -> TraceRecord:
     return replace(record, id=name)
 
 
-def _part_of(whole: TraceRecord, part: TraceRecord) -> TraceRecord:
-    return replace(part, id=f"{part.id}.0", parent=whole.id)
+def _part_of(whole_record: TraceRecord, part: TraceRecord) -> TraceRecord:
+    return replace(part, id=f"{part.id}.0", parent=whole_record.id)
 
 
 def trace_records(session: str, events: Iterable[StoredEvent]) -> Iterator[TraceRecord]:

@@ -304,8 +304,8 @@ class _Audit:
                 seq, body_digest, event_hash, Event(name, kind, version, time, parse_body(body))
             )
             session.view = fold([stored], session.view, self._kinds)
-            if known := self._kinds.get(kind):
-                known.messages(known.current(stored).event.body)
+            if event_kind := self._kinds.get(kind):
+                event_kind.messages(event_kind.current(stored).event.body)
         except ClewError as error:
             yield session.flaw(seq, "fold", "something this clew can read", error.detail)
 

@@ -70,14 +70,16 @@ def migrations(package: str = "clew.log.store") -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda migration: migration.version))
 
 
-def migrate(database: sqlite3.Connection, known: Sequence[Migration] | None = None) -> None:
+def migrate(database: sqlite3.Connection, known_migrations: Sequence[Migration] | None = None) -> None:
     """Run the migrations that the file has not had yet, all or none."""
-    known = migrations() if known is None else known
-    if not _pending(database, known):
+    known_migrations = migrations() if known_migrations is None else known_migrations
+    if not _pending(database, known_migrations):
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        for migration in _pending(database, known):  # checked again: another process may have migrated
+        for migration in _pending(
+            database, known_migrations
+        ):  # checked again: another process may have migrated
             for step in migration.steps():
                 database.execute(step)
             row = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
@@ -89,25 +91,27 @@ def migrate(database: sqlite3.Connection, known: Sequence[Migration] | None = No
             database.execute("ROLLBACK")
 
 
-def _pending(database: sqlite3.Connection, known: Sequence[Migration]) -> Sequence[Migration]:
+def _pending(database: sqlite3.Connection, known_migrations: Sequence[Migration]) -> Sequence[Migration]:
     names = {name for _, name, *_ in database.execute(statements()["schema"])}
     if not names:
-        return known
+        return known_migrations
     if "migration" not in names:
         raise StoreError("this SQLite file belongs to another program")
-    return pending_migrations(database.execute(statements()["migrations"]).fetchall(), known)
+    return pending_migrations(database.execute(statements()["migrations"]).fetchall(), known_migrations)
 
 
 def pending_migrations(
-    seen: Sequence[tuple[int, str, str]], known: Sequence[Migration]
+    seen: Sequence[tuple[int, str, str]], known_migrations: Sequence[Migration]
 ) -> Sequence[Migration]:
     """Return the migrations that a store with the rows ``seen`` still needs."""
-    if len(seen) > len(known):
-        raise StoreTooNew(f"the store has schema {seen[-1][0]}, this clew knows {known[-1].version}")
-    for row, migration in zip(seen, known, strict=False):
+    if len(seen) > len(known_migrations):
+        raise StoreTooNew(
+            f"the store has schema {seen[-1][0]}, this clew knows {known_migrations[-1].version}"
+        )
+    for row, migration in zip(seen, known_migrations, strict=False):
         if row != (migration.version, migration.name, migration.checksum):
             raise StoreDamaged(f"migration {row[0]} ({row[1]}) of this store is not the one that clew ships")
-    return known[len(seen) :]
+    return known_migrations[len(seen) :]
 
 
 class Database:

@@ -66,20 +66,26 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
                 fresh.append((document, entries))
     gone = [path for path in manifest.documents if path not in there]
     names = [document.path for document, _ in fresh]
-    done = IndexUpdate(
+    update = IndexUpdate(
         replace(manifest, documents=there),
         tuple(path for path in names if path not in manifest.documents),
         tuple(path for path in names if path in manifest.documents),
         tuple(gone),
     )
-    return done if done.is_nothing and known == there else _write(index, workspace, done, manifest, fresh)
+    return (
+        update if update.is_nothing and known == there else _write(index, workspace, update, manifest, fresh)
+    )
 
 
 def _write(
-    index: Index, workspace: str, done: IndexUpdate, old: Manifest, fresh: list[tuple[Document, list[Entry]]]
+    index: Index,
+    workspace: str,
+    update: IndexUpdate,
+    old: Manifest,
+    fresh: list[tuple[Document, list[Entry]]],
 ) -> IndexUpdate:
-    now = replace(done.manifest, generation=max(0, old.generation) + 1)
-    stale = [*done.gone, *done.changed]
+    now = replace(update.manifest, generation=max(0, old.generation) + 1)
+    stale = [*update.gone, *update.changed]
     refs = [ref for path in stale for ref in old.documents[path].refs]
     if refs:
         index.forget(workspace, now.session, refs)
@@ -87,7 +93,7 @@ def _write(
     for start in range(0, len(entries), AT_ONCE):
         index.add(workspace, [analyse(entry) for entry in entries[start : start + AT_ONCE]])
     index.add(workspace, [], {now.session: Mark(now.generation, len(now.documents))})
-    return replace(done, manifest=now)
+    return replace(update, manifest=now)
 
 
 # One document ----------------------------------------------------------------------------------------

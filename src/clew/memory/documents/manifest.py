@@ -94,10 +94,10 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "generation": manifest.generation,
         "documents": listed,
     }
-    fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.touch(0o600)
-    fresh.write_text(json.dumps(written, ensure_ascii=False), "utf-8", errors="surrogateescape")
-    fresh.replace(path)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.touch(0o600)
+    temporary.write_text(json.dumps(written, ensure_ascii=False), "utf-8", errors="surrogateescape")
+    temporary.replace(path)
 
 
 def manifests(home: Path) -> list[Manifest]:
@@ -107,8 +107,8 @@ def manifests(home: Path) -> list[Manifest]:
 
 
 def _documents(written: Any) -> dict[str, Document]:  # noqa: ANN401 - JSON enters here
-    read = (Document(**{**item, "refs": tuple(item["refs"])}) for item in written["documents"])
-    return {item.path: item for item in read}
+    documents = (Document(**{**item, "refs": tuple(item["refs"])}) for item in written["documents"])
+    return {item.path: item for item in documents}
 
 
 LARGEST = 1_000_000

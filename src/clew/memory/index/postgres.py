@@ -111,26 +111,32 @@ class PostgresIndex(Index, VectorIndex):
         entries: Sequence[Analysed],
         marks: Mapping[str, Mark],
     ) -> None:
-        names = sorted({one.entry.session for one in entries} | set(marks))
+        names = sorted({analysed.entry.session for analysed in entries} | set(marks))
         connection.execute(_sql("add_sessions"), {"workspace": workspace, "names": names})
         sessions = _sessions(connection, workspace, names)
-        new = {(sessions[one.entry.session][0], one.entry.ref, one.entry.start): one for one in entries}
+        new = {
+            (sessions[analysed.entry.session][0], analysed.entry.ref, analysed.entry.start): analysed
+            for analysed in entries
+        }
         replaced = _existing(connection, list(new))
         gone = _drop(connection, [(row[0], row[3]) for row in replaced.values()])
         places = _Places(connection, [key for key, *_ in sessions.values()])
         rows, last = [], home[4]
-        for at, one in new.items():
+        for at, analysed in new.items():
             old = replaced.get(at)
-            same = old and old[2] == one.entry.kind
-            place = old[1] if old and same else places.next(at[0], one.entry.kind)
-            last = KEYS.after(last, one.length)
-            rows.append(_row(one, last, at[0], place, home[0]))
+            same = old and old[2] == analysed.entry.kind
+            place = old[1] if old and same else places.next(at[0], analysed.entry.kind)
+            last = KEYS.after(last, analysed.length)
+            rows.append(_row(analysed, last, at[0], place, home[0]))
         if rows:
             columns: dict[str, Any] = {name: [row[name] for row in rows] for name in _COLUMNS}
             connection.execute(_sql("add_entries"), {"workspace": workspace, **columns})
             words = {word for row in rows for word in row["terms"].split() if _is_word(word)}
             connection.execute(_sql("add_words"), {"workspace": workspace, "terms": sorted(words)})
-        grown = {"entries": len(new) - gone[0], "words": sum(one.length for one in new.values()) - gone[1]}
+        grown = {
+            "entries": len(new) - gone[0],
+            "words": sum(analysed.length for analysed in new.values()) - gone[1],
+        }
         connection.execute(_sql("grow_workspace"), {"workspace": workspace, "last": last, **grown})
         for name, mark in marks.items():
             read = {"key": sessions[name][0], "upto": mark.seq, "messages": mark.messages}

@@ -113,17 +113,16 @@ class Notebook:
 
     # Changing --------------------------------------------------------------------------------------------
 
-    def add(self, draft: Draft, seen: Iterable[Item] = ()) -> Note:
+    def add(self, draft: Draft, visible: Iterable[Item] = ()) -> Note:
         """Store a note: a person's is approved at once, an agent's needs approval.
 
-        ``seen`` is what the agent was shown: a proposal derived from untrusted text in it is quarantined,
-        with
-        the reason. Raises ``InputError`` for an invalid note. Secrets in it are masked.
+        ``visible`` is what the agent was shown: a proposal derived from untrusted text in it is quarantined,
+        with the reason. Raises ``InputError`` for an invalid note. Secrets in it are masked.
         """
         draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text)
         require_keepable(draft)
         begins = ruling(
-            draft, untrusted_source((draft.text, draft.key, *draft.tags), draft.source.messages, seen)
+            draft, untrusted_source((draft.text, draft.key, *draft.tags), draft.source.messages, visible)
         )
         journal = self._journal(draft.scope)
 

@@ -51,10 +51,12 @@ class NotePassage(NamedTuple):
 
 
 def untrusted_source(
-    texts: Iterable[str], cited: Collection[str], seen: Iterable[Item]
+    texts: Iterable[str], cited: Collection[str], items: Iterable[Item]
 ) -> UntrustedSource | None:
     """Return the untrusted text that one of these texts was copied from; None if there is none."""
-    passages = [passage._replace(text=_plain(passage.text)) for item in seen for passage in passages_of(item)]
+    passages = [
+        passage._replace(text=_plain(passage.text)) for item in items for passage in passages_of(item)
+    ]
     doubtful = [passage for passage in passages if passage.trust <= Trust.SEMI_TRUSTED]
     for passage in doubtful:
         if passage.message in cited:

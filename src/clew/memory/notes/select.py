@@ -182,10 +182,10 @@ def _lines(notes: Sequence[Note], conflicts: Iterable[Conflict]) -> Iterator[str
     yield f"<{TAG}>"
     yield PREAMBLE
     for category in _ORDER:
-        own = [note for note in notes if note.category is category]
-        if own:
+        own_notes = [note for note in notes if note.category is category]
+        if own_notes:
             yield f"{category.label.capitalize()}:"
-            yield from map(note_line, own)
+            yield from map(note_line, own_notes)
     ids = {note.id for note in notes}
     for conflict in conflicts:
         if conflict.winner is None and ids.issuperset(note.id for note in conflict.notes):

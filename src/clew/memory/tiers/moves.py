@@ -36,18 +36,18 @@ from clew.memory.tiers.tier import (
 NOTHING_LEFT = Tiers()
 
 
-def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
+def tiers_of(store: Store, ctx: Ctx, known_tiers: Tiers = NOTHING_LEFT) -> Tiers:
     """Return the current tiers of a session, starting from a known state.
 
     A compaction whose moves are recorded is not read again: the moves contain what is needed.
     """
-    moves = [move_from_json(stored) for stored in store.read(ctx, known.read, kinds=[TIER.name])]
-    moved = max([known.moved, *(move.left.seq for move in moves if move.left)])
-    since = max(known.read, moved)
-    on_record = store.read(ctx, known.read, since, [UNDO.name, TIER.name])
+    moves = [move_from_json(stored) for stored in store.read(ctx, known_tiers.read, kinds=[TIER.name])]
+    moved = max([known_tiers.moved, *(move.left.seq for move in moves if move.left)])
+    since = max(known_tiers.read, moved)
+    on_record = store.read(ctx, known_tiers.read, since, [UNDO.name, TIER.name])
     rest = store.read(ctx, since, kinds=[COMPACTION.name, UNDO.name, TIER.name])
     stale = stale_undos(store.read(ctx, kinds=[UNDO.name]))
-    return fold_tiers((event for event in chain(on_record, rest) if event.seq not in stale), known)
+    return fold_tiers((event for event in chain(on_record, rest) if event.seq not in stale), known_tiers)
 
 
 def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:
@@ -107,8 +107,8 @@ class _TierFold:
 
     def _cut_short(self, stub: EvictedStub) -> None:
         """Record the compaction that first shortened a message; it applies until that one is undone."""
-        known = self.stubs.get(stub.ref)
-        if known is None or known.undone:
+        known_stub = self.stubs.get(stub.ref)
+        if known_stub is None or known_stub.undone:
             self.stubs[stub.ref] = stub
 
     def _undo(self, since: int) -> None:
@@ -142,16 +142,18 @@ class _TierFold:
             elif name in self.stubs:
                 self._move_stub(name, move)
 
-    def _know(self, name: str, left: Eviction, why: str) -> None:
+    def _know(self, name: str, eviction: Eviction, why: str) -> None:
         """Take in what left with a compaction that was not read."""
-        if left.covers and name not in self.spans:
-            self.spans[name] = ArchiveSpan(name, left.seq, left.covers, left.time)
-        elif not left.covers:
-            self._cut_short(EvictedStub(name, left.seq, left.time, why))
+        if eviction.covers and name not in self.spans:
+            self.spans[name] = ArchiveSpan(name, eviction.seq, eviction.covers, eviction.time)
+        elif not eviction.covers:
+            self._cut_short(EvictedStub(name, eviction.seq, eviction.time, why))
 
     def _welcome(self, excerpt: Excerpt, move: TierMove) -> None:
-        known = self.injected.get(excerpt.ref)
-        self.injected[excerpt.ref] = InjectedExcerpt(excerpt, known.home if known else move.origin, move.at)
+        known_excerpt = self.injected.get(excerpt.ref)
+        self.injected[excerpt.ref] = InjectedExcerpt(
+            excerpt, known_excerpt.home if known_excerpt else move.origin, move.at
+        )
 
     def _move_span(self, name: str, move: TierMove) -> None:
         if move.to is Tier.WORKING:
@@ -213,19 +215,19 @@ def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
     """Yield what left the window with a compaction and is not recorded yet."""
     for span in tiers.spans.values():
         if span.tier is Tier.WORKING:
-            left = Eviction(span.seq, span.time, span.covers)
-            yield _eviction([span.digest], f"{span.covers} left the window", left, now)
+            eviction = Eviction(span.seq, span.time, span.covers)
+            yield _eviction([span.digest], f"{span.covers} left the window", eviction, now)
     cut: dict[tuple[Eviction, str], list[str]] = {}
     for stub in tiers.stubs.values():
         if stub.tier is Tier.WORKING:
             cut.setdefault((Eviction(stub.seq, stub.time), stub.why), []).append(stub.ref)
-    for (left, why), refs in cut.items():
-        yield _eviction(refs, why, left, now)
+    for (eviction, why), refs in cut.items():
+        yield _eviction(refs, why, eviction, now)
 
 
-def _eviction(what: Sequence[str], why: str, left: Eviction, now: Moment) -> TierMove:
+def _eviction(what: Sequence[str], why: str, eviction: Eviction, now: Moment) -> TierMove:
     return TierMove(
-        what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=left
+        what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=eviction
     )
 
 
@@ -270,17 +272,17 @@ def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierM
 
 
 def moves_for(
-    wanted: Sequence[Excerpt], staying: Collection[str], tiers: Tiers, now: Moment
+    wanted_excerpts: Sequence[Excerpt], staying: Collection[str], tiers: Tiers, now: Moment
 ) -> list[TierMove]:
-    """Return the moves of a request that shows ``wanted`` and keeps ``staying``.
+    """Return the moves of a request that shows ``wanted_excerpts`` and keeps ``staying``.
 
     Both were selected within the token limit; any other injected excerpt leaves.
     """
-    shown = {excerpt.ref for excerpt in wanted}.union(staying)
+    shown = {excerpt.ref for excerpt in wanted_excerpts}.union(staying)
     leaving = (guest for ref, guest in tiers.injected.items() if ref not in shown)
     return [
         *(_leaves(guest, _why_out(guest, tiers), now) for guest in leaving),
-        *(_comes(excerpt, tiers, now) for excerpt in wanted),
+        *(_comes(excerpt, tiers, now) for excerpt in wanted_excerpts),
     ]
 
 

@@ -191,6 +191,6 @@ class Tiers:
 
     def _holding(self, number: int) -> ArchiveSpan | None:
         """Return the span that contains a message. Spans are in the order of their messages."""
-        left = list(self.spans.values())
-        place = bisect_right(left, number, key=lambda span: span.first)
-        return left[place - 1] if place and left[place - 1].holds(number) else None
+        remaining_spans = list(self.spans.values())
+        place = bisect_right(remaining_spans, number, key=lambda span: span.first)
+        return remaining_spans[place - 1] if place and remaining_spans[place - 1].holds(number) else None

@@ -79,10 +79,10 @@ def _ask_approval(context: ToolContext, note: Note) -> ToolAnswer:
     summary = f"save a note for the {note.scope}, {note.category.label}, {note.key}: {note.text}"
     match context.approve(WriteRequest("remember", summary, note.trust)):
         case Consent.GIVEN:
-            kept = context.notebook.approve(note.id)
-            instead = f", replacing {', '.join(kept.replaces)}" if kept.replaces else ""
-            against = [str(conflict) for conflict in conflicts_of(context.notebook, kept)]
-            return ToolAnswer(" ".join([f"{kept.id} is saved{instead}.", *against]))
+            kept_note = context.notebook.approve(note.id)
+            instead = f", replacing {', '.join(kept_note.replaces)}" if kept_note.replaces else ""
+            against = [str(conflict) for conflict in conflicts_of(context.notebook, kept_note)]
+            return ToolAnswer(" ".join([f"{kept_note.id} is saved{instead}.", *against]))
         case Consent.DENIED:
             context.notebook.reject(note.id, why="denied when the agent asked")
             return ToolAnswer(f"{note.id} was denied: it is not saved.", is_error=True)
@@ -180,11 +180,11 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
             (match for match in result if match.reasons), key=lambda item: (-item.worth, item.note.id)
         )
     limit = bounded_number(arguments, "limit", 1, MOST_NOTES, 10)
-    shown = [match.note for match in result[:limit]]
+    shown_notes = [match.note for match in result[:limit]]
     waiting = sum(note.status in WAITING for note in every)
-    heading = f"{len(shown)} of {len(approved)} notes" + (f"; {waiting} pending" if waiting else "")
-    trust = min((note.trust for note in shown), default=Trust.SEMI_TRUSTED)
-    return ToolAnswer("\n".join([f"{heading}:", *map(note_line, shown)]), trust)
+    heading = f"{len(shown_notes)} of {len(approved)} notes" + (f"; {waiting} pending" if waiting else "")
+    trust = min((note.trust for note in shown_notes), default=Trust.SEMI_TRUSTED)
+    return ToolAnswer("\n".join([f"{heading}:", *map(note_line, shown_notes)]), trust)
 
 
 NOTES_SEARCH = Tool(

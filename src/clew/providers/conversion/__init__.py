@@ -93,10 +93,10 @@ def _if_unchanged(
     """Return the history unchanged if it is already in the target's format and needs no repair."""
     if not all(target.native(message.native) for message in messages):
         return None
-    written = _render(messages, target, ())
+    converted = _render(messages, target, ())
     if not choices.repair:
-        return written
-    return None if target.wire.check(written.body, scope=CheckScope.MESSAGES).refused else written
+        return converted
+    return None if target.wire.check(converted.body, scope=CheckScope.MESSAGES).refused else converted
 
 
 def _render(messages: Sequence[Message], target: Target, losses: Sequence[ConversionLoss]) -> Converted:
@@ -130,11 +130,11 @@ def _convert(messages: Sequence[Message], target: Target, choices: ConversionOpt
     drafts = merge_neighbours((draft for draft in drafts if draft.pieces), messages, conversion)
     if drafts and not target.last_space:
         drafts[-1] = _without_last_space(conversion, drafts[-1])
-    written = [_finish(draft, messages, target) for draft in drafts]
+    written_messages = [_finish(draft, messages, target) for draft in drafts]
     losses = sorted(
         conversion.losses, key=lambda loss: (loss.message, -1 if loss.part is None else loss.part)
     )
-    return _render(written, target, losses)
+    return _render(written_messages, target, losses)
 
 
 def _with_some_content(message: Message, target: Target) -> Message:

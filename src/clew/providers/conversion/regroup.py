@@ -138,8 +138,10 @@ def _without_paired(draft: DraftMessage, conversion: Conversion) -> DraftMessage
     """Return a message without the results that are moved next to their calls."""
     if not conversion.to.answers_follow:
         return draft
-    kept = [p for p in draft.pieces if not is_answer(p.part) or p.place not in conversion.pairing.answers]
-    return replace(draft, pieces=tuple(kept))
+    kept_parts = [
+        p for p in draft.pieces if not is_answer(p.part) or p.place not in conversion.pairing.answers
+    ]
+    return replace(draft, pieces=tuple(kept_parts))
 
 
 def _without_orphans(draft: DraftMessage, conversion: Conversion) -> DraftMessage:

@@ -171,11 +171,11 @@ def _copy(base: Any, message: Message) -> object:  # noqa: ANN401  # an object o
     parts = message.parts
     if message.role is Role.TOOL and len(parts) == 1 and isinstance(parts[0], ToolResult):
         return base.model_copy(update={"content": _content(parts[0].parts, base.content, ())})
-    kept = [part for part in parts if isinstance(part, ToolCall) and not part.server_side]
-    rest = [part for part in parts if part not in kept]
-    update: dict[str, Any] = {"content": _content(rest, base.content, kept)}
+    kept_calls = [part for part in parts if isinstance(part, ToolCall) and not part.server_side]
+    rest = [part for part in parts if part not in kept_calls]
+    update: dict[str, Any] = {"content": _content(rest, base.content, kept_calls)}
     if getattr(base, "tool_calls", None):
-        update["tool_calls"] = [_call(part) for part in kept]
+        update["tool_calls"] = [_call(part) for part in kept_calls]
     return base.model_copy(update=update)
 
 

@@ -272,8 +272,8 @@ def render_items(message: Message) -> list[Json]:
     items: list[Json] = [render_answer(part, render_content) for part in message.results]
     rest = [part for part in message.parts if not isinstance(part, ToolResult)]
     match rest:
-        case [Unknown(native=Native() as whole)] if native and whole.value is native.value:
-            items.append(whole.value)
+        case [Unknown(native=Native() as whole_native)] if native and whole_native.value is native.value:
+            items.append(whole_native.value)
         case [] if items or message.role is Role.TOOL:
             pass  # there were only results
         case _:

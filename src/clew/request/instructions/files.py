@@ -168,11 +168,11 @@ def usual_roots(project: Path | None, *, trusted: bool) -> Roots:
     Whether the project is trusted is the user's decision, never the project's.
     """
     home = Path.home()
-    own = (clew_home(), *(home / name for name in OWN_FOLDERS))
+    own_paths = (clew_home(), *(home / name for name in OWN_FOLDERS))
     return Roots(
         project=project.resolve().as_posix() if project else None,
         trusted=trusted,
-        everywhere=tuple(folder.resolve().as_posix() for folder in own),
+        everywhere=tuple(folder.resolve().as_posix() for folder in own_paths),
         organization=ORGANIZATION_FOLDERS,
         home=home.as_posix(),
     )

@@ -15,9 +15,9 @@ from clew.request.sections import INSTRUCTIONS, Piece
 def changes(before: LoadedInstructions, after: LoadedInstructions) -> Iterator[JsonObject]:
     """Yield the bodies of ``instruction`` events: files that were loaded, changed, removed or refused."""
     for instruction in after.instructions:
-        known = before.get(instruction.id)
-        if known != instruction:
-            yield _body("load" if known is None else "change", instruction)
+        known_instruction = before.get(instruction.id)
+        if known_instruction != instruction:
+            yield _body("load" if known_instruction is None else "change", instruction)
     for instruction in before.instructions:
         if after.get(instruction.id) is None:
             yield _body("leave", instruction)

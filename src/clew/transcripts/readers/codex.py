@@ -247,11 +247,11 @@ class _Rollout:
 
     def _compaction_records(self, payload: JsonObject, number: int, time: str | None) -> Iterator[Record]:
         yield from self.end()
-        kept, fresh = self._replacement(payload)
+        kept, fresh_messages = self._replacement(payload)
         boundary_id = f"L{number}"
         self.ids.append(boundary_id)
         yield Boundary(boundary_id, number, time, keeps=tuple(kept))
-        for i, message in enumerate(fresh, start=1):
+        for i, message in enumerate(fresh_messages, start=1):
             yield from self._add_entry(Entry(message, f"L{number}.{i}", number, time))
 
     def _replacement(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
@@ -262,7 +262,7 @@ class _Rollout:
             # Older versions did not write it: the history after a compaction was the user's messages.
             return [self.ids[place] for place in self.turns], summaries
         kept: list[str] = []
-        fresh: list[Message] = []
+        fresh_messages: list[Message] = []
         for item in objects(payload["replacement_history"]):
             message = label_speakers(parse_item(item))
             mark = _fingerprint(message)
@@ -270,11 +270,11 @@ class _Rollout:
             if place is not None:
                 kept.append(self.ids[place])
             elif message.origin is Origin.SPOKEN and message.role in (Role.USER, Role.ASSISTANT):
-                fresh.append(relabel(message, Origin.SUMMARY))  # a shortened copy
+                fresh_messages.append(relabel(message, Origin.SUMMARY))  # a shortened copy
             else:
-                fresh.append(message)
-        has_summary = any(message.origin is Origin.SUMMARY for message in fresh)
-        return kept, fresh if has_summary else fresh + summaries
+                fresh_messages.append(message)
+        has_summary = any(message.origin is Origin.SUMMARY for message in fresh_messages)
+        return kept, fresh_messages if has_summary else fresh_messages + summaries
 
 
 def _unwrap(record: JsonObject) -> tuple[str | None, JsonObject]:

@@ -123,14 +123,16 @@ class _GeminiChat:
         answered = {result.call_id for content in listed for result in _results(content)}
         listed = [content for content in listed if not _repeats_results(content.message, answered)]
         new = [content for content in listed if not self._knows(content)]
-        kept = [content for content in listed if self._knows(content)]
-        cleared = tuple(call_id for content in kept for call_id in self._changed_results(content))
-        gone = [known for known in self._live if known not in {content.id for content in kept}]
-        if not new and gone == list(self._live)[len(kept) :]:
+        kept_messages = [content for content in listed if self._knows(content)]
+        cleared = tuple(call_id for content in kept_messages for call_id in self._changed_results(content))
+        gone = [known for known in self._live if known not in {content.id for content in kept_messages}]
+        if not new and gone == list(self._live)[len(kept_messages) :]:
             yield from self._drop(gone, line)
         elif new or gone:
-            keeps = tuple(entry_id for content in kept for entry_id in self._live[content.id].entry_ids)
-            self._live = {content.id: self._live[content.id] for content in kept}
+            keeps = tuple(
+                entry_id for content in kept_messages for entry_id in self._live[content.id].entry_ids
+            )
+            self._live = {content.id: self._live[content.id] for content in kept_messages}
             yield Boundary(self._ids.unique(f"L{line}", "checkpoint"), line, keeps=keeps)
             for parsed in new:
                 yield from self._add(parsed, line)
@@ -138,8 +140,8 @@ class _GeminiChat:
             yield Cleared(cleared, line)
 
     def _knows(self, parsed: _ParsedMessage) -> bool:
-        known = self._live.get(parsed.id)
-        return known is not None and known.fingerprint == fingerprint(parsed.message)
+        known_message = self._live.get(parsed.id)
+        return known_message is not None and known_message.fingerprint == fingerprint(parsed.message)
 
     def _changed_results(self, parsed: _ParsedMessage) -> Iterator[str]:
         known = self._live[parsed.id].results

@@ -205,13 +205,15 @@ def _check_role(connection: Connection) -> bool:
     return bool(row[0])
 
 
-def _migrate(connection: Connection, schema: str, known: Sequence[Migration] | None = None) -> None:
+def _migrate(
+    connection: Connection, schema: str, known_migrations: Sequence[Migration] | None = None
+) -> None:
     """Run the migrations that the schema has not had yet, all or none, one process at a time."""
-    known = migrations(PACKAGE) if known is None else known
+    known_migrations = migrations(PACKAGE) if known_migrations is None else known_migrations
     entered = {"schema": schema, "workspace": "", "busy": "0"}
     with connection.transaction():
         connection.execute(sql("enter"), entered)
-        if not _pending(connection, known):
+        if not _pending(connection, known_migrations):
             return
     with connection.transaction():
         connection.execute(sql("enter"), entered)
@@ -219,17 +221,17 @@ def _migrate(connection: Connection, schema: str, known: Sequence[Migration] | N
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}".encode())
         if not _has_migrations(connection):
             connection.execute(sql("create_migrations"))
-        for migration in _pending(connection, known):
+        for migration in _pending(connection, known_migrations):
             connection.execute(migration.text.encode())
             row = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
             connection.execute(sql("record_migration"), row)
 
 
-def _pending(connection: Connection, known: Sequence[Migration]) -> Sequence[Migration]:
+def _pending(connection: Connection, known_migrations: Sequence[Migration]) -> Sequence[Migration]:
     if not _has_migrations(connection):
-        return known
+        return known_migrations
     seen = connection.execute(sql("migrations")).fetchall()
-    return pending_migrations([(row[0], row[1], row[2]) for row in seen], known)
+    return pending_migrations([(row[0], row[1], row[2]) for row in seen], known_migrations)
 
 
 def _has_migrations(connection: Connection) -> bool:

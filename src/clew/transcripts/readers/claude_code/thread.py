@@ -55,9 +55,14 @@ class SideFolder:
         file = self._file("tool-results", name) if name else None
         if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
             return None
-        whole = Text(file.read_bytes().decode(errors="replace"), trust=result.trust)
+        whole_text = Text(file.read_bytes().decode(errors="replace"), trust=result.trust)
         return ToolResult(
-            result.call_id, (whole,), result.is_error, result.name, trust=result.trust, native=result.native
+            result.call_id,
+            (whole_text,),
+            result.is_error,
+            result.name,
+            trust=result.trust,
+            native=result.native,
         )
 
     def agents(self) -> Iterator[tuple[str, Path]]:
