@@ -16,7 +16,13 @@ from clew.providers.api import Api
 from clew.providers.model import StreamAssembler
 from clew.providers.openai_chat.client import ChatAssembler, OpenaiChat
 from clew.providers.openai_responses.client import OpenaiResponses
-from clew.providers.remote import CHARACTERS_A_TOKEN, EVENT, GRACE, Patience, stream_reply
+from clew.providers.remote import (
+    CHARACTERS_PER_TOKEN,
+    EVENT_CHARACTERS,
+    EXTRA_CHARACTERS,
+    Patience,
+    stream_reply,
+)
 
 MANY = 200_000
 
@@ -62,8 +68,8 @@ def test_an_answer_that_never_ends_is_cut_off_at_a_multiple_of_its_limit(kind: s
 
     with pytest.raises(ModelFailed, match="goes on far beyond its limit"):
         list(stream_reply(api, api.fields(10), Patience(tries=1), events))
-    size = EVENT if kind == "nothing at all" else 1_000
-    assert len(taken) <= (CHARACTERS_A_TOKEN * 10 + GRACE) // size + 1
+    size = EVENT_CHARACTERS if kind == "nothing at all" else 1_000
+    assert len(taken) <= (CHARACTERS_PER_TOKEN * 10 + EXTRA_CHARACTERS) // size + 1
 
 
 @pytest.mark.parametrize("nested", ["[" * 60_000 + "]" * 60_000, "[" * 60_000, "9" * 5_000])

@@ -103,12 +103,12 @@ def relative_price(model: ModelInfo, other: ModelInfo) -> float:
 
 
 def long_input(model: ModelInfo, request_tokens: int) -> float:
-    """Return the input price factor of a request of this size."""
+    """Return the input price factor of a request of this size: above 1 where long requests cost more."""
     return model.long_input if _is_long(model, request_tokens) else 1.0
 
 
 def long_output(model: ModelInfo, request_tokens: int) -> float:
-    """Return the output price factor of a request of this size."""
+    """Return the output price factor of a request of this size: above 1 where long requests cost more."""
     return model.long_output if _is_long(model, request_tokens) else 1.0
 
 
@@ -190,7 +190,7 @@ class Estimate:
         after = self.pays_off_after
         if after == 0:
             return f"{self.option.move} saves {self.once.times(-1)} at once and {self.saved} a request"
-        when = "never pays off" if math.isinf(after) else f"pays off after {_up(after)} requests"
+        when = "never pays off" if math.isinf(after) else f"pays off after {_round_up(after)} requests"
         return (
             f"{self.option.move} costs {self.once} once and saves {self.saved} a request: "
             f"{when}, {self.expected_requests:.0f} expected"
@@ -217,18 +217,18 @@ class CostChoice:
 def estimate(outlook: Outlook, option: Option) -> Estimate:
     """Return the cost and saving of an option, compared with sending the view unchanged."""
     cache = outlook.cache
-    dear_before = long_input(cache.model, outlook.tokens)
-    dear_after = long_input(cache.model, option.after_tokens)
+    factor_before = long_input(cache.model, outlook.tokens)
+    factor_after = long_input(cache.model, option.after_tokens)
     sent_before = outlook.tokens - outlook.fresh_tokens
-    plain = (sent_before * cache.resend + outlook.fresh_tokens * cache.write) * dear_before
+    unchanged = (sent_before * cache.resend + outlook.fresh_tokens * cache.write) * factor_before
     rewritten = option.after_tokens - option.stable_tokens
-    after = (option.stable_tokens * cache.resend + rewritten * cache.write) * dear_after
-    once = _summary(outlook, option) + after - plain
-    saved = (outlook.tokens * dear_before - option.after_tokens * dear_after) * cache.read
+    after = (option.stable_tokens * cache.resend + rewritten * cache.write) * factor_after
+    once = _summary_cost(outlook, option) + after - unchanged
+    saved = (outlook.tokens * factor_before - option.after_tokens * factor_after) * cache.read
     return Estimate(option, cache.cost(once), cache.cost(saved), outlook.expected_requests)
 
 
-def _summary(outlook: Outlook, option: Option) -> float:
+def _summary_cost(outlook: Outlook, option: Option) -> float:
     """Return the price of the summary call, in input tokens of the session's model."""
     if not option.summary_tokens:
         return 0.0
@@ -239,17 +239,17 @@ def _summary(outlook: Outlook, option: Option) -> float:
     cached = outlook.tokens - outlook.fresh_tokens if cache.warm and option.writer is None else 0
     reading = cached * cache.read + (outlook.tokens - cached)
     writing = option.summary_tokens * output_price(model)
-    dear = reading * long_input(model, outlook.tokens) + writing * long_output(model, outlook.tokens)
-    return dear * relative_price(model, cache.model)
+    cost = reading * long_input(model, outlook.tokens) + writing * long_output(model, outlook.tokens)
+    return cost * relative_price(model, cache.model)
 
 
-def requests_to_come(made: int, growth_tokens: float = 0.0, room_tokens: float = math.inf) -> float:
+def requests_to_come(requests_made: int, growth_tokens: float = 0.0, room_tokens: float = math.inf) -> float:
     """Return how many more requests to expect, from the number made so far.
 
     As many again, between ``FEWEST_REQUESTS`` and ``MOST_REQUESTS``; but no more than fit before the window
     is full anyway, if each request adds ``growth_tokens`` and ``room_tokens`` are left.
     """
-    likely = min(MOST_REQUESTS, max(FEWEST_REQUESTS, float(made)))
+    likely = min(MOST_REQUESTS, max(FEWEST_REQUESTS, float(requests_made)))
     until_pressure = max(0.0, room_tokens) / growth_tokens if growth_tokens > 0 else math.inf
     return min(likely, until_pressure)
 
@@ -264,14 +264,15 @@ def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None 
     if not estimates:
         return CostChoice(CostMove.WAIT, "wait: there is nothing to do", estimates)
     if verdict is not None and verdict.must:
-        return _regardless(estimates, verdict)
+        return _choose_regardless(estimates, verdict)
     best = max(estimates, key=_net)
     if _net(best) > 0:
         return CostChoice(best.option.move, f"{best}; {best.net} saved in total", estimates)
     return CostChoice(CostMove.WAIT, f"wait: {best}", estimates)
 
 
-def _regardless(estimates: tuple[Estimate, ...], verdict: Compact) -> CostChoice:
+def _choose_regardless(estimates: tuple[Estimate, ...], verdict: Compact) -> CostChoice:
+    """Choose for a compaction that must run: the best option that reaches its target, else the smallest."""
     enough = [each for each in estimates if each.option.after_tokens <= verdict.target_tokens]
     smallest = min(estimates, key=lambda each: each.option.after_tokens)
     best = max(enough, key=_net, default=smallest)
@@ -284,7 +285,7 @@ def _net(estimate: Estimate) -> float:
     return estimate.net.tokens
 
 
-def _up(number: float) -> float:
+def _round_up(number: float) -> float:
     """Round up to a tenth: an option that pays off after 1.25 requests has not paid off after 1.2."""
     return math.ceil(number * 10) / 10
 
@@ -326,11 +327,11 @@ def undo_price(
     """
     write = cache.read if unseen_seconds < cache.life_seconds else cache.write
     changed = restored_tokens - stable_tokens
-    dear_restored = long_input(cache.model, restored_tokens)
-    dear_now = long_input(cache.model, tokens)
-    back = (stable_tokens * min(cache.resend, write) + changed * write) * dear_restored
-    stay = tokens * cache.resend * dear_now
-    each = (restored_tokens * dear_restored - tokens * dear_now) * cache.read
+    restored_factor = long_input(cache.model, restored_tokens)
+    current_factor = long_input(cache.model, tokens)
+    back = (stable_tokens * min(cache.resend, write) + changed * write) * restored_factor
+    stay = tokens * cache.resend * current_factor
+    each = (restored_tokens * restored_factor - tokens * current_factor) * cache.read
     return UndoPrice(cache.cost(back - stay), cache.cost(each))
 
 

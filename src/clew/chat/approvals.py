@@ -82,12 +82,12 @@ def _writing(path: str, root: Path | None) -> str:
     shown = _flat(path) if path == path.strip() and ": " not in path else f'"{_flat(path)}"'
     try:
         place = resolve_inside(root, path) if root else None
-        there = place.stat().st_size if place and place.is_file() else None
+        existing = place.stat().st_size if place and place.is_file() else None
         if place and root and relative_name(root, place) != normpath(path):
             shown = f"{shown} (which is {relative_name(root, place)})"
     except (InputError, OSError):
         return f"write {shown}"
-    return f"create {shown}" if there is None else f"overwrite {shown} ({there:,} bytes)"
+    return f"create {shown}" if existing is None else f"overwrite {shown} ({existing:,} bytes)"
 
 
 def characters(count: int) -> str:

@@ -46,8 +46,8 @@ def turn_lock(session: Session) -> Iterator[bool]:
     here.add(ctx)
     try:
         if isinstance(store, SqliteStore) and fcntl is not None:
-            with _exclusive_file(lock_path(store.path, ctx)) as held:
-                yield held
+            with _exclusive_file(lock_path(store.path, ctx)) as locked:
+                yield locked
         else:
             yield True
     finally:

@@ -86,27 +86,29 @@ class ToolRunner:
         Return the signals for the next measurement of the window: each result, an approval that was waited
         for, the model's own request, the first change of a file. None if interrupted.
         """
-        done: list[ToolResult] = []
+        stored_results: list[ToolResult] = []
         signals: list[Signal] = []
         planning = not self.session.ledger.artifacts.changed
         try:
             for call in calls:
                 yield ToolStarted(call.call_id, call.name, mask_json(call.input or {}))
                 answer = yield from self._run(call, signals)
-                done.append(_result(call, answer))
+                stored_results.append(_result(call, answer))
                 shown = mask(answer.text).text  # a screen and its recording show no secret either
                 yield ToolFinished(call.call_id, call.name, shown, answer.trust, answer.is_error)
         except KeyboardInterrupt:
-            self._keep(done, calls[len(done) :], NOT_RUN)
+            self._keep(stored_results, calls[len(stored_results) :], NOT_RUN)
             yield TurnStopped()
             return None
         except GeneratorExit:
-            self._keep(done, calls[len(done) :], NOT_RUN)
+            self._keep(stored_results, calls[len(stored_results) :], NOT_RUN)
             raise
-        self._keep(done, (), "")
+        self._keep(stored_results, (), "")
         count = self.session.counter.count_text
-        results = [ResultArrived(count(tool_result.text), tool_result.name or "") for tool_result in done]
-        if any(tool_result.name == COMPACT and not tool_result.is_error for tool_result in done):
+        results = [
+            ResultArrived(count(tool_result.text), tool_result.name or "") for tool_result in stored_results
+        ]
+        if any(tool_result.name == COMPACT and not tool_result.is_error for tool_result in stored_results):
             signals.append(CompactionRequested(Asker.AGENT))
         if planning and self.session.ledger.artifacts.changed:
             signals.append(PhaseChanged(Phase.PLANNING, Phase.EXECUTION))

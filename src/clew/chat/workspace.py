@@ -232,8 +232,8 @@ def _write(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
     if len(arguments["text"]) > MOST_WRITTEN:
         raise InputError(f"{len(arguments['text']):,} characters are too many", f"at most {MOST_WRITTEN:,}")
     text, back = restore_secrets(root, arguments["path"], arguments["text"])
-    there = write_text(root, arguments["path"], text)
-    did = "was overwritten" if there else "was created"
+    exists = write_text(root, arguments["path"], text)
+    did = "was overwritten" if exists else "was created"
     secrets = f" {back:,} masked secrets kept their values." if back else ""
     return ToolAnswer(f"{arguments['path']} {did}: {characters(len(arguments['text']))}.{secrets}")
 

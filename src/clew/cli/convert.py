@@ -102,15 +102,15 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
     raw = open_arguments(args)
     source = raw.source.keep() if raw.source else None
     kind = _kind(raw, args.to)
-    named = wire_named(args.to) if args.to else None
+    named_wire = wire_named(args.to) if args.to else None
     if source and kind in WIRES and not is_lines(source):
-        body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
+        body = Body.parse(source.read(LARGEST_BODY), named_wire or (WIRES[kind] if args.format else None))
         value = body.render()
         if isinstance(value, dict):
             return _Subject(body.wire, value, CheckScope.BODY, body.note)
         return _Subject(body.wire, {body.wire.list_key: value}, CheckScope.MESSAGES, body.note)
     session = raw.single_session(term)
-    wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
+    wire = named_wire or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
     if kind in WIRES:
         return _Subject(wire, {wire.list_key: wire.render(session.full())}, CheckScope.MESSAGES)
     # Not repaired: a call without its result is what this command is to report.

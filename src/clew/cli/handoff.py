@@ -39,8 +39,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     folder = session.start.directory or ""
     sections = sections_of(items, ledger, args.tokens - around, count, folder)
     if args.json:
-        named = {name: [vars_of(line) for line in lines] for name, lines in sections.named().items()}
-        term.write(json.dumps({"session": session.id, **named}, ensure_ascii=False))
+        page_options = {name: [vars_of(line) for line in lines] for name, lines in sections.named().items()}
+        term.write(json.dumps({"session": session.id, **page_options}, ensure_ascii=False))
         return 0
     text = (
         _page(head, sections)

@@ -261,10 +261,10 @@ def _begins_with(name: str, begins: str) -> bool:
 
 def no_session(store: Store | None, name: str) -> NotFound:
     """Return the error for a session that is not in clew's log, with the nearest names."""
-    named = [session.session for session in store.sessions(WORKSPACE)] if store else []
-    named = [session for session in named if not session.startswith(OWN)]
+    names = [session.session for session in store.sessions(WORKSPACE)] if store else []
+    names = [session for session in names if not session.startswith(OWN)]
     advice = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
-    suggestion = nearest(name, {session: (session, own_short_id(session)) for session in named})
+    suggestion = nearest(name, {session: (session, own_short_id(session)) for session in names})
     return NotFound(f"there is no session {name!r} in clew's log", f"{suggestion}{advice}")
 
 

@@ -199,7 +199,7 @@ class ToolSessions:
             "unjudged": result.unjudged,
             "sealed": result.sealed,
             "tokens_left": result.tokens_left,
-            "things": [asdict(thing) for thing in result.things],
+            "things": [asdict(lost_item) for lost_item in result.things],
         }
 
     def losses(self, name: str) -> JsonObject:
@@ -211,10 +211,10 @@ class ToolSessions:
             transcript = self._known.get(name) or self._find(name)
             reports = _forgotten(transcript) if transcript else []
             judged = [report for report in reports if not report.unjudged and not report.sealed]
-            things = [thing for report in judged for thing in report.counted]
-            lost = sum(not thing.by_tool for thing in things)
+            lost_items = [lost_item for report in judged for lost_item in report.counted]
+            lost = sum(not lost_item.by_tool for lost_item in lost_items)
             why = "" if judged else "the summary cannot be read" if reports else "its file was not found"
-            self._losses[name] = {"needed": len(things), "lost": lost, "why": why}
+            self._losses[name] = {"needed": len(lost_items), "lost": lost, "why": why}
         return self._losses[name]
 
     def _read(self, name: str) -> Transcript | None:

@@ -217,13 +217,13 @@ def _call(entry: Entry, usage: Usage) -> Event:
     return new_event(CALL.name, body, CALL.version)
 
 
-def _print_import(term: Terminal, done: ImportResult, *, as_json: bool) -> None:
+def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> None:
     if as_json:
-        result = {"session": done.ctx.session, "new_events": done.events, "events": done.head.seq}
+        result = {"session": imported.ctx.session, "new_events": imported.events, "events": imported.head.seq}
         term.write(json.dumps(result, ensure_ascii=False))
         return
-    new = count(done.events, "new event") if done.events else "nothing new"
-    term.say(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")
+    new = count(imported.events, "new event") if imported.events else "nothing new"
+    term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all")
 
 
 def run_export(args: argparse.Namespace, term: Terminal) -> int:
@@ -299,8 +299,8 @@ def run_stats(args: argparse.Namespace, term: Terminal) -> int:
             stats = stats_of(log.store.read(log.ctx))
     else:
         with own_store() as store:
-            named = [session.session for session in store.sessions(WORKSPACE)] if store else []
-            ctxs = [Ctx(workspace=WORKSPACE, session=name) for name in named]
+            names = [session.session for session in store.sessions(WORKSPACE)] if store else []
+            ctxs = [Ctx(workspace=WORKSPACE, session=name) for name in names]
             stats = stats_of(chain.from_iterable(store.read(ctx) for ctx in ctxs) if store else ())
     if args.json:
         term.write(json.dumps(stats.to_json()))

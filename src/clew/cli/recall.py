@@ -106,10 +106,10 @@ def _filters(args: argparse.Namespace) -> Filters:
 
 
 def _catch_up(store: Store, index: Index, term: Terminal) -> None:
-    there = sum(1 for _ in store.sessions(WORKSPACE))
+    total = sum(1 for _ in store.sessions(WORKSPACE))
     with _bar(term, "reading sessions") as show:
         for done, _ in enumerate(catch_up_all(store, WORKSPACE, index), start=1):
-            show(done, there)
+            show(done, total)
 
 
 def _embed(index: Index, embedder: StaticEmbedder, term: Terminal, *, told: bool) -> None:
@@ -117,8 +117,8 @@ def _embed(index: Index, embedder: StaticEmbedder, term: Terminal, *, told: bool
     if not isinstance(index, VectorIndex):
         return
     with _bar(term, "making vectors") as show:
-        for done, there in embed_lacking(index, embedder):
-            show(done, there)
+        for done, total in embed_lacking(index, embedder):
+            show(done, total)
     if told:
         term.note(f"{count(done, 'entry')} can be found by meaning")
 
@@ -134,7 +134,7 @@ def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
 
     with Progress(console=Console(file=term.err), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, there: bar.update(task, completed=done, total=there)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 # Output ----------------------------------------------------------------------------------------------

@@ -83,34 +83,43 @@ _PLURAL = {
 
 
 def picture(
-    done: CompactReport, width: int, out_path: Path | None = None, *, every_figure: bool = False
+    compaction: CompactReport, width: int, out_path: Path | None = None, *, every_figure: bool = False
 ) -> list[Styled]:
     """Return the report: the digest, and below it a summary or all statistics."""
-    if done.outcome is None:
-        size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
-        unchanged = f"{fit_name(done.name, 60)}: {size}; compacting would save nothing, so it is unchanged"
-        return [Styled(unchanged), *([_row("takes", done.part)] if done.part else [])]
-    plan, report = done.outcome.plan, done.outcome.report
-    if done.digest:
-        lines = [*digest_lines(done.digest, width), BLANK, *_head(done)]
+    if compaction.outcome is None:
+        size = (
+            f"{compaction.tokens(compaction.before):,} tokens in {count(len(compaction.before), 'message')}"
+        )
+        unchanged = (
+            f"{fit_name(compaction.name, 60)}: {size}; compacting would save nothing, so it is unchanged"
+        )
+        return [Styled(unchanged), *([_row("takes", compaction.part)] if compaction.part else [])]
+    plan, report = compaction.outcome.plan, compaction.outcome.report
+    if compaction.digest:
+        lines = [*digest_lines(compaction.digest, width), BLANK, *_head(compaction)]
     else:
-        lines = [*_head(done), Styled(no_digest(done)), BLANK]
-    if every_figure or done.dry_run:
-        lines += [*_bars(done, width), BLANK]
-    lines += [*_rungs(plan.operations, plan.freed), *_digest_rows(done), *_unkept(done)]
-    if done.dry_run:
+        lines = [*_head(compaction), Styled(no_digest(compaction)), BLANK]
+    if every_figure or compaction.dry_run:
+        lines += [*_bars(compaction, width), BLANK]
+    lines += [*_rungs(plan.operations, plan.freed), *_digest_rows(compaction), *_unkept(compaction)]
+    if compaction.dry_run:
         lines += _list_rows("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
-    most = MOST_OPERATIONS if done.dry_run else MOST_LISTED if every_figure else 0
-    if every_figure or done.digest is None:
-        lines += [BLANK, *_kept_rows(done, width)]
-    lines += [BLANK, *_leaving(report, width, most), BLANK, *_check_rows(done.outcome, width, every_figure)]
-    if every_figure or done.dry_run:
-        lines.append(_row("cache", str(done.price)))
+    most = MOST_OPERATIONS if compaction.dry_run else MOST_LISTED if every_figure else 0
+    if every_figure or compaction.digest is None:
+        lines += [BLANK, *_kept_rows(compaction, width)]
+    lines += [
+        BLANK,
+        *_leaving(report, width, most),
+        BLANK,
+        *_check_rows(compaction.outcome, width, every_figure),
+    ]
+    if every_figure or compaction.dry_run:
+        lines.append(_row("cache", str(compaction.price)))
     if most == 0:
         lines.append(
             _row("more", "--stats prints what fills the view, what was dropped and every check", "dim")
         )
-    return [*lines, BLANK, *_what_next(done, out_path, width)]
+    return [*lines, BLANK, *_what_next(compaction, out_path, width)]
 
 
 def _row(label: str, words: str, style: str = "") -> Styled:

@@ -287,10 +287,10 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         target = _default_target(base.items, counter, Gauge(model_info, order.policy, order.window), order)
     else:
         target = _target_as_sent(target, lambda aim: condensed(aim, None).items, wire, counter)
-    asked = None if order.dry_run else order.summariser
+    watched_model = None if order.dry_run else order.summariser
     work = _compact_or_unchanged(
         order,
-        lambda: condensed(target, asked) if target is not None else None,
+        lambda: condensed(target, watched_model) if target is not None else None,
         lambda aim: condensed(aim, None).items,
     )
     result = work or base

@@ -112,17 +112,17 @@ def _tokens(file: Path | None, term: Terminal) -> dict[str, str]:
     """Return the workspace of each token: from a file, from CLEW_TOKEN, or one made for this run."""
     if file is not None:
         try:
-            given = json.loads(file.read_text(encoding="utf-8"))
+            text = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as cause:
             raise InputError(f"{file} is not JSON", 'write {"WORKSPACE": "TOKEN", …}') from cause
-        found = {str(token): str(name) for name, token in given.items()} if isinstance(given, dict) else {}
+        tokens = {str(token): str(name) for name, token in text.items()} if isinstance(text, dict) else {}
     else:
         token = os.environ.get("CLEW_TOKEN") or secrets.token_urlsafe(32)
         if "CLEW_TOKEN" not in os.environ:
             term.note(printable(f"token of the workspace local, for this run: {token}"))
-        found = {token: "local"}
-    if not found or any(len(token) < SHORTEST_TOKEN for token in found):
+        tokens = {token: "local"}
+    if not tokens or any(len(token) < SHORTEST_TOKEN for token in tokens):
         raise InputError(
             "a token is missing or too short", f"use at least {SHORTEST_TOKEN} characters for each workspace"
         )
-    return found
+    return tokens

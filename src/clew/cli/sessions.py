@@ -104,8 +104,8 @@ def list_sessions(
     return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 
 
-def _other_rows(found: Iterator[FoundSession], report: ReportCount | None) -> Iterator[SessionRow]:
-    sessions = list(found)
+def _other_rows(tool_sessions: Iterator[FoundSession], report: ReportCount | None) -> Iterator[SessionRow]:
+    sessions = list(tool_sessions)
     for session, profile in zip(sessions, Profiles().of(sessions, report), strict=True):
         modified = session.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {name: getattr(profile, name) for name in profile.__dataclass_fields__}
@@ -140,11 +140,11 @@ def _with_words(row: SessionRow) -> SessionRow:
         ctx = Ctx(workspace=WORKSPACE, session=row.session)
         first = islice(store.read(ctx, kinds=[MESSAGE.name]), MOST_LOOKED_AT)
         last = store.read(ctx, max(0, store.head(ctx).seq - 2 * MOST_LOOKED_AT), kinds=[MESSAGE.name])
-        text, asked = first_telling(_user_words(first)) or None, [*_user_words(last)][-1:]
+        text, words = first_telling(_user_words(first)) or None, [*_user_words(last)][-1:]
         return replace(
             row,
             title=text,
-            asked=asked[0] if asked else None,
+            asked=words[0] if words else None,
             compactions=sum(1 for _ in store.read(ctx, kinds=[COMPACTION.name])),
         )
     return row

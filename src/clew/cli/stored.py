@@ -127,5 +127,5 @@ def past_named(log: Log, name: str) -> PastCompaction:
         if compaction.name == name:
             return compaction
     last = len(past)
-    there = {0: "it was never compacted", 1: "there is d1"}.get(last, f"there are d1 to d{last}")
-    raise NotFound(f"there is no compaction {name!r} in {log.name!r}", there)
+    known_names = {0: "it was never compacted", 1: "there is d1"}.get(last, f"there are d1 to d{last}")
+    raise NotFound(f"there is no compaction {name!r} in {log.name!r}", known_names)

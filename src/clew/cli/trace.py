@@ -69,14 +69,14 @@ def _select(compactions: list[ToolCompaction], name: str, file: str) -> ToolComp
     for compaction in compactions:
         if compaction.name == name:
             return compaction
-    there = (
+    known_names = (
         f"there are c1 to c{len(compactions)}"
         if len(compactions) > 1
         else "there is c1"
         if compactions
         else "there is none"
     )
-    raise NotFound(f"no compaction {name!r} in {file}", there)
+    raise NotFound(f"no compaction {name!r} in {file}", known_names)
 
 
 def _print_summary(compaction: ToolCompaction, as_json: bool, term: Terminal) -> None:

@@ -208,8 +208,8 @@ class _Decision:
 def _signed(plan: Plan, author: str) -> Plan:
     """Return a plan whose digests name an author."""
     operations = (
-        replace(one, digest=replace(one.digest, author=author)) if isinstance(one, Condense) else one
-        for one in plan.operations
+        replace(part, digest=replace(part.digest, author=author)) if isinstance(part, Condense) else part
+        for part in plan.operations
     )
     return replace(plan, operations=tuple(operations))
 

@@ -82,22 +82,22 @@ def mandatory_content(
     ``shown`` is the digest in the view with the id of its message: if that is in the span, all that it covers
     leaves the view too. ``unseen`` are messages that left it before, without a digest.
     """
-    gone = {*unseen, *(item.id for item in span)}
-    if shown is not None and shown[0] in gone:
-        gone.update(shown[1].covers)
+    dropped_ids = {*unseen, *(item.id for item in span)}
+    if shown is not None and shown[0] in dropped_ids:
+        dropped_ids.update(shown[1].covers)
     claims = [
         *_goal(ledger),
         *_open(ledger),
         *_fact_claims(ledger),
-        *(claim for claim in _early_words(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _early_words(ledger) if _leaves(claim, dropped_ids)),
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
-        *(claim for claim in _ended_rule_claims(ledger) if _leaves(claim, gone)),
-        *(claim for claim in _refusals(ledger) if _leaves(claim, gone)),
-        *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
-        *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
-        *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _ended_rule_claims(ledger) if _leaves(claim, dropped_ids)),
+        *(claim for claim in _refusals(ledger) if _leaves(claim, dropped_ids)),
+        *(claim for claim in _failures(ledger) if _leaves(claim, dropped_ids)),
+        *(claim for claim in _decisions(ledger) if _leaves(claim, dropped_ids)),
+        *(claim for claim in _looked_at(ledger) if _leaves(claim, dropped_ids)),
     ]
     return MandatoryContent(
         tuple(_pins(ledger)),
@@ -116,8 +116,8 @@ def cited_by(ledger: Ledger) -> Iterator[Cite]:
     yield from (decision.source for decision in ledger.decisions[-MOST_DECISIONS:])
 
 
-def _leaves(claim: Claim, gone: set[str]) -> bool:
-    return any(cite.message in gone for cite in claim.sources)
+def _leaves(claim: Claim, dropped_ids: set[str]) -> bool:
+    return any(cite.message in dropped_ids for cite in claim.sources)
 
 
 def _pins(ledger: Ledger) -> Iterator[RuleQuote]:
@@ -232,8 +232,8 @@ def _changed_files(ledger: Ledger) -> Iterator[Claim]:
     for artifact in ledger.artifacts.changed:
         if artifact.created and artifact.action is Action.DELETED:
             continue  # it was there neither before nor now
-        done = "created" if artifact.created and artifact.exists else _change(artifact).value
-        by_action.setdefault(done, []).append(artifact)
+        verb = "created" if artifact.created and artifact.exists else _change(artifact).value
+        by_action.setdefault(verb, []).append(artifact)
     for action, artifacts in by_action.items():
         yield from _file_claims(action, artifacts)
 
@@ -318,10 +318,12 @@ def _refusals(ledger: Ledger) -> Iterator[Claim]:
 
 def _failures(ledger: Ledger) -> Iterator[Claim]:
     teaching = [
-        one
-        for one in ledger.failures
-        if (one.count >= REPEATED or (not one.fixed_by and _is_recent(one, ledger)))
-        and _SAYS_WHY.search(" ".join(one.lines))
+        open_failure
+        for open_failure in ledger.failures
+        if (
+            open_failure.count >= REPEATED or (not open_failure.fixed_by and _is_recent(open_failure, ledger))
+        )
+        and _SAYS_WHY.search(" ".join(open_failure.lines))
     ]
     for failure in teaching[-MOST_FAILURES:]:
         yield Claim(

@@ -231,15 +231,17 @@ class CompactionTask:
     ) -> tuple[tuple[RuleQuote, ...], list[RuleQuote]]:
         """Return the rules that are shown, and those for which there is no room."""
         by_id = {pin.id: pin for pin in pins}
-        gone: set[str] = set()
+        dropped_ids: set[str] = set()
         for name in _found_rules(self.ledger):
             pin = by_id.get(name)
             if pin is None:
                 continue
             room -= self.counter.count_text(pin.quote) + PER_RULE_TOKENS
             if room < 0:
-                gone.add(name)
-        return tuple(pin for pin in pins if pin.id not in gone), [pin for pin in pins if pin.id in gone]
+                dropped_ids.add(name)
+        return tuple(pin for pin in pins if pin.id not in dropped_ids), [
+            pin for pin in pins if pin.id in dropped_ids
+        ]
 
 
 def _found_rules(ledger: Ledger) -> list[str]:

@@ -78,13 +78,13 @@ def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
 
 def _version(program: str) -> str:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    said = (done.stdout.strip() or done.stderr.strip()).splitlines() if done.returncode == 0 else []
-    return said[0][:40] if said else ""
+    words = (process.stdout.strip() or process.stderr.strip()).splitlines() if process.returncode == 0 else []
+    return words[0][:40] if words else ""
 
 
 def _trusted_by_codex(computer: Computer) -> bool:
@@ -99,14 +99,14 @@ def _trusted_by_codex(computer: Computer) -> bool:
 
 
 def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> DoctorFinding:
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*command(), *words], input=data, capture_output=True, timeout=SELF_TEST_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` did not answer: {error}")
-    took = f"{time.monotonic() - begun:.2f} s"
-    if done.returncode == 0 and wanted in done.stdout:
+    took = f"{time.monotonic() - started:.2f} s"
+    if process.returncode == 0 and wanted in process.stdout:
         return DoctorFinding(name, Verdict.GOOD, f"`clew {' '.join(words)}` answers in {took}")
-    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {done.stderr[-200:]!r}")
+    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {process.stderr[-200:]!r}")

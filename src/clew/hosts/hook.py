@@ -252,8 +252,8 @@ def _gemini_will_compress(transcript: Path) -> bool:
     return bool(counted) and int(counted[-1]) >= share * GEMINI_WINDOW
 
 
-def _json(**said: str) -> str:
-    return json.dumps(said, ensure_ascii=False)
+def _json(**output: str) -> str:
+    return json.dumps(output, ensure_ascii=False)
 
 
 Handler = Callable[[str, Event], str]

@@ -324,7 +324,7 @@ def _insert_path(host: str, text: str) -> str:
     if "const TOOLS: any[] = [];" in text:
         from clew.hosts.tools import definitions
 
-        listed = [one for one in definitions() if one["annotations"]["readOnlyHint"]]
+        listed = [block for block in definitions() if block["annotations"]["readOnlyHint"]]
         text = text.replace(
             "const TOOLS: any[] = [];", f"const TOOLS: any[] = {json.dumps(listed, indent=2)};"
         )

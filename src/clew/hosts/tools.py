@@ -197,10 +197,10 @@ class SessionTools:
 
         return remember(text, self.current)
 
-    def _forget(self, named: str, consent: bool | None) -> str:
+    def _forget(self, name: str, consent: bool | None) -> str:
         from clew.hosts.search import find_note, forget
 
-        note = find_note(named, self.current.directory)
+        note = find_note(name, self.current.directory)
         if not self._require_consent(f'No longer keep for this project: "{note.text}"?', consent):
             return "The user declined: nothing was changed."
         return forget(note)

@@ -222,8 +222,8 @@ def _rows(
         does, why = fates.get(item.id, ("kept", ""))
         if does == "condensed" and why not in lines and why in after:
             lines.add(why)
-            made, _, size = after[why]
-            yield _row(made, "new", 0, size, "")
+            new_item, _, size = after[why]
+            yield _row(new_item, "new", 0, size, "")
         left = after[item.id][2] if does in ("kept", "smaller") and item.id in after else 0
         yield _row(item, does, tokens, left, why)
 

@@ -17,7 +17,9 @@ from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.secrets import mask
 
 WIDTH, HEIGHT = 960, 260
+"""Size of the picture of growth, in its own units: it scales with the page."""
 LEFT, TOP, BOTTOM = 52, 18, 24
+"""Margins: a token count fits on the left, names of compactions above, message numbers below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,17 @@ class _Frame:
 
 
 def growth(line: dict[str, Any]) -> str:
-    """Return the growth of the context as SVG: tokens by region, threshold and compactions."""
-    xs, regions, mark = line["x"], line["regions"], line["marks"]["compact"]
+    """Return the growth of the context as SVG: tokens by region, threshold and compactions.
+
+    ``line`` is what ``timeline.timeline`` returns; "" if there are fewer than two points to connect.
+    """
+    xs, regions, threshold = line["x"], line["regions"], line["marks"]["compact"]
     if len(xs) < 2:
         return ""
     peak = max(sum(region["tokens"][i] for region in regions) for i in range(len(xs)))
-    frame = _Frame(xs[0], xs[-1], max(peak, mark if peak > mark / 2 else 0, 1) * 1.06)
-    shapes = [*_layers(frame, xs, regions), *_marks(frame, mark, line["events"]), *_labels(frame, peak)]
+    shown_threshold = threshold if peak > threshold / 2 else 0  # far above the curve it would flatten it
+    frame = _Frame(xs[0], xs[-1], max(peak, shown_threshold, 1) * 1.06)  # 6 % of space above
+    shapes = [*_layers(frame, xs, regions), *_marks(frame, threshold, line["events"]), *_labels(frame, peak)]
     label = f"tokens that the model saw, from message {xs[0]} to {xs[-1]}"
     legend = " ".join(
         f'<span><i class="{_css(region)}"></i> {escape(region["region"])}</span>' for region in regions
@@ -70,9 +76,9 @@ def _layers(frame: _Frame, xs: Sequence[int], regions: Sequence[dict[str, Any]])
         below = above
 
 
-def _marks(frame: _Frame, mark: int, events: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if mark < frame.most:
-        height = f"{frame.y(mark):.1f}"
+def _marks(frame: _Frame, threshold: int, events: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if threshold < frame.most:
+        height = f"{frame.y(threshold):.1f}"
         yield f'<line class="mark" x1="{LEFT}" x2="{WIDTH}" y1="{height}" y2="{height}"/>'
     for event in events:
         at = frame.x(event["x"])
@@ -87,6 +93,7 @@ def _labels(frame: _Frame, peak: int) -> Iterator[str]:
 
 
 PAGE = 100
+"""Messages read at a time, so that memory does not grow with the session."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Only inline style is allowed: no script runs and nothing is loaded."""
 KEY = secrets.token_bytes(32)
@@ -94,7 +101,7 @@ KEY = secrets.token_bytes(32)
 PRIVATE = 0o600
 LISTED = 40
 """Most dropped items that are listed for a compaction."""
-SIGNS = {
+TRUST_SIGNS = {
     "system": "▣",
     "developer": "◆",
     "user": "●",
@@ -114,12 +121,12 @@ def export_session(pool: SessionPool, name: str, path: Path) -> int:
         pool.open(name) as handle,
         os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as out,
     ):
-        for piece in story(handle):
+        for piece in html_pieces(handle):
             out.write(piece)
     return path.stat().st_size
 
 
-def story(handle: OpenSession) -> Iterator[str]:
+def html_pieces(handle: OpenSession) -> Iterator[str]:
     """Yield the HTML in pieces, so that memory does not grow with the session."""
     style = files("clew.inspector").joinpath("static/story.css").read_text(encoding="utf-8")
     name = _safe(handle.ctx.session)
@@ -130,7 +137,7 @@ def story(handle: OpenSession) -> Iterator[str]:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{name}</title><style>{style}</style></head><body><main>"
         f"<h1>{name}</h1><p class=quiet>{handle.message_index.messages:,} messages, {len(past)} compactions. "
-        "Told by clew; what looked like a secret is masked.</p>"
+        "Written by clew; what looked like a secret is masked.</p>"
     )
     yield growth(timeline.timeline(handle))
     for compaction in past:
@@ -182,7 +189,7 @@ def _turns(ids: list[str]) -> str:
 
 
 def _trust(label: str) -> str:
-    return f'<span class="trust {escape(label)}">{SIGNS.get(label, "?")} {escape(label)}</span>'
+    return f'<span class="trust {escape(label)}">{TRUST_SIGNS.get(label, "?")} {escape(label)}</span>'
 
 
 def _report(report: dict[str, Any]) -> str:

@@ -26,43 +26,43 @@ Thing = tuple[str, str]
 def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     """Return, for each kind of thing, how many the model sees now and which of them would leave the view."""
     session = handle.session
-    gone = frozenset(
+    dropped_ids = frozenset(
         chain.from_iterable(
             operation.ids for operation in plan.operations if isinstance(operation, Condense | Drop)
         )
     )
-    shown_items = [item for item in session.view() if item.id not in gone]
+    shown_items = [item for item in session.view() if item.id not in dropped_ids]
     left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown_items)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
-    turns, findings = _requests_and_findings(session, gone)
-    findings += _findings_of_digests(handle, gone)
+    turns, findings = _requests_and_findings(session, dropped_ids)
+    findings += _findings_of_digests(handle, dropped_ids)
     files = [
         (file.last.message, file.name)
         for file in session.ledger.artifacts.files
-        if file.changed or file.last.message in gone
+        if file.changed or file.last.message in dropped_ids
     ]
     return [
-        _loss_row("turn", turns, [turn for turn in turns if turn[0] in gone and turn[0] not in cited]),
+        _loss_row("turn", turns, [turn for turn in turns if turn[0] in dropped_ids and turn[0] not in cited]),
         _loss_row("finding", findings, [finding for finding in findings if finding[1] not in left]),
         _loss_row("file", files, [file for file in files if file[1] not in left]),
         *(_of_report(report, kind) for kind in (LossKind.RULE, LossKind.OPEN, LossKind.DECISION)),
     ]
 
 
-def _requests_and_findings(session: Session, gone: frozenset[str]) -> tuple[list[Thing], list[Thing]]:
+def _requests_and_findings(session: Session, dropped_ids: frozenset[str]) -> tuple[list[Thing], list[Thing]]:
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
     findings = [finding.source for finding in turns.findings if finding.rank <= STRONG]
-    seen = gone | {item.id for item in session.view()}
+    seen = dropped_ids | {item.id for item in session.view()}
     cites = [item for item in (*asks, *findings) if item.message in seen]
     texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}
     return _quotes(texts, asks), _quotes(texts, findings)
 
 
-def _findings_of_digests(handle: OpenSession, gone: frozenset[str]) -> list[Thing]:
+def _findings_of_digests(handle: OpenSession, dropped_ids: frozenset[str]) -> list[Thing]:
     """Return the findings of the digests that would leave the view."""
-    digests = [past.compaction.digest for past in compactions_of(handle) if past.name in gone]
+    digests = [past.compaction.digest for past in compactions_of(handle) if past.name in dropped_ids]
     claims = chain.from_iterable(one.claims for one in digests if one)
     return [(one.sources[0].message, one.text) for one in claims if one.kind is ClaimKind.FINDING]
 
@@ -78,12 +78,12 @@ def _text(item: Item) -> str:
 
 
 def _loss_row(kind: str, all_: Sequence[Thing], left: Iterable[Thing]) -> JsonObject:
-    things: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in left]
+    lost_items: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in left]
     return {
         "kind": kind,
         "before": len(all_),
-        "left": len(things),
-        "things": things[:MOST_LISTED],
+        "left": len(lost_items),
+        "things": lost_items[:MOST_LISTED],
     }
 
 

@@ -89,17 +89,17 @@ class Server:
             raise InputError(
                 f"{host!r} is not an address that a browser can use", "name an address of this computer"
             )
-        taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        socket_ = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        socket_.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            taken.bind((host, port))
-            taken.listen()  # connections wait until the server runs
+            socket_.bind((host, port))
+            socket_.listen()  # connections wait until the server runs
         except OSError as cause:
-            taken.close()
+            socket_.close()
             raise InputError(
                 f"port {port} of {host} is not available ({cause.strerror})", "choose another --port"
             ) from cause
-        return cls(pool, taken, model_factory)
+        return cls(pool, socket_, model_factory)
 
     @property
     def host(self) -> str:

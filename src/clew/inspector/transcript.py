@@ -70,12 +70,12 @@ def message_of(stored: StoredEvent) -> Message:
 
 def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> JsonObject:
     message = message_of(stored)
-    seen = VisibleMessage(Ref(stored.seq), stored.event.id, None, message)
+    visible = VisibleMessage(Ref(stored.seq), stored.event.id, None, message)
     return {
         "number": handle.message_index.number(stored.seq),
         "seq": stored.seq,
         "time": said_at(stored),
-        "tokens": handle.tokens(seen),
+        "tokens": handle.tokens(visible),
         **message_view(message, whole=whole),
     }
 

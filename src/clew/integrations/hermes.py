@@ -70,7 +70,7 @@ class ClewEngine(ContextEngine):
         target = max(self._policy.down_to.of(self._usable) - fixed, tokens // 5)
         target = min(target, tokens // 2) if force else target
         options = CompactOptions(target_tokens=target, focus=focus_topic, wire="openai", model=self._model)
-        known = [{name: one[name] for name in FIELDS if name in one} for one in messages]
+        known = [{name: entry[name] for name in FIELDS if name in entry} for entry in messages]
         result = self.fitting.fit(known, self._key, **options)
         if result is None or not result.changed:
             return messages
@@ -80,7 +80,7 @@ class ClewEngine(ContextEngine):
         own: dict[str, list[Any]] = {}
         for key, message in zip(map(str, known), messages, strict=True):
             own.setdefault(key, []).append(message)
-        return [own[str(one)].pop(0) if own.get(str(one)) else dict(one) for one in result.messages]
+        return [own[str(entry)].pop(0) if own.get(str(entry)) else dict(entry) for entry in result.messages]
 
     def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401
         """Continue the conversation of a session of Hermes, from what its database has of it."""

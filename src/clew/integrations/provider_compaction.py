@@ -55,15 +55,15 @@ def missing_from(text: str | None, result: CompactResult) -> tuple[str, ...]:
 
 def unsupported_in(text: str | None, result: CompactResult) -> tuple[str, ...]:
     """Return the names, paths, numbers and quotations of a summary that occur in none of the messages."""
-    source = Wording("\n".join(words(part) for one in result.originals.values() for part in one.parts))
-    return tuple(one.text for one in assertions(text or "") if not is_found(one, source))
+    source = Wording("\n".join(words(part) for entry in result.originals.values() for part in entry.parts))
+    return tuple(entry.text for entry in assertions(text or "") if not is_found(entry, source))
 
 
 def digest_text(entries: Sequence[Any], wire: str | None = None) -> str:
     """Return clew's digest of some messages, written without a model; empty if it would save nothing."""
-    whole = compact(entries, 10**9, wire=wire)
-    target = max(1_000, whole.tokens_before // DIGEST_SHARE)
-    result = compact(entries, previous=whole, target_tokens=target, wire=wire)
+    whole_result = compact(entries, 10**9, wire=wire)
+    target = max(1_000, whole_result.tokens_before // DIGEST_SHARE)
+    result = compact(entries, previous=whole_result, target_tokens=target, wire=wire)
     shown = [item.message.text for item in result.items if result.digest and item.id == result.digest.id]
     return shown[0] if shown else ""
 

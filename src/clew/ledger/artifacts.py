@@ -152,8 +152,10 @@ class Artifacts:
         target = self._file_name(touch.to)
         self.held[Key(ArtifactKind.FILE, name)] = replace(artifact, moved_to=target)
         known_artifact = self.held.get(Key(ArtifactKind.FILE, target))
-        done = Action.MODIFIED if known_artifact is not None and known_artifact.exists else Action.CREATED
-        self._touch(ArtifactKind.FILE, target, done, cite)
+        touch_action = (
+            Action.MODIFIED if known_artifact is not None and known_artifact.exists else Action.CREATED
+        )
+        self._touch(ArtifactKind.FILE, target, touch_action, cite)
         return [name, target]
 
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:

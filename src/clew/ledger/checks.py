@@ -221,7 +221,7 @@ class FailingTests:
         name = next((name for name, failing in self.put_aside.items() if failing.loop.id == id_), None)
         if name is None:
             return None
-        aside = self.put_aside.pop(name)
-        loop = aside.loop.reopened()
-        self._put(name, Failing(loop, aside.runner, aside.command, aside.selects))
+        put_aside = self.put_aside.pop(name)
+        loop = put_aside.loop.reopened()
+        self._put(name, Failing(loop, put_aside.runner, put_aside.command, put_aside.selects))
         return loop

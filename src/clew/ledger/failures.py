@@ -75,14 +75,14 @@ def signatures(action: ToolAction) -> list[str]:
     return found
 
 
-def attempt(action: ToolAction, said: Sequence[str]) -> Attempt | None:
+def attempt(action: ToolAction, output_lines: Sequence[str]) -> Attempt | None:
     """Return which part of a failed call is to blame, judging by the error lines; None if nothing is."""
     if action.kind is not ActionKind.SHELL:
         return Attempt(_of_tool(action), _subject(action))
-    pipelines = [one for one in _pipelines(action.subject) if _key_words(one.head)]
+    pipelines = [candidate for candidate in _pipelines(action.subject) if _key_words(candidate.head)]
     if not pipelines:
         return None
-    pipeline = _pipeline_named_in(pipelines, said)
+    pipeline = _pipeline_named_in(pipelines, output_lines)
     to_blame = (pipeline or pipelines[-1]).head
     whole = len(pipelines) == 1 or (pipeline is None and _is_one_chain(action.subject, pipelines))
     subject = _subject(action) if whole else " ".join(to_blame.words)
@@ -136,10 +136,10 @@ def _is_one_chain(line: str, pipelines: list[_Pipeline]) -> bool:
     return "\n" not in line.strip() and all(pipeline.then == "&&" for pipeline in pipelines[:-1])
 
 
-def _pipeline_named_in(pipelines: list[_Pipeline], said: Sequence[str]) -> _Pipeline | None:
+def _pipeline_named_in(pipelines: list[_Pipeline], output_lines: Sequence[str]) -> _Pipeline | None:
     """Return the command that an output line names as the failed one."""
-    by_program = {_program(one.head): one for one in reversed(pipelines)}
-    for line in said:
+    by_program = {_program(candidate.head): candidate for candidate in reversed(pipelines)}
+    for line in output_lines:
         match = _NAMES_PROGRAM.match(line)
         if match and (pipeline := by_program.get(match[1].rsplit("/", 1)[-1])):
             return pipeline
@@ -261,7 +261,9 @@ class Failures:
 
     def _same_tests(self, exchange: Exchange) -> list[str]:
         """Return the failed test runs that a passing run covers, however it was started."""
-        if exchange.action.kind is not ActionKind.SHELL or not any(one.runner for one in self.open.values()):
+        if exchange.action.kind is not ActionKind.SHELL or not any(
+            earlier.runner for earlier in self.open.values()
+        ):
             return []
         run = run_of(exchange.action.subject, exchange.result.text)
         if run is None or run.failed:
@@ -351,8 +353,8 @@ _READS = frozenset((ActionKind.READ,))
 _CHANGE_FILES = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
 
 
-def _same_file(one: str, other: str) -> bool:
-    return bool(one) and (one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}"))
+def _same_file(path: str, other: str) -> bool:
+    return bool(path) and (path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}"))
 
 
 def _runner(exchange: Exchange) -> str:

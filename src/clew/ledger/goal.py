@@ -67,20 +67,22 @@ def states_only(text: str) -> bool:
     """Return True if the text contains nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
-    found = {rule.span.start: rule for rule in find_candidates(_spoken(text))} if may_state_rule(text) else {}
-    if not found and not marks(text) & _FACT_MARK:
+    rules_by_start = (
+        {rule.span.start: rule for rule in find_candidates(_spoken(text))} if may_state_rule(text) else {}
+    )
+    if not rules_by_start and not marks(text) & _FACT_MARK:
         return False
-    said = list(sentences(text))
-    return bool(said) and all(_asks_nothing(sentence, found) for sentence in said)
+    spoken = list(sentences(text))
+    return bool(spoken) and all(_asks_nothing(sentence, rules_by_start) for sentence in spoken)
 
 
 def _spoken(text: str) -> Message:
     return Message(Role.USER, (Text(text, trust=Trust.USER),))
 
 
-def _asks_nothing(sentence: Sentence, found: dict[int, Rule]) -> bool:
+def _asks_nothing(sentence: Sentence, rules_by_start: dict[int, Rule]) -> bool:
     """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
-    rules = [rule for start, rule in found.items() if sentence.start <= start < sentence.end]
+    rules = [rule for start, rule in rules_by_start.items() if sentence.start <= start < sentence.end]
     if rules:
         told = sum(len(rule.quote) for rule in rules)
         return all(map(_only_binds, rules)) and told * 2 > len(sentence.text)

@@ -108,9 +108,9 @@ class LoopRef(NamedTuple):
     def among(self, loops: Iterable[Loop]) -> Loop | None:
         """Return the loop with these words: the one from this message, or else the only one."""
         alike = [loop for loop in loops if (loop.kind.value, loop.text) == (self.kind, self.text)]
-        there = [loop for loop in alike if loop.source.message == self.message] or alike
-        named = [loop for loop in there if loop.id == self.id] or there
-        return named[0] if len(named) == 1 else None
+        open_loops = [loop for loop in alike if loop.source.message == self.message] or alike
+        named_loops = [loop for loop in open_loops if loop.id == self.id] or open_loops
+        return named_loops[0] if len(named_loops) == 1 else None
 
 
 def take_closed_by_hand(ended_loops: list[Loop], id_: str) -> Loop | None:
@@ -156,7 +156,7 @@ def collapse_batches(loops: Iterable[Loop]) -> list[ListedLoop]:
     listed: list[ListedLoop] = []
     for _, flood in groupby(loops, key=lambda loop: (loop.kind, loop.source.message)):
         listed += _at_once(tuple(flood))
-    for kind, count in Counter(one.loop.kind for one in listed).items():
+    for kind, count in Counter(listed_loop.loop.kind for listed_loop in listed).items():
         if count > MOST_OF_A_KIND:
             listed = _bit_by_bit(listed, kind)
     return listed
@@ -175,12 +175,14 @@ def _at_once(flood: Sequence[Loop]) -> list[ListedLoop]:
 
 def _bit_by_bit(listed: Sequence[ListedLoop], kind: LoopKind) -> list[ListedLoop]:
     """Collapse the loops of one kind in the middle of the list."""
-    places = [place for place, one in enumerate(listed) if one.loop.kind is kind]
+    places = [place for place, listed_loop in enumerate(listed) if listed_loop.loop.kind is kind]
     middle = places[FIRST_LISTED:-LAST_LISTED]
     rest = [loop for place in middle for loop in listed[place].represents]
     as_one = _as_one(rest, f"{rest[0].source.message} to {rest[-1].source.message}")
     left_out = frozenset(middle[1:])
-    return [as_one if i == middle[0] else one for i, one in enumerate(listed) if i not in left_out]
+    return [
+        as_one if i == middle[0] else listed_loop for i, listed_loop in enumerate(listed) if i not in left_out
+    ]
 
 
 def _as_one(rest: Sequence[Loop], where: str) -> ListedLoop:

@@ -1,4 +1,4 @@
-"""All work items of a session ("loops"), open and closed."""
+"""All work items of a session ("loops"), open and closed: requests, questions, to-dos, failing tests."""
 
 from __future__ import annotations
 

@@ -126,24 +126,24 @@ def _error_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
     """Yield each string in a call's arguments; positions count in its JSON, as citations do."""
-    said = call.input_text
-    given = call.input
-    if given is None:
-        voice = Voice.CALL if len(said) <= SHORT_ARGUMENT else Voice.BODY
-        yield from _pieces(Passage(voice, index, said))
+    json_text = call.input_text
+    arguments = call.input
+    if arguments is None:
+        voice = Voice.CALL if len(json_text) <= SHORT_ARGUMENT else Voice.BODY
+        yield from _pieces(Passage(voice, index, json_text))
         return
     at = 0
-    for leaf in filter(None, json_strings(given)):
+    for leaf in filter(None, json_strings(arguments)):
         raw = json.dumps(leaf, ensure_ascii=False)[1:-1] if _ESCAPED.search(leaf) else leaf
-        found = said.find(raw, at)
-        if found < 0:  # escaped differently than by json.dumps: without an exact position to cite
+        start = json_text.find(raw, at)
+        if start < 0:  # escaped differently than by json.dumps: without an exact position to cite
             continue
-        at = found + len(raw)
+        at = start + len(raw)
         voice = Voice.CALL if len(leaf) <= SHORT_ARGUMENT else Voice.BODY
         if raw is leaf:
-            yield from _pieces(Passage(voice, index, leaf, found))
+            yield from _pieces(Passage(voice, index, leaf, start))
         else:
-            yield Passage(voice, index, leaf[:WHOLE], found, raw)
+            yield Passage(voice, index, leaf[:WHOLE], start, raw)
 
 
 Place: TypeAlias = tuple[str, int, int, int]
@@ -216,16 +216,16 @@ class LineCursor:
 
     def place_of(self, value: str, at: int) -> Place:
         """Return the position to cite for a value: a piece of a long line, the raw line of escaped text."""
-        said, start, end = self.passage.text, self._start, self.end
+        text, start, end = self.passage.text, self._start, self.end
         if self._raw_lines:
-            said = self.passage.raw or ""
+            text = self.passage.raw or ""
             start, end = self._raw_line()
-            at = said.find(value, start, end)
+            at = text.find(value, start, end)
             if at < 0:  # the value itself is escaped
-                at = said.find(json.dumps(value, ensure_ascii=False)[1:-1], start, end)
+                at = text.find(json.dumps(value, ensure_ascii=False)[1:-1], start, end)
         if end - start > LONG_LINE and at >= 0:
-            start, end = _around(said, at, at + len(value), start, end)
-        self.words = _plain_words(said[start:end])
+            start, end = _around(text, at, at + len(value), start, end)
+        self.words = _plain_words(text[start:end])
         base = self.passage.start
         return (self.message, self.passage.part, base + start, base + end)
 

@@ -99,12 +99,12 @@ def _unsettled(text: str) -> re.Match[str] | None:
 
 
 def _states_result(sentence: str) -> bool:
-    said = sentence.strip()
-    if said.endswith("?") or _COURTESIES.fullmatch(said) or not any(map(str.isalnum, said)):
+    text = sentence.strip()
+    if text.endswith("?") or _COURTESIES.fullmatch(text) or not any(map(str.isalnum, text)):
         return False
-    opener = _OPENER.match(said)
-    ahead = _AHEAD.match(said, opener.end() if opener else 0)
-    return ahead is None or _RESULT_AFTER_COLON.search(said, ahead.end()) is not None
+    opener = _OPENER.match(text)
+    ahead = _AHEAD.match(text, opener.end() if opener else 0)
+    return ahead is None or _RESULT_AFTER_COLON.search(text, ahead.end()) is not None
 
 
 def says_all_done(text: str) -> bool:

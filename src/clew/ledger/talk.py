@@ -314,10 +314,10 @@ class Talk:
 
     def _is_asked_again(self, kind: LoopKind, text: str) -> bool:
         """Return True if the same words are open already; if they were postponed, they are open again."""
-        held = self.put_off.held
-        if len(self._by_words) > 2 * (len(held) + len(self.open)) + _MOST_ENDED_WORDS:
+        loops_by_text = self.put_off.held
+        if len(self._by_words) > 2 * (len(loops_by_text) + len(self.open)) + _MOST_ENDED_WORDS:
             self._by_words = {
-                (loop.kind, loop.text): id_ for id_, loop in (*held.items(), *self.open.items())
+                (loop.kind, loop.text): id_ for id_, loop in (*loops_by_text.items(), *self.open.items())
             }
         id_ = self._by_words.get((kind, text), "")
         put_off = self.put_off.take(id_)
@@ -392,9 +392,9 @@ def _last_question(utterance: Utterance) -> tuple[int, int] | None:
     return (start, end) if text[end - 1] in "?\"'”’)*_`" and len(text) - end < _LAST_WORDS // 2 else None
 
 
-def _questions_in(given: dict[str, Json]) -> Iterator[str]:
-    rows = given.get("questions")
-    for row in rows if isinstance(rows, list) else [given]:
+def _questions_in(arguments: dict[str, Json]) -> Iterator[str]:
+    rows = arguments.get("questions")
+    for row in rows if isinstance(rows, list) else [arguments]:
         text = row.get("question") if isinstance(row, dict) else None
         if isinstance(text, str) and text:
             yield text

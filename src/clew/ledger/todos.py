@@ -86,20 +86,20 @@ class Todos:
                 self._apply_checklist(utterance)
 
     def _apply_call(self, exchange: Exchange) -> None:
-        given = exchange.action.arguments
+        arguments = exchange.action.arguments
         match exchange.action.kind:
             case ActionKind.TODO:
-                rows = given.get("todos")
-                rows = rows if isinstance(rows, list) else given.get("plan") or given.get("task_list")
+                rows = arguments.get("todos")
+                rows = rows if isinstance(rows, list) else arguments.get("plan") or arguments.get("task_list")
                 if isinstance(rows, list):
                     self._replace_list(rows, exchange)
             case ActionKind.NEW_TASK:
                 number = _TASK_NUMBER.search(exchange.result.text)
-                subject = given.get("subject")
+                subject = arguments.get("subject")
                 if number and isinstance(subject, str) and subject:
                     self._put(Key(Origin.TASKS, number[1]), subject, "pending", _place(exchange, subject))
             case ActionKind.TASK_CHANGE:
-                self._change_task(exchange, given)
+                self._change_task(exchange, arguments)
             case _:
                 pass
 
@@ -118,12 +118,12 @@ class Todos:
         for loop in before.values():
             self._end(loop, Closed.LEFT_OUT, exchange.asked)
 
-    def _change_task(self, exchange: Exchange, given: JsonObject) -> None:
-        key = Key(Origin.TASKS, str(given.get("taskId") or given.get("task_id") or ""))
+    def _change_task(self, exchange: Exchange, arguments: JsonObject) -> None:
+        key = Key(Origin.TASKS, str(arguments.get("taskId") or arguments.get("task_id") or ""))
         loop = self.loops.get(key)
         if loop is None:
             return
-        status, subject = given.get("status"), given.get("subject")
+        status, subject = arguments.get("status"), arguments.get("subject")
         text = subject if isinstance(subject, str) and subject else loop.text
         source = loop.source if text == loop.text else _place(exchange, text)
         self.loops[key] = replace(loop, text=text, source=source)

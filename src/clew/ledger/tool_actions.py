@@ -144,48 +144,52 @@ _SHELL_WRAPPER = lazy_pattern(r"(?:bash|sh|zsh|/bin/\w+)$")
 
 def action_of(call: ToolCall) -> ToolAction:
     """Return what a call does."""
-    given = call.input
-    if given is None:
+    arguments = call.input
+    if arguments is None:
         text = call.arguments if isinstance(call.arguments, str) else ""
-        given = {"patch": text} if "*** Begin Patch" in text[:200] else {}
-    does = _does(call.name, given)
-    folder = _text(given, _FOLDER_KEYS) if does is ActionKind.SHELL else ""
-    return ToolAction(does, call.name, _subject(does, given), given, folder)
+        arguments = {"patch": text} if "*** Begin Patch" in text[:200] else {}
+    kind = _kind(call.name, arguments)
+    folder = _text(arguments, _FOLDER_KEYS) if kind is ActionKind.SHELL else ""
+    return ToolAction(kind, call.name, _subject(kind, arguments), arguments, folder)
 
 
-def _does(name: str, given: JsonObject) -> ActionKind:
+def _kind(name: str, arguments: JsonObject) -> ActionKind:
     plain = name.lower()
     known_kind = BY_NAME.get(plain) or BY_NAME.get(_QUALIFIED.sub("", plain))
-    command = given.get("command")
-    if isinstance(command, str) and command in _EDITOR_COMMANDS and ("path" in given or "file_text" in given):
+    command = arguments.get("command")
+    if (
+        isinstance(command, str)
+        and command in _EDITOR_COMMANDS
+        and ("path" in arguments or "file_text" in arguments)
+    ):
         return _EDITOR_COMMANDS[command]  # str_replace_editor and similar tools have a command argument
     if known_kind is not None:
         return known_kind
-    return _by_shape(plain, given)
+    return _by_shape(plain, arguments)
 
 
-def _by_shape(name: str, given: JsonObject) -> ActionKind:
+def _by_shape(name: str, arguments: JsonObject) -> ActionKind:
     """Classify an unknown tool by the shape of its arguments."""
-    if _is_task_list(given.get("todos")) or _is_task_list(given.get("plan")):
+    if _is_task_list(arguments.get("todos")) or _is_task_list(arguments.get("plan")):
         return ActionKind.TODO
-    if _patch_text(given):
+    if _patch_text(arguments):
         return ActionKind.PATCH
-    if _text(given, _COMMAND_KEYS) and not _text(given, PATH_KEYS):
+    if _text(arguments, _COMMAND_KEYS) and not _text(arguments, PATH_KEYS):
         return ActionKind.SHELL
-    if _text(given, PATH_KEYS):
-        return _by_file_arguments(name, given)
-    url = _text(given, ("url",))
+    if _text(arguments, PATH_KEYS):
+        return _by_file_arguments(name, arguments)
+    url = _text(arguments, ("url",))
     return ActionKind.FETCH if url.startswith(("http://", "https://")) else ActionKind.OTHER
 
 
-def _by_file_arguments(name: str, given: JsonObject) -> ActionKind:
-    if CHANGE_KEYS & given.keys():
+def _by_file_arguments(name: str, arguments: JsonObject) -> ActionKind:
+    if CHANGE_KEYS & arguments.keys():
         return ActionKind.EDIT
     if re.search(r"delete|remove", name):
         return ActionKind.DELETE
     if re.search(r"move|rename", name):
         return ActionKind.MOVE
-    if re.search(r"write|create|save", name) and BODY_KEYS & given.keys():
+    if re.search(r"write|create|save", name) and BODY_KEYS & arguments.keys():
         return ActionKind.WRITE
     return ActionKind.READ if re.search(r"read|view|open|cat\b|show", name) else ActionKind.OTHER
 
@@ -198,24 +202,24 @@ def _is_task_list(value: Json) -> bool:
     )
 
 
-def _subject(does: ActionKind, given: JsonObject) -> str:
-    match does:
+def _subject(kind: ActionKind, arguments: JsonObject) -> str:
+    match kind:
         case ActionKind.SHELL:
-            return command_line(given)
+            return command_line(arguments)
         case ActionKind.FETCH:
-            return _text(given, ("url", "uri", "prompt"))
+            return _text(arguments, ("url", "uri", "prompt"))
         case ActionKind.PATCH:
-            return _patch_text(given)
+            return _patch_text(arguments)
         case ActionKind.READ | ActionKind.WRITE | ActionKind.EDIT | ActionKind.DELETE | ActionKind.MOVE:
-            return _text(given, PATH_KEYS)
+            return _text(arguments, PATH_KEYS)
         case _:
             return ""
 
 
-def command_line(given: JsonObject) -> str:
+def command_line(arguments: JsonObject) -> str:
     """Return the command line of a shell call, given as text or as words; ``bash -lc`` is removed."""
     for key in _COMMAND_KEYS:
-        value = given.get(key)
+        value = arguments.get(key)
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
@@ -226,16 +230,16 @@ def command_line(given: JsonObject) -> str:
     return ""
 
 
-def _text(given: JsonObject, keys: Iterable[str]) -> str:
+def _text(arguments: JsonObject, keys: Iterable[str]) -> str:
     for key in keys:
-        value = given.get(key)
+        value = arguments.get(key)
         if isinstance(value, str) and value:
             return value
     return ""
 
 
-def _patch_text(given: JsonObject) -> str:
-    text = _text(given, ("patchText", "patch", "input", "diff"))
+def _patch_text(arguments: JsonObject) -> str:
+    text = _text(arguments, ("patchText", "patch", "input", "diff"))
     return text if "*** Begin Patch" in text or "\n+++ " in text else ""
 
 
@@ -250,6 +254,7 @@ _IN_RESULT = lazy_pattern(
 _OVERWRITTEN = lazy_pattern(r"\b(?:overwr\w+|updated|modified)\b")
 _MADE = lazy_pattern(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
 _SAMPLE = 400
+"""Characters at the start and end of a result where tools name the file; chosen by hand."""
 
 
 def touches(action: ToolAction, result: str) -> list[Touch]:

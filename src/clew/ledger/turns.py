@@ -196,8 +196,8 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
 
 def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Return a few findings of a text in order, and at most one that only names something."""
-    ranked = sorted(found, key=lambda one: one[2])
-    firm = sum(one[2] < WEAKEST for one in ranked)
+    ranked = sorted(found, key=lambda span: span[2])
+    firm = sum(span[2] < WEAKEST for span in ranked)
     return sorted(ranked[: min(MOST_PER_TEXT, max(1, firm))])
 
 

@@ -219,8 +219,8 @@ def values_of(items: Iterable[Item]) -> Values:
 
 def _recall_parts(reading: Reading) -> set[int]:
     """Return the parts of a message that call clew's own recall tools, or hold their results."""
-    asked = {one.cite.part for one in reading.calls if one.call.name in RECALL_TOOLS}
-    return asked | {one.answered.part for one in reading.exchanges if one.call.name in RECALL_TOOLS}
+    asked = {part.cite.part for part in reading.calls if part.call.name in RECALL_TOOLS}
+    return asked | {part.answered.part for part in reading.exchanges if part.call.name in RECALL_TOOLS}
 
 
 def _most_worth(voice: Voice, place: Place) -> int:

@@ -126,15 +126,15 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult
         ctx = Ctx(workspace=workspace, session=_read_first_line(file).session)
         require_importable_name(ctx.session)
         here = store.head(ctx)
-        there, shared = _verify(file, root(ctx.session), here)
+        present_head, shared = _verify(file, root(ctx.session), here)
         if shared.seq and shared != (here if shared.seq == here.seq else _head_at(store, ctx, shared.seq)):
             raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
         head = here
-        if there.seq > here.seq:
-            note_import(store, ctx, here.seq, there.seq)
+        if present_head.seq > here.seq:
+            note_import(store, ctx, here.seq, present_head.seq)
         for batch in _batches(file, here.seq):
             head = store.append(ctx, batch, head)
-    return ImportResult(ctx, head, max(0, there.seq - here.seq))
+    return ImportResult(ctx, head, max(0, present_head.seq - here.seq))
 
 
 def _verify(inp: IO[bytes], start: Head, here: Head) -> tuple[Head, Head]:

@@ -156,8 +156,8 @@ class SentenceEmbedder:
         encodings = self._tokenizer.encode_batch(list(texts))
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
         total = (hidden * mask[:, :, None]).sum(axis=1)
         unit: NDArray[numpy.float32] = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-9)
         return unit

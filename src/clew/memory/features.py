@@ -193,10 +193,10 @@ class FeatureExtractor:
         norm = K1 * (1 - B + B * length / (self._mean_length * texts))
         score = covered = 0.0
         for term, places in at.items():
-            worth = self._rarity.get(term, 0.0)
+            weight = self._rarity.get(term, 0.0)
             count = len(places)
-            score += worth * count * (K1 + 1) / (count + norm)
-            covered += worth
+            score += weight * count * (K1 + 1) / (count + norm)
+            covered += weight
         return score / self._best, covered / self._best
 
     def _window(self, candidate: Candidate) -> tuple[float, float]:
@@ -287,18 +287,18 @@ def _is_similar(name: str, speaker: str) -> bool:
     )
 
 
-def dense(asked: bytes, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
+def dense(query_vector: bytes, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
     """Return the similarity of each candidate, its window, its predecessor and its session's best."""
     import numpy as np
 
     places = {candidate.place: n for n, candidate in enumerate(candidates)}
-    vectors = _matrix([candidate.row.vector for candidate in candidates], len(asked))
+    vectors = _matrix([candidate.row.vector for candidate in candidates], len(query_vector))
     beside = places.get
     before = np.array([beside((session, kind, n - 1), -1) for session, kind, n in places])
     after = np.array([beside((session, kind, n + 1), -1) for session, kind, n in places])
-    padded = np.vstack([vectors, np.zeros((1, len(asked)), dtype="f4")])
+    padded = np.vstack([vectors, np.zeros((1, len(query_vector)), dtype="f4")])
     window = padded[before] + vectors + padded[after]
-    question = _matrix([asked], len(asked))[0]
+    question = _matrix([query_vector], len(query_vector))[0]
     own = vectors @ question
     around = window @ question / np.maximum(np.sqrt((window**2).sum(axis=1)), 1e-6)
     previous = padded[before] @ question

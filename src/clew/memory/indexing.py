@@ -249,8 +249,10 @@ class _Reader:
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
         at = self._entry_at(f"m{self._mark.messages}", stored)
         cleaned = self._without_echoes(message)
-        asked = " ".join(self._asked.get(result.call_id, "") for result in cleaned.results)
-        self._add_to_batch(stored, message_entries(at, cleaned, sorted(files)), cleaned, asked[:MOST_ASKED])
+        question = " ".join(self._asked.get(result.call_id, "") for result in cleaned.results)
+        self._add_to_batch(
+            stored, message_entries(at, cleaned, sorted(files)), cleaned, question[:MOST_ASKED]
+        )
 
     def _remember_calls(self, stored: StoredEvent) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
@@ -324,10 +326,10 @@ class _Reader:
             self._batch.append(analyse(entry._replace(trust=min(entry.trust, most)), suggestion, context))
 
     def _forget(self, refs: Iterable[str]) -> None:
-        gone = set(refs)
-        self._gone += gone
+        removed_ids = set(refs)
+        self._gone += removed_ids
         self._batch = [
-            analysed for analysed in self._batch if analysed.entry.ref.partition(".")[0] not in gone
+            analysed for analysed in self._batch if analysed.entry.ref.partition(".")[0] not in removed_ids
         ]
 
     def _flush(self) -> None:

@@ -155,7 +155,7 @@ class Memory:
             return SearchResult([], [])
         self.catch_up()
         filters = self._limit_to_scope(filters, where or self.where)
-        asked = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
+        index_query = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
         imports: dict[str, ImportedEvents] = {}
 
         def accept(hit: Hit) -> Hit | None:
@@ -164,7 +164,7 @@ class Memory:
             is_seen = known_hit.entry.trust >= filters.trust and (not is_note or self._holds(known_hit.entry))
             return known_hit if is_seen else None
 
-        search_result = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
+        search_result = recall(self.index, self.ctx.workspace, index_query, self.embedder, accept)
         return search_result._replace(hits=self._own_first(search_result.hits))
 
     def _limit_to_scope(self, filters: Filters, where: SearchScope) -> Filters:
@@ -276,8 +276,8 @@ class Memory:
         """Return the sources (session, message) of forgotten notes."""
         notes = self.notebook.notes()
         kept = {place for note in notes if note.status is NoteStatus.APPROVED for place in _sources(note)}
-        gone = {place for note in notes if note.status is NoteStatus.FORGOTTEN for place in _sources(note)}
-        return gone - kept
+        removed = {place for note in notes if note.status is NoteStatus.FORGOTTEN for place in _sources(note)}
+        return removed - kept
 
     def outdated(self) -> dict[tuple[str, str], str]:
         """Return messages (session, reference) that may be outdated: a note taken from them no longer holds.

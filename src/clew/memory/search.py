@@ -194,9 +194,9 @@ def _as_spelled(index: Index, workspace: str, question: ParsedQuestion) -> tuple
     stats, _ = index.stats(workspace, candidates, spelling=True)
     spelled = dict.fromkeys(near for term in candidates for near in stats.near.get(term) or (term,))
     joined = joined_terms(list(surface(question.text))[:MOST_JOINED])
-    there, _ = index.stats(workspace, [term for term in joined if term not in spelled])
-    spelled |= dict.fromkeys(term for term, count in there.having.items() if count)
-    having = {**stats.having, **there.having}
+    index_stats, _ = index.stats(workspace, [term for term in joined if term not in spelled])
+    spelled |= dict.fromkeys(term for term, count in index_stats.having.items() if count)
+    having = {**stats.having, **index_stats.having}
     return replace(question, terms=tuple(spelled)), replace(stats, having=having)
 
 
@@ -225,9 +225,12 @@ def _kind(candidates: Sequence[Candidate]) -> str:
 
 
 def _score(
-    extractor: FeatureExtractor, candidates: Sequence[Candidate], asked: bytes, weights: Sequence[float]
+    extractor: FeatureExtractor,
+    candidates: Sequence[Candidate],
+    query_vector: bytes,
+    weights: Sequence[float],
 ) -> list[ScoredCandidate]:
-    meanings = dense(asked, candidates) if asked and candidates else [()] * len(candidates)
+    meanings = dense(query_vector, candidates) if query_vector and candidates else [()] * len(candidates)
     scored = []
     for candidate, near in zip(candidates, meanings, strict=True):
         exact = extractor.exact(candidate)
@@ -273,7 +276,7 @@ def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[
 
 
 def _queries(
-    question: ParsedQuestion, stats: IndexStats, asked: bytes, filters: Filters
+    question: ParsedQuestion, stats: IndexStats, query_vector: bytes, filters: Filters
 ) -> Iterator[tuple[Wanted, Filters, int]]:
     """Yield what to look for, with which filters, and how many of each."""
     for value in question.values:
@@ -294,8 +297,8 @@ def _queries(
         yield Wanted(terms=weighed), theirs, BY_ROLE
         if days:
             yield Wanted(days=days), theirs, BY_DATE
-    if asked:
-        yield Wanted(vector=asked), filters, BY_MEANING
+    if query_vector:
+        yield Wanted(vector=query_vector), filters, BY_MEANING
 
 
 def _role_terms(question: ParsedQuestion) -> Iterator[str]:

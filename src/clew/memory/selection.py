@@ -34,6 +34,8 @@ EXTRA_HITS = 10
 """Extra hits to fetch, because some are filtered out."""
 MAX_NEW_SHARE = 0.1
 """Fraction of a text's words that may be new if it only repeats the question."""
+COMPARED_CHARACTERS = 2_000
+"""Of a text, compared with the question word by word; bounds the time for large tool outputs."""
 _ASKS = re.compile(
     r"\W*(?:let me |i'll |i will )?"
     r"(?:what|which|who|whom|whose|where|when|why|how|did|do|does|is|are|was|were|can|could|should|would|"
@@ -67,15 +69,16 @@ def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     Drops repetitions of the question, and hits without any of its words that are long or add little. A
     neighbour with few of the words that is long or adds nothing new comes last.
     """
-    asked = frozenset(_content_terms(query))
-    real = [
+    question_terms = frozenset(_content_terms(query))
+    answering = [
         hit
         for hit in hits
-        if (matches_question(hit) or _continues_neighbour(hit, asked)) and not is_echo(asked, hit)
+        if (matches_question(hit) or _continues_neighbour(hit, question_terms))
+        and not is_echo(question_terms, hit)
     ]
-    there = {place: hit for hit in hits if (place := _place(hit))}
-    riding = [hit for hit in real if _is_weak_neighbour(hit, asked, there)]
-    return [*(hit for hit in real if hit not in riding), *riding][:limit]
+    hits_by_place = {place: hit for hit in hits if (place := _place(hit))}
+    weak_neighbours = [hit for hit in answering if _is_weak_neighbour(hit, question_terms, hits_by_place)]
+    return [*(hit for hit in answering if hit not in weak_neighbours), *weak_neighbours][:limit]
 
 
 def matches_question(hit: Hit) -> bool:
@@ -86,7 +89,7 @@ def matches_question(hit: Hit) -> bool:
     )
 
 
-def _continues_neighbour(hit: Hit, asked: frozenset[str]) -> bool:
+def _continues_neighbour(hit: Hit, question_terms: frozenset[str]) -> bool:
     """Return True if a hit without any of the words briefly continues a neighbour that has some.
 
     An answer often has none of the words of its question: "When does it start?" "Next Friday, in Bergen."
@@ -95,30 +98,36 @@ def _continues_neighbour(hit: Hit, asked: frozenset[str]) -> bool:
     return (
         hit.why.around > 0
         and len(text) <= SHORT_TEXT
-        and len(set(_content_terms(text)) - asked) >= MIN_NEW_WORDS_ALONE
+        and len(set(_content_terms(text)) - question_terms) >= MIN_NEW_WORDS_ALONE
     )
 
 
-def is_echo(asked: frozenset[str], hit: Hit) -> bool:
+def is_echo(question_terms: frozenset[str], hit: Hit) -> bool:
     """Return True if a hit only asks what is asked now: the question itself, or an earlier form of it."""
     text = hit.entry.text
     if not _ASKS.match(text):
         return False
     words = set(_content_terms(text)) - _LOOKUP_WORDS
-    return len(words - asked) <= MAX_NEW_SHARE * len(words)
+    return len(words - question_terms) <= MAX_NEW_SHARE * len(words)
 
 
-def _is_weak_neighbour(hit: Hit, asked: frozenset[str], there: Mapping[tuple[str, int], Hit]) -> bool:
+def _is_weak_neighbour(
+    hit: Hit, question_terms: frozenset[str], hits_by_place: Mapping[tuple[str, int], Hit]
+) -> bool:
     place = _place(hit)
     if place is None or hit.why.exact:
         return False
     session, number = place
-    beside = [there[at] for at in ((session, number - 1), (session, number + 1)) if at in there]
-    carrier = max(beside, key=lambda item: item.why.share, default=hit)
-    if hit.why.share >= NEIGHBOUR_SHARE * carrier.why.share:
+    neighbours = [
+        hits_by_place[at] for at in ((session, number - 1), (session, number + 1)) if at in hits_by_place
+    ]
+    neighbour = max(neighbours, key=lambda item: item.why.share, default=hit)
+    if hit.why.share >= NEIGHBOUR_SHARE * neighbour.why.share:
         return False
-    news = set(_content_terms(hit.entry.text)) - asked - set(_content_terms(carrier.entry.text))
-    return len(hit.entry.text) > SHORT_TEXT or len(news) < MIN_NEW_WORDS
+    new_terms = (
+        set(_content_terms(hit.entry.text)) - question_terms - set(_content_terms(neighbour.entry.text))
+    )
+    return len(hit.entry.text) > SHORT_TEXT or len(new_terms) < MIN_NEW_WORDS
 
 
 def _place(hit: Hit) -> tuple[str, int] | None:
@@ -128,7 +137,7 @@ def _place(hit: Hit) -> tuple[str, int] | None:
 
 def _content_terms(text: str) -> list[str]:
     stop = stop_words()
-    return [term for term in terms(text[:2_000]) if term not in stop]
+    return [term for term in terms(text[:COMPARED_CHARACTERS]) if term not in stop]
 
 
 TAG = "clew-recalled"
@@ -299,12 +308,14 @@ def excerpt_start(hit: Hit, characters: int) -> int:
     if len(low) <= characters:
         return 0
     wanted = [value.lower() for value in hit.why.exact] or list(hit.why.terms)
-    result = ((n, re.finditer(re.escape(text), low)) for n, text in enumerate(wanted))
-    places = sorted((match.start(), n) for n, matches in result for match in matches)
-    room = characters - characters // 4
+    places = sorted(
+        (match.start(), n) for n, text in enumerate(wanted) for match in re.finditer(re.escape(text), low)
+    )
+    lead = characters // 4  # of the excerpt is shown before the first word, so that it has context
     best, most = 0, 0
-    for at, (place, _) in enumerate(places):
-        held = len({n for begin, n in islice(places, at, at + MOST_PLACES) if begin - place < room})
-        if held > most:
-            best, most = place, held
-    return max(0, min(best - characters // 4, len(low) - characters))
+    for i, (start, _) in enumerate(places):
+        following = islice(places, i, i + MOST_PLACES)
+        covered = len({n for place, n in following if place - start < characters - lead})
+        if covered > most:
+            best, most = start, covered
+    return max(0, min(best - lead, len(low) - characters))

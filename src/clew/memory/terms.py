@@ -258,7 +258,7 @@ def analyse(entry: Entry, suggestion: str = "", context: str = "") -> Analysed:
     day = _day(entry.time)
     text = suggestion or entry.text
     values = terms(text)
-    named = spans(text, day)
+    name_spans = spans(text, day)
     stop = stop_words()
     there = set(values)
     names = name_terms(text)
@@ -268,8 +268,8 @@ def analyse(entry: Entry, suggestion: str = "", context: str = "") -> Analysed:
         entry,
         " ".join(values + others),  # the others last, so that phrases in the text stay contiguous
         sum(term not in stop for term in values),
-        int(_traits(text, bool(named))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
-        tuple(sorted({*_marks(DateSpan(day, day)), *(mark for span in named for mark in _marks(span))})),
+        int(_traits(text, bool(name_spans))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
+        tuple(sorted({*_marks(DateSpan(day, day)), *(mark for span in name_spans for mark in _marks(span))})),
     )
 
 

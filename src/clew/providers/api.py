@@ -52,8 +52,8 @@ class Api(Protocol):
 
 def without_refused(body: JsonObject, refused: ModelRefused, optional: Collection[str]) -> JsonObject | None:
     """Drop the optional fields that a refusal names; return None if it names none that is in the body."""
-    named = [name for name in optional if name in body and re.search(rf"\b{name}\b", refused.detail)]
-    return {key: value for key, value in body.items() if key not in named} if named else None
+    names = [name for name in optional if name in body and re.search(rf"\b{name}\b", refused.detail)]
+    return {key: value for key, value in body.items() if key not in names} if names else None
 
 
 def sendable(body: JsonObject) -> JsonObject:

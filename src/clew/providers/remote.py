@@ -80,11 +80,11 @@ Events = Callable[[Send], Iterator[JsonObject]]
 """Sends a body and yields the events of the response; failures are raised as ``ModelError``."""
 
 
-CHARACTERS_A_TOKEN = 64
+CHARACTERS_PER_TOKEN = 64
 """More than a token's average length in any tokenizer, escapes and signatures included (chosen by hand)."""
-GRACE = 200_000
+EXTRA_CHARACTERS = 200_000
 """Characters allowed on top: some servers do not count reasoning against the limit (chosen by hand)."""
-EVENT = 8
+EVENT_CHARACTERS = 8
 """Characters that each event counts for, so that a stream of empty events ends as well."""
 MOST_TOKENS = 128_000
 """The limit of an answer whose request names none: the largest output of current models."""
@@ -130,13 +130,13 @@ def _encode(value: JsonObject) -> str:
 def _limit_length(events: Iterator[JsonObject], body: JsonObject) -> Iterator[JsonObject]:
     """Pass events on; raise ``ModelFailed`` for a stream far longer than its token limit allows."""
     tokens = next(filter(None, (int_or_zero(body.get(name)) for name in _LIMITS)), MOST_TOKENS)
-    most = CHARACTERS_A_TOKEN * tokens + GRACE
-    taken = 0
+    most = CHARACTERS_PER_TOKEN * tokens + EXTRA_CHARACTERS
+    received = 0
     for event in events:
-        taken += EVENT + _length(event.get("delta"))
-        taken += sum(_length(choice.get("delta")) for _, choice in objects(event.get("choices")))
-        if taken > most:
-            raise ModelFailed(f"the answer goes on far beyond its limit ({taken:,} characters)")
+        received += EVENT_CHARACTERS + _length(event.get("delta"))
+        received += sum(_length(choice.get("delta")) for _, choice in objects(event.get("choices")))
+        if received > most:
+            raise ModelFailed(f"the answer goes on far beyond its limit ({received:,} characters)")
         yield event
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import dropwhile
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from clew.budget import DEFAULT
@@ -37,6 +37,7 @@ KNOWN = 400
 OPEN_SESSIONS = 32
 """Sessions kept open, about 4 MB each at 200,000 tokens; others are read from the log again."""
 _POLICY = replace(DEFAULT, keep_messages=1)
+"""The answer to a client is the digest, so only the last message (its request to compact) is kept."""
 
 
 class Diverged(Exception):
@@ -60,8 +61,8 @@ class ClientList:
         """Return the name of its session: the one of clew's digest in it, or by the client's id."""
         if self.request.earlier:
             return self.request.earlier[0]
-        named = f"{self.request.session}\0{self.hashes[0]}"
-        return f"proxy-{blake2b(named.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+        identity = f"{self.request.session}\0{self.hashes[0]}"
+        return f"proxy-{blake2b(identity.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
     @property
     def own_session(self) -> str:
@@ -76,39 +77,40 @@ class Conversation:
         self.session = Session.open(name, store, workspace=WORKSPACE, model=model)
         self.session.gauge = replace(self.session.gauge, policy=_POLICY)
 
-    def log(self, given: ClientList, upto: int | None = None, *more: Message, compacted: bool = False) -> int:
+    def log(
+        self, client_list: ClientList, upto: int | None = None, *more: Message, compacted: bool = False
+    ) -> int:
         """Append the new messages of the list's first ``upto`` entries and ``more``; return how many.
 
         Raises ``Diverged`` if the log holds another conversation. ``compacted`` notes that the client will
         replace its list by a digest.
         """
-        upto = len(given.hashes) if upto is None else upto
-        start, known = self._start(given, upto), self._texts(KNOWN_KEY)
-        parsed = _parsed(given.request)
-        new = [] if start is None else list(range(start, upto))
-        if start is None:  # the list that replaced the logged one: its digest, repeated messages, new ones
-            is_known = (given.hashes[n] in known or is_earlier_digest(parsed.entries[n]) for n in range(upto))
-            places = dropwhile(lambda pair: pair[1], enumerate(is_known))
-            new = [n for n, old in places if not old or not is_earlier_digest(parsed.entries[n])]
-        read = [message for n in new for message in parsed.codec.read(parsed.entries[n], n)]
+        upto = len(client_list.hashes) if upto is None else upto
+        start, known = self._start(client_list, upto), self._known_hashes()
+        parsed = _parsed(client_list.request)
+        if start is None:
+            new = _new_after_digest(parsed.entries[:upto], client_list.hashes, known)
+        else:
+            new = list(range(start, upto))
+        new_messages = [message for n in new for message in parsed.codec.read(parsed.entries[n], n)]
         system = parsed.system() if start == 0 else ()
-        about: JsonObject = {LOGGED_KEY: {"count": upto, "chain": chain(given.hashes[:upto])}}
+        about: JsonObject = {LOGGED_KEY: {"count": upto, "chain": chain(client_list.hashes[:upto])}}
         if compacted:
-            about[KNOWN_KEY] = {"entries": list[Json]((*known, *given.hashes)[-KNOWN:])}
-        messages = [*map(without_natives, (*system, *read)), *more]
+            about[KNOWN_KEY] = {"entries": list[Json]((*known, *client_list.hashes)[-KNOWN:])}
+        messages = [*map(without_natives, (*system, *new_messages)), *more]
         if messages:
             self.session.add(*messages, about=about)
         return len(messages)
 
-    def _start(self, given: ClientList, upto: int) -> int | None:
+    def _start(self, client_list: ClientList, upto: int) -> int | None:
         """Return how many entries of a list are in the log; None for the list after a compaction."""
         logged = self.session.about.get(LOGGED_KEY)
         if not isinstance(logged, dict):
             return 0
         count = logged.get("count")
-        if isinstance(count, int) and logged.get("chain") == chain(given.hashes[:count]):
+        if isinstance(count, int) and logged.get("chain") == chain(client_list.hashes[:count]):
             return min(count, upto)
-        if given.request.earlier and self._is_last(given.request.earlier[1]):
+        if client_list.request.earlier and self._is_last(client_list.request.earlier[1]):
             return None
         raise Diverged
 
@@ -116,10 +118,22 @@ class Conversation:
         compactions = self.session.trace()
         return not compactions or compactions[-1].name == digest
 
-    def _texts(self, key: str) -> tuple[str, ...]:
-        about = self.session.about.get(key)
+    def _known_hashes(self) -> tuple[str, ...]:
+        """Return the hashes of the entries that the list had before it was compacted."""
+        about = self.session.about.get(KNOWN_KEY)
         entries = about.get("entries") if isinstance(about, dict) else None
-        return tuple(one for one in entries if isinstance(one, str)) if isinstance(entries, list) else ()
+        hashes = entries if isinstance(entries, list) else ()
+        return tuple(item for item in hashes if isinstance(item, str))
+
+
+def _new_after_digest(entries: Sequence[Any], hashes: Sequence[str], known: Collection[str]) -> list[int]:
+    """Return the indices of the new entries of a list that a client has compacted.
+
+    Such a list begins with the digest and repeats some messages of before; what follows them is new.
+    """
+    repeated = (hashes[n] in known or is_earlier_digest(entry) for n, entry in enumerate(entries))
+    first_new = next((n for n, is_repeated in enumerate(repeated) if not is_repeated), len(entries))
+    return [n for n in range(first_new, len(entries)) if not is_earlier_digest(entries[n])]
 
 
 class Conversations:
@@ -134,17 +148,17 @@ class Conversations:
         self._open: OrderedDict[str, Conversation] = OrderedDict()
 
     @contextmanager
-    def locked(self, given: ClientList) -> Iterator[Conversation]:
+    def locked(self, client_list: ClientList) -> Iterator[Conversation]:
         """Return the conversation of a list; no other thread uses it meanwhile."""
-        name = given.session
+        name = client_list.session
         with self._guard:
             lock = self._locks.setdefault(name, threading.RLock())
         with lock:
-            yield self._conversation(name, name, given)
+            yield self._conversation(name, name, client_list)
 
-    def separate(self, given: ClientList) -> Conversation:
+    def separate(self, client_list: ClientList) -> Conversation:
         """Return a session of its own for a list that does not continue the logged conversation."""
-        return self._conversation(given.session, given.own_session, given)
+        return self._conversation(client_list.session, client_list.own_session, client_list)
 
     def close(self) -> None:
         """Close the log."""
@@ -154,11 +168,11 @@ class Conversations:
                 self._store.close()
                 self._store = None
 
-    def _conversation(self, name: str, session: str, given: ClientList) -> Conversation:
+    def _conversation(self, name: str, session: str, client_list: ClientList) -> Conversation:
         with self._guard:
             conversation = self._open.pop(name, None)
         if conversation is None or session not in (name, conversation.session.name):
-            model = given.request.body.get("model")
+            model = client_list.request.body.get("model")
             conversation = Conversation(
                 session, self._opened(), model if isinstance(model, str) else "unknown"
             )

@@ -109,7 +109,7 @@ class Compactions:
             from clew.proxy.upstream_summary import upstream_summary
 
             return upstream_summary(request, digest, self.stats)
-        made = answer(request, digest)
+        new_answer = answer(request, digest)
         self.stats.count("answered")
         with self.stats.conversation(conversation_key(exchange, raw)) as stats:
             stats.model, stats.session = str(request.body.get("model")), digest.session
@@ -117,7 +117,7 @@ class Compactions:
         label = (
             f"answered; {digest.session} {digest.digest}, {digest.tokens_before} to {digest.tokens} tokens"
         )
-        return Reaction(made.status, made.body, made.kind, label)
+        return Reaction(new_answer.status, new_answer.body, new_answer.kind, label)
 
     def _writing(self) -> DigestWriter:
         from clew.proxy.digests import DIGEST_TOKENS, DigestWriter

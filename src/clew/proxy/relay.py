@@ -97,10 +97,10 @@ class Exchange:
 def end_to_end(headers: Headers) -> Headers:
     """Return the headers that are forwarded."""
     named = {
-        one.strip().lower()
+        name.strip().lower()
         for key, value in headers
         if key.lower() == "connection"
-        for one in value.split(",")
+        for name in value.split(",")
     }
     dropped = HOP_BY_HOP | named
     return [(key, value) for key, value in headers if key.lower() not in dropped]

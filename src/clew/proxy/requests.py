@@ -186,15 +186,15 @@ def _summary(wire: str, body: JsonObject, entries: list[Any]) -> CompactionReque
         return None
     content = last.get("content")
     if isinstance(content, str):
-        rest, asked = [], [content]
+        rest, texts = [], [content]
     elif isinstance(content, list):
-        asked = [one for one in map(_block_text, content) if _ASKS_FOR_SUMMARY.search(one)]
-        rest = [one for one in content if not _ASKS_FOR_SUMMARY.search(_block_text(one))]
+        texts = [entry for entry in map(_block_text, content) if _ASKS_FOR_SUMMARY.search(entry)]
+        rest = [entry for entry in content if not _ASKS_FOR_SUMMARY.search(_block_text(entry))]
     else:
         return None
-    if not any(map(_ASKS_FOR_SUMMARY.search, asked)):
+    if not any(map(_ASKS_FOR_SUMMARY.search, texts)):
         return None
-    focus = _FOCUS.search(asked[-1])
+    focus = _FOCUS.search(texts[-1])
     kept = [*entries[:-1], *([{**last, "content": rest}] if rest else [])]
     if not kept:
         return None

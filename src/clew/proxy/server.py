@@ -242,9 +242,9 @@ class _Handler(BaseHTTPRequestHandler):
         most = WHOLE_BYTES if wire_of(self.path.partition("?")[0]) else 0
         body, chunked = read_body(self.rfile, headers, most)
         exchange = Exchange(self.command, self.path, headers, body, chunked)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         reaction = self.owner.reaction(exchange)
-        spent = (time.perf_counter() - begun) * 1_000
+        spent = (time.perf_counter() - started) * 1_000
         self.owner.stats.add_overhead(spent)
         own = [("x-clew", reaction.label), ("x-clew-overhead-ms", f"{spent:.1f}")]
         if reaction.status:
@@ -309,11 +309,11 @@ class _Handler(BaseHTTPRequestHandler):
             response = self.upstreams.send(upstream, exchange)
             status, data = response.status, response.read()
         self.upstreams.drop(upstream)
-        made = self.owner.make_answer(reaction, status, data)
-        if made is None:
+        own_answer = self.owner.make_answer(reaction, status, data)
+        if own_answer is None:
             return False
-        own[0] = ("x-clew", made.label)
-        self._send(made.status, made.kind, made.body or b"", own)
+        own[0] = ("x-clew", own_answer.label)
+        self._send(own_answer.status, own_answer.kind, own_answer.body or b"", own)
         reader = UsageReader()
         reader.add(data)
         self.owner.record_usage(client, PASS, reader)

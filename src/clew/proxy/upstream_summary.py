@@ -37,10 +37,12 @@ def _finisher(
 ) -> Callable[[int, bytes], Reaction]:
     def finish(status: int, data: bytes) -> Reaction:
         text = reply_text(data) if status == 200 else ""
-        made = complete_summary(digest, text)
-        stats.count("complemented" if made else "summary_failed")
-        used: Answer = answer(request, made or digest)
-        label = "summary; upstream, complemented" if made else "answered; the upstream wrote no summary"
+        written_digest = complete_summary(digest, text)
+        stats.count("complemented" if written_digest else "summary_failed")
+        used: Answer = answer(request, written_digest or digest)
+        label = (
+            "summary; upstream, complemented" if written_digest else "answered; the upstream wrote no summary"
+        )
         return Reaction(used.status, used.body, used.kind, label)
 
     return finish
@@ -64,18 +66,18 @@ def reply_text(data: bytes) -> str:
     if not isinstance(value, dict):
         return ""
     messages = [*_listed(value.get("choices")), *_listed(value.get("output")), value]
-    found: list[str] = []
+    texts: list[str] = []
     for one in messages:
         content = (
             one.get("message", one).get("content") if isinstance(one.get("message", one), dict) else None
         )
-        found += [content] if isinstance(content, str) else [_text(block) for block in _listed(content)]
-    text = "\n".join(filter(None, found))
+        texts += [content] if isinstance(content, str) else [_text(block) for block in _listed(content)]
+    text = "\n".join(filter(None, texts))
     return text.rpartition("<summary>")[2].partition("</summary>")[0]
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # JSON
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _text(block: dict[str, Any]) -> str:

@@ -69,34 +69,42 @@ def admit_pieces(
     Within a section pieces are served in order; one that does not fit does not keep out a smaller later one.
     """
     ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
-    taken: dict[str, int] = {}
+    used_tokens: dict[str, int] = {}
     inside: list[Piece] = []
     contributions: list[Contribution] = []
     for piece in ordered:
-        asked = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
+        asked_tokens = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
         most = room.of(piece.section)
-        left = asked if most is None else max(0, most - taken.get(piece.section.name, 0))
-        fitted, tokens, why = _fit_piece(piece, asked, left, count)
-        taken[piece.section.name] = taken.get(piece.section.name, 0) + tokens
+        left = asked_tokens if most is None else max(0, most - used_tokens.get(piece.section.name, 0))
+        fitted, tokens, why = _fit_piece(piece, asked_tokens, left, count)
+        used_tokens[piece.section.name] = used_tokens.get(piece.section.name, 0) + tokens
         inside += [fitted] if fitted else []
         contributions.append(
-            Contribution(piece.section, piece.source, piece.trust, asked, min(tokens, asked), why, piece.late)
+            Contribution(
+                piece.section,
+                piece.source,
+                piece.trust,
+                asked_tokens,
+                min(tokens, asked_tokens),
+                why,
+                piece.late,
+            )
         )
     return inside, contributions
 
 
 def _fit_piece(
-    piece: Piece, asked: int, left: int, count: Callable[[str], int]
+    piece: Piece, asked_tokens: int, left: int, count: Callable[[str], int]
 ) -> tuple[Piece | None, int, str]:
-    if asked <= left:
-        return piece, asked, ""
+    if asked_tokens <= left:
+        return piece, asked_tokens, ""
     room = f"{left:,} tokens were left for {piece.section.name}"
     if not piece.cuttable or left < _FEWEST:
-        return None, 0, f"left out: it has {asked:,} tokens and {room}"
+        return None, 0, f"left out: it has {asked_tokens:,} tokens and {room}"
     for text in _beginnings(piece, left):
         tokens = count(text) + (FENCE_TOKENS if piece.fenced else 0)
         if tokens <= left:
-            return replace(piece, text=text), tokens, f"cut: it has {asked:,} tokens and {room}"
+            return replace(piece, text=text), tokens, f"cut: it has {asked_tokens:,} tokens and {room}"
     return None, 0, f"left out: no beginning of it fits, {room}"
 
 

@@ -64,8 +64,8 @@ def trace_summaries(scene: RequestState, digest: str | None = None) -> Diagnosis
     if digest is not None:
         active = [(compaction, item) for compaction, item in active if item.id == digest]
         if not active:
-            there = ", ".join(digest.id for digest in digests_of(scene.compactions)) or "none"
-            raise NotFound(f"no active summary {digest!r}", f"active summaries: {there}")
+            known_names = ", ".join(digest.id for digest in digests_of(scene.compactions)) or "none"
+            raise NotFound(f"no active summary {digest!r}", f"active summaries: {known_names}")
     if not active:
         return Diagnosis("No active summary: none of the turns is replaced by one.", {"summaries": []})
     lines = [line for compaction, digest in active for line in _lineage(compaction, digest)]

@@ -202,11 +202,11 @@ def _change_cause(before: RequestLayout, after: RequestLayout, shared: int) -> C
         return Cause(Miss.TOOLS, f"the list of tools changed at block {block}", block)
     if "system" in places:
         return Cause(Miss.SYSTEM, f"the system prompt changed at block {block}", block)
-    made, gone = _latest(after), _latest(before)
-    if made > gone:
-        return Cause(Miss.COMPACTION, f"the prefix changed at block {block} by compaction d{made}", block)
-    if gone > made:
-        return Cause(Miss.UNDO, f"the prefix changed at block {block} by the undo of d{gone}", block)
+    added, removed = _latest(after), _latest(before)
+    if added > removed:
+        return Cause(Miss.COMPACTION, f"the prefix changed at block {block} by compaction d{added}", block)
+    if removed > added:
+        return Cause(Miss.UNDO, f"the prefix changed at block {block} by the undo of d{removed}", block)
     return Cause(Miss.PREFIX, f"the prefix changed at block {block}", block)
 
 

@@ -119,20 +119,20 @@ class Service:
 
     def _endpoint(self, operation: Operation) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
-            begun = time.monotonic()
+            started = time.monotonic()
             try:
                 response = await self._answer(operation, request)
             except ClewError as error:
                 response = error_response(error)
-            self.metrics.request(operation.name, response.status_code, time.monotonic() - begun)
+            self.metrics.request(operation.name, response.status_code, time.monotonic() - started)
             return response
 
         return answer
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         workspace = self.tokens.workspace(request)
-        given = check_fields(operation, await _body(request)) if operation.fields else {}
-        call = Call(self, workspace, request, given)
+        fields = check_fields(operation, await _body(request)) if operation.fields else {}
+        call = Call(self, workspace, request, fields)
         if operation.name == "events" and "text/event-stream" in request.headers.get("accept", ""):
             after = call.number("after", request.headers.get("last-event-id", "0"))
             return StreamingResponse(self._follow(call.ctx, after), media_type="text/event-stream")
@@ -164,15 +164,15 @@ class Service:
             self.metrics.text(len(self.sessions)), media_type="text/plain; version=0.0.4"
         )
 
-    def compact_ahead(self, session: Session, given: Mapping[str, Any]) -> bool:
+    def compact_ahead(self, session: Session, fields: Mapping[str, Any]) -> bool:
         """Have a session compacted in the background if its window fills up; return whether it was asked."""
         full = session.tokens > self.ahead * session.gauge.window.usable_tokens
-        return bool(self.jobs and self.ahead and full and not session.is_off and self._defer(session, given))
+        return bool(self.jobs and self.ahead and full and not session.is_off and self._defer(session, fields))
 
-    def _defer(self, session: Session, given: Mapping[str, Any]) -> bool:
+    def _defer(self, session: Session, fields: Mapping[str, Any]) -> bool:
         if self.jobs is None:
             raise InputError("this server has no background workers", "start it with --workers 1")
-        return self.jobs.defer(session, given.get("model"), given.get("window"))
+        return self.jobs.defer(session, fields.get("model"), fields.get("window"))
 
 
 class Answer(Response):
@@ -250,11 +250,11 @@ class Call:
 
 
 def _sessions(call: Call) -> JsonObject:
-    found = islice(call.service.store.sessions(call.workspace), call.number("limit", "1000"))
+    sessions = islice(call.service.store.sessions(call.workspace), call.number("limit", "1000"))
     return {
         "sessions": [
             {"name": session_info.session, "events": session_info.head.seq, "changed": session_info.last_time}
-            for session_info in found
+            for session_info in sessions
         ]
     }
 
@@ -271,19 +271,19 @@ def _append(call: Call) -> JsonObject:
 
 
 def _request(call: Call) -> JsonObject:
-    given = call.given
+    fields = call.given
     with call.existing() as session:
-        assembled = session.request(auto=bool(given["auto"]), memory=bool(given["memory"]))
-        body = assembled.body(given["wire"] or "anthropic", given["fields"])
+        assembled = session.request(auto=bool(fields["auto"]), memory=bool(fields["memory"]))
+        body = assembled.body(fields["wire"] or "anthropic", fields["fields"])
         return {"request": body, "tokens": session.tokens, "rules": [pin.quote for pin in session.pins]}
 
 
 def _compact(call: Call) -> JsonObject:
-    given = call.given
+    fields = call.given
     with call.existing() as session:
-        if given["background"]:
-            return {"compacting": call.service._defer(session, given)}
-        done = session.compact(target_tokens=given["target_tokens"], focus=given["focus"])
+        if fields["background"]:
+            return {"compacting": call.service._defer(session, fields)}
+        done = session.compact(target_tokens=fields["target_tokens"], focus=fields["focus"])
         return {"compaction": _compaction(done) if done else None, "tokens": session.tokens}
 
 
@@ -293,12 +293,12 @@ def _compaction(compaction: Compaction) -> JsonObject:
 
 
 def _preview(call: Call) -> JsonObject:
-    given = call.given
+    fields = call.given
     with call.existing() as session:
-        outcome = session.preview(target_tokens=given["target_tokens"], focus=given["focus"])
+        outcome = session.preview(target_tokens=fields["target_tokens"], focus=fields["focus"])
     if outcome is None:
         return {"preview": None}
-    lost: list[Json] = [str(one) for one in outcome.report.lost]
+    lost: list[Json] = [str(item) for item in outcome.report.lost]
     plan = outcome.plan
     return {"preview": {"tokens_before": plan.tokens_before, "tokens_after": plan.tokens_after, "lost": lost}}
 
@@ -306,7 +306,7 @@ def _preview(call: Call) -> JsonObject:
 def _undo(call: Call) -> JsonObject:
     with call.existing() as session:
         undone = session.undo(call.given["count"] or 1, newest=call.given["newest"])
-        return {"undone": [one.name for one in undone], "tokens": session.tokens}
+        return {"undone": [item.name for item in undone], "tokens": session.tokens}
 
 
 def _recall(call: Call) -> JsonObject:
@@ -360,13 +360,13 @@ def _forget(call: Call) -> JsonObject:
 
 
 def _forget_many(call: Call) -> JsonObject:
-    given = call.request.query_params
-    if len(given) != 1 or not set(given) <= {"person", "unchanged_days", "all"} or not all(given.values()):
+    query = call.request.query_params
+    if len(query) != 1 or not set(query) <= {"person", "unchanged_days", "all"} or not all(query.values()):
         raise InputError("which sessions?", "add ?person=NAME, ?unchanged_days=N or ?all=yes")
-    if "all" in given and given["all"] != "yes":
+    if "all" in query and query["all"] != "yes":
         raise InputError("all must be yes", "?all=yes deletes every session of the workspace")
-    before = days_ago(call.number("unchanged_days")) if "unchanged_days" in given else None
-    rows = call.service.store.forget(call.workspace, person=given.get("person"), unchanged_since=before)
+    before = days_ago(call.number("unchanged_days")) if "unchanged_days" in query else None
+    rows = call.service.store.forget(call.workspace, person=query.get("person"), unchanged_since=before)
     return {"forgotten": rows._asdict()}
 
 

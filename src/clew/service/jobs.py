@@ -31,14 +31,18 @@ SCHEMA = "clew_jobs"
 QUEUE = "compaction"
 LEASE_S = 30.0
 """A job is run again if its worker was silent for so long."""
-LOCK = 0x636C6A6F  # "cljo": held by the one process that creates the tables
-Finished = Callable[[str], None]
+LOCK = 0x636C6A6F
+"""The advisory lock ("cljo" in ASCII) of the one process that creates the tables."""
+OnFinished = Callable[[str], None]
+"""Is called after each job with what became of it: ``compacted``, ``superseded``, …"""
 
 
 class Jobs:
     """The queue of compactions. ``defer`` adds one; ``working`` runs them from a thread."""
 
-    def __init__(self, store: PostgresStore, schema: str = SCHEMA, finished: Finished | None = None) -> None:
+    def __init__(
+        self, store: PostgresStore, schema: str = SCHEMA, finished: OnFinished | None = None
+    ) -> None:
         if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
             raise InputError(f"schema {schema!r} is not a plain lower-case name")
         self.store = store
@@ -50,7 +54,7 @@ class Jobs:
             "kwargs": {"options": f"-c search_path={schema}"},
         }
         self._create()
-        self._app = self._bound(procrastinate.SyncPsycopgConnector(min_size=0, max_size=4, **self._kwargs))
+        self._app = self._app_on(procrastinate.SyncPsycopgConnector(min_size=0, max_size=4, **self._kwargs))
         self._app.open()
 
     def close(self) -> None:
@@ -61,6 +65,7 @@ class Jobs:
         """Have a session compacted; False if that is waiting already."""
         ctx = session.ctx
         name = digest(f"{ctx.workspace}\0{ctx.session}".encode("utf-8", "surrogatepass"))
+        # At most one job of a session waits (queueing_lock), and at most one runs (lock).
         task = self._app.configure_task(QUEUE, queueing_lock=name, lock=name)
         try:
             task.defer(
@@ -121,7 +126,7 @@ class Jobs:
 
     async def work(self, concurrency: int = 1) -> None:
         """Run jobs until cancelled, and give those of silent workers to others."""
-        app = self._bound(
+        app = self._app_on(
             procrastinate.PsycopgConnector(min_size=1, max_size=concurrency + 3, **self._kwargs)
         )
         async with app.open_async():
@@ -148,12 +153,13 @@ class Jobs:
                     await app.job_manager.retry_job(job)
             await asyncio.sleep(self.lease_s / 3)
 
-    def _bound(self, connector: Any) -> procrastinate.App:  # noqa: ANN401 - either kind of connector
+    def _app_on(self, connector: Any) -> procrastinate.App:  # noqa: ANN401 - either kind of connector
+        """Return an engine on a connector, with the one task it runs."""
         app = procrastinate.App(connector=connector)
 
         @app.task(name=QUEUE, queue=QUEUE)
-        def compact(**given: Any) -> str:  # noqa: ANN401 - the arguments of ``run``
-            result = self.run(**given)
+        def compact(**arguments: Any) -> str:  # noqa: ANN401 - the arguments of ``run``
+            result = self.run(**arguments)
             self._finished(result)
             return result
 

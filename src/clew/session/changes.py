@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 def on_pin(replay: Replay, body: JsonObject) -> Pin:
     """Append a change of a rule; return the rule after the change."""
     named = body.get("pin")
-    seen = replay.ledger.pins.held.get(str(named))  # the rule that the caller means by this id
+    shown_rule = replay.ledger.pins.held.get(str(named))  # the rule that the caller means by this id
 
     def decide() -> list[Event]:
         if named is None:
             return [new_event(PIN.name, body, PIN.version)]
         pins = replay.ledger.pins
-        pin = pins.match(seen.ref, seen.id) if seen else pins.get(str(named))
+        pin = pins.match(shown_rule.ref, shown_rule.id) if shown_rule else pins.get(str(named))
         if pin is None or not pin.is_active:
             why = f"{pin.status.value}: {pin.why}" if pin else "the rules were searched again"
             advice = "nothing was changed; `clew pin SESSION` lists the rules in force"
@@ -55,12 +55,12 @@ def on_pin(replay: Replay, body: JsonObject) -> Pin:
 def on_loop(replay: Replay, body: JsonObject) -> None:
     """Append a change of open work."""
     name, closes = str(body["loop"]), body["does"] == "close"
-    seen = _loops_seen(replay.ledger, name, closes)
+    shown_loops = _loops_seen(replay.ledger, name, closes)
 
     def decide() -> list[Event]:
         loops = replay.ledger.loops
-        there = loops.open if closes else loops.closed_by_hand
-        target = [loop for item in seen if (loop := LoopRef.of(item).among(there))]
+        open_loops = loops.open if closes else loops.closed_by_hand
+        target = [loop for item in shown_loops if (loop := LoopRef.of(item).among(open_loops))]
         if not target:
             target = [*loops.open_under(name)] if closes else [loops.closed_under(name)]
         refs: list[Json] = [LoopRef.of(loop)._asdict() for loop in target]
@@ -231,8 +231,8 @@ def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
             pins.add(Reading(messages, item, utterances(item), [], []))
         elif stored.event.kind == PIN.name:
             body: dict[str, Any] = stored.event.body
-            named = pins.held.get(str(body.get("pin")))
-            rule = named.ref if named else None
+            named_rule = pins.held.get(str(body.get("pin")))
+            rule = named_rule.ref if named_rule else None
             if names_by_number(body):
                 target[stored.seq] = str(body["pin"]), rule
             with suppress(InputError, StoreDamaged):

@@ -139,16 +139,16 @@ def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
 
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
     """Measure how full the window is and whether to compact."""
-    there = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
+    tokens_by_region = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
     fixed = dict(request.fixed_tokens or {})
     if Region.PINNED not in fixed and (rules := replay.pending_rules):
         fixed[Region.PINNED] = replay.counter.count_text(rules.text)
     for region, tokens in fixed.items():
-        there[region] = there.get(region, 0) + tokens
+        tokens_by_region[region] = tokens_by_region.get(region, 0) + tokens
     signals = request.signals
     if not any(isinstance(signal, ResultArrived) for signal in signals):
         signals = (*signals, *oversized_results(replay.items, gauge, replay.counter))
-    return gauge.measure(there, signals, replay.state)
+    return gauge.measure(tokens_by_region, signals, replay.state)
 
 
 def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller only

@@ -198,11 +198,11 @@ def _story(turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the turns; the last one is omitted because ``_state_lines`` shows it."""
     for number, turn in enumerate(turns, start=1):
         is_last = number == len(turns)
-        asked = f"asked: “{flat(turn.asked, LONGEST_LINE)}”"
+        request = f"asked: “{flat(turn.asked, LONGEST_LINE)}”"
         if turn.report and not is_last:
-            yield HandoffLine(f"{asked} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
+            yield HandoffLine(f"{request} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
         elif not is_last:
-            yield HandoffLine(asked, (turn.ask,))
+            yield HandoffLine(request, (turn.ask,))
 
 
 def _gist(report: str, most: int) -> str:
@@ -260,7 +260,7 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
     inside = f"{folder.rstrip(slash)}{slash}" if folder else ""
     changed = list(ledger.artifacts.changed)
     for artifact in changed[-most:]:
-        done = (
+        verb = (
             "created"
             if artifact.created and artifact.exists
             else "deleted"
@@ -269,7 +269,7 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
         )
         times = f", {artifact.changes} times" if artifact.changes > 1 else ""
         name = flat(artifact.name.removeprefix(inside), LONGEST_LINE)
-        yield HandoffLine(f"{done}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
+        yield HandoffLine(f"{verb}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
     if len(changed) > most:
         remaining_artifacts = changed[: len(changed) - most]
         yield HandoffLine(

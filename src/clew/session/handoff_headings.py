@@ -115,7 +115,7 @@ def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
         left = len(open_items(ledger))
         run = ledger.last_run
         tests = f" and `{flat(run.command, LONGEST_COMMAND)}` passes" if run else ""
-        sources = tuple(dict.fromkeys(one.message for one in ([run.source] if run else asks[-1:])))
+        sources = tuple(dict.fromkeys(source.message for source in ([run.source] if run else asks[-1:])))
         if sources:
             text = f"No condition was stated; by the record, done when nothing is open ({left} now){tests}"
             yield HandoffLine(text, sources)

@@ -188,18 +188,18 @@ def codec_of(
     return wire_codec(WIRES[guess.wire]), not guess.note
 
 
-def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
+def one_message(value: Message | Mapping[str, Any], wire: str | None) -> Message:
     """Return one message, parsed from a provider's format if necessary."""
-    if isinstance(given, Message):
-        return mark_if_digest(given)
+    if isinstance(value, Message):
+        return mark_if_digest(value)
     try:
-        entry = plain(given)
+        entry = plain(value)
         if not isinstance(entry, dict):
             advice = "pass messages one by one: session.add(*messages)"
-            raise InputError(f"expected one message, got a {type(given).__name__}", advice)
+            raise InputError(f"expected one message, got a {type(value).__name__}", advice)
         _must_say_something(entry)
         body = Body.parse([entry], wire_named(wire) if wire else None)
-        _must_be_known(given, entry, body.messages[0], body.wire, None)
+        _must_be_known(value, entry, body.messages[0], body.wire, None)
     except RecursionError:
         raise _endless() from None
     (message,) = (*body.system, *body.messages)

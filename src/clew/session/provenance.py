@@ -106,8 +106,12 @@ def find_compaction(replay: Replay, name: str) -> Compaction:
     for number, stored in enumerate(replay.store.read(replay.ctx, kinds=[COMPACTION.name]), start=1):
         if name == f"d{number}":
             return read_compaction(COMPACTION.current(stored))
-    there = {0: "nothing was ever compacted", 1: "there is d1"}.get(number, f"there are d1 to d{number}")
-    raise NotFound(f"there is no compaction {name!r} in session {replay.ctx.session!r}", f"{there}; {ADVICE}")
+    known_names = {0: "nothing was ever compacted", 1: "there is d1"}.get(
+        number, f"there are d1 to d{number}"
+    )
+    raise NotFound(
+        f"there is no compaction {name!r} in session {replay.ctx.session!r}", f"{known_names}; {ADVICE}"
+    )
 
 
 def _did(compaction: Compaction) -> Iterator[str]:

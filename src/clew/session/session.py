@@ -359,8 +359,10 @@ class Session:
         """
         if not messages:
             return []
-        read = [part for message in messages for part in split_off_digest(one_message(message, wire))]
-        masked = [mask_message(message) if self._masks else message for message in read]
+        parsed_messages = [
+            part for message in messages for part in split_off_digest(one_message(message, wire))
+        ]
+        masked = [mask_message(message) if self._masks else message for message in parsed_messages]
         replay = self._replay
         replay.catch_up()
         events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
@@ -377,11 +379,13 @@ class Session:
     def _appended_before(self, events: Sequence[Event], cause: DuplicateEvent) -> int:
         """Return the position of the last of these events, which an earlier call appended."""
         prefix = events[0].id.rpartition(":")[0] + ":"
-        found = [one for one in self.events() if one.event.id.startswith(prefix)]
-        if [one.event.body.get("message") for one in found] != [one.body.get("message") for one in events]:
+        earlier_events = [stored for stored in self.events() if stored.event.id.startswith(prefix)]
+        if [stored.event.body.get("message") for stored in earlier_events] != [
+            stored.body.get("message") for stored in events
+        ]:
             raise InputError("this key was used for other messages", "use a new key") from cause
         self._replay.catch_up()
-        return found[-1].seq
+        return earlier_events[-1].seq
 
     def _news(self, about: JsonObject | None = None) -> list[Event]:
         """Return events for facts not in the log yet: model, project, and those of the caller."""

@@ -71,8 +71,8 @@ def models(extra: Path | None = None) -> dict[str, ModelInfo]:
 
     Each file is read once per process.
     """
-    named = os.environ.get("CLEW_MODELS")
-    return dict(_load(Path(named) if named else None, extra))
+    name = os.environ.get("CLEW_MODELS")
+    return dict(_load(Path(name) if name else None, extra))
 
 
 def prices_date() -> str:

@@ -53,8 +53,8 @@ class Computer:
 
     def folder(self, variable: str, *otherwise: str) -> Path:
         """Return the folder that a variable names, else one in the home folder."""
-        named = self.variables.get(variable)
-        return Path(named) if named else self.home.joinpath(*otherwise)
+        name = self.variables.get(variable)
+        return Path(name) if name else self.home.joinpath(*otherwise)
 
     @property
     def data(self) -> Path:

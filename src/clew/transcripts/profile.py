@@ -51,8 +51,8 @@ class Profile:
 
 def profile_of(session: Transcript) -> Profile:
     """Return the key facts about a session."""
-    gone = session.dropped
-    cuts = [boundary for boundary in session.boundaries if boundary.id not in gone]
+    hidden_ids = session.dropped
+    cuts = [boundary for boundary in session.boundaries if boundary.id not in hidden_ids]
     words = [*session.user_words()]
     return Profile(
         title=_short(session.label if session.label != session.id else None),

@@ -50,12 +50,12 @@ def unpack(raw: Iterable[bytes]) -> Iterator[bytes]:
         if not piece:
             break
         head += piece
-    whole = _CountedChunks(chain([head], chunks) if head else chunks)
+    counted = _CountedChunks(chain([head], chunks) if head else chunks)
     if head.startswith(GZIP):
-        return _limit_ratio(_gunzip(whole), whole)
+        return _limit_ratio(_gunzip(counted), counted)
     if head.startswith(ZSTD) or _SKIPPABLE.match(head):
-        return _limit_ratio(_unzstd(whole), whole)
-    return whole
+        return _limit_ratio(_unzstd(counted), counted)
+    return counted
 
 
 class _CountedChunks(Iterator[bytes]):

@@ -176,10 +176,10 @@ class Transcript:
         ]
 
     def _current_entries(self) -> list[Entry]:
-        gone = self.dropped
+        hidden_ids = self.dropped
         cut, keeps = 0, frozenset[str]()
         for place, record in enumerate(self.records):
-            if isinstance(record, Boundary) and record.id not in gone:
+            if isinstance(record, Boundary) and record.id not in hidden_ids:
                 cut, keeps = place, frozenset(record.keeps)
         before = list(self._live_entries(self.records[:cut]))
         live = {entry.replaces or entry.id: entry for entry in self._live_entries()}
@@ -216,10 +216,10 @@ class Transcript:
 
     def _live(self, records: Iterable[Record] | None = None) -> dict[str, Entry]:
         """Return the entries of the conversation by id; one that was replaced, under its first id."""
-        gone = self.dropped
+        hidden_ids = self.dropped
         result: dict[str, Entry] = {}
         for record in self.records if records is None else records:
-            if isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
+            if isinstance(record, Entry) and record.sidechain is None and record.id not in hidden_ids:
                 place = record.replaces if record.replaces in result else record.id
                 result[place or record.id] = record
         return result
@@ -270,14 +270,14 @@ def _as_shown(entry: Entry, hidden: frozenset[str]) -> Message:
     """Return a message as the tool's model sees it: hidden outputs are replaced."""
     if entry.shown is not None:
         return entry.shown
-    gone = hidden.union(entry.hidden_results)
-    if not gone or not any(result.call_id in gone for result in entry.message.results):
+    hidden_ids = hidden.union(entry.hidden_results)
+    if not hidden_ids or not any(result.call_id in hidden_ids for result in entry.message.results):
         return entry.message
-    return replace(entry.message, parts=tuple(_hide(part, gone) for part in entry.message.parts))
+    return replace(entry.message, parts=tuple(_hide(part, hidden_ids) for part in entry.message.parts))
 
 
-def _hide(part: Part, gone: frozenset[str]) -> Part:
-    if not isinstance(part, ToolResult) or part.call_id not in gone:
+def _hide(part: Part, hidden_ids: frozenset[str]) -> Part:
+    if not isinstance(part, ToolResult) or part.call_id not in hidden_ids:
         return part
     return replace(part, parts=(Text(HIDDEN, trust=part.trust),), native=None)
 
@@ -344,36 +344,36 @@ class CompactionSizes(NamedTuple):
 
 def _first_report(entries: Sequence[Entry], counter: TokenCounter) -> int:
     """Return the size of the first reported request without what was said until its reply; 0 if unknown."""
-    said = 0
+    reported = 0
     for entry in entries:
-        said += counter.count(entry.message)
+        reported += counter.count(entry.message)
         if entry.usage and entry.usage.input_tokens:
-            return max(0, entry.usage.input_tokens + entry.usage.output_tokens - said)
+            return max(0, entry.usage.input_tokens + entry.usage.output_tokens - reported)
     return 0
 
 
 def _last_report(entries: Sequence[Entry], counter: TokenCounter) -> int:
     """Return the size of the last reported request with its reply and what was said since; 0 if unknown."""
-    said = 0
+    reported = 0
     for entry in reversed(entries):
         if entry.usage and entry.usage.input_tokens:
-            return entry.usage.input_tokens + entry.usage.output_tokens + said
-        said += counter.count(entry.message)
+            return entry.usage.input_tokens + entry.usage.output_tokens + reported
+        reported += counter.count(entry.message)
     return 0
 
 
 def tool_compactions(session: Transcript) -> list[ToolCompaction]:
     """Return the tool's own compactions, oldest first, without those on an abandoned branch."""
-    gone = session.dropped
+    hidden_ids = session.dropped
     boundaries: list[Boundary | None] = [None]
     created: list[list[Entry]] = [[]]
     content: list[list[Entry]] = [[]]
     for record in session.records:
-        if isinstance(record, Boundary) and record.id not in gone:
+        if isinstance(record, Boundary) and record.id not in hidden_ids:
             boundaries.append(record)
             created.append([])
             content.append([])
-        elif isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
+        elif isinstance(record, Entry) and record.sidechain is None and record.id not in hidden_ids:
             summary = record.message.origin is Origin.SUMMARY and boundaries[-1] is not None
             (created if summary else content)[-1].append(record)
     result = []

@@ -163,15 +163,15 @@ def _read(pin: Pin) -> tuple[Kind, Scope]:
 
 
 def _touches(request: str, rule: str, scope: Scope) -> bool:
-    asked = set(terms(request))
+    question_words = set(terms(request))
     if scope.paths:
         named = any(covers(text, path) for text in scope.paths for path in _PATH.findall(request))
-        return named and (not _changes(rule) or bool(asked & _CHANGING))
+        return named and (not _changes(rule) or bool(question_words & _CHANGING))
     firm = [*scope.tools, *scope.names]
     if firm:
-        return any(set(terms(name)) <= asked for name in firm)
+        return any(set(terms(name)) <= question_words for name in firm)
     about = set(_topics(rule, scope))
-    return bool(about) and len(about & asked) >= MOST_TOPICS * len(about)
+    return bool(about) and len(about & question_words) >= MOST_TOPICS * len(about)
 
 
 def _changes(rule: str) -> bool:

@@ -192,7 +192,7 @@ def _rules(pins: Sequence[Pin]) -> str:
     return "\n".join(["Rules in force:", "", *rows]) if rows else "No rules are in force."
 
 
-def _work_done(ledger: Ledger, asked: str) -> str:
+def _work_done(ledger: Ledger, request: str) -> str:
     """Say what the session got done and what is open, each with its source; the question does not count."""
     now = checkpoint_from(ledger, 0, name="", time="", why="")
     parts = {"done": now.changed, "checked": now.evidence, "open": now.open}
@@ -201,7 +201,7 @@ def _work_done(ledger: Ledger, asked: str) -> str:
         f"- {label}: {point.text} [{point.source}]"
         for label, points in parts.items()
         for point in points
-        if point.source != asked
+        if point.source != request
     ]
     return "\n".join(["Done so far:", "", *goal, *rows]) if rows else "Nothing was done yet."
 

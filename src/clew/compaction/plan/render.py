@@ -119,7 +119,9 @@ def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
     """Render claims under their turns; neighbours from one turn share a heading, bare values a line."""
     for turns, group in groupby(claims, key=_turns):
         yield f"[{turns}]"
-        for (sign, is_value), lines in groupby(group, key=lambda one: (_sign(one), _is_value(one))):
+        for (sign, is_value), lines in groupby(
+            group, key=lambda next_claim: (_sign(next_claim), _is_value(next_claim))
+        ):
             if is_value:
                 yield f"{sign} {VALUES}{VALUE_SEPARATOR.join(_escape(claim.text) for claim in lines)}"
             else:

@@ -109,11 +109,11 @@ def _split_atoms(case: VerificationContext, messages: Sequence[Message]) -> Iter
     points = cut_points(messages)
     tail = max(0, len(view) - 1)
     kept = points[bisect_right(points, tail) - 1]
-    gone = list(map(case.removed.__contains__, case.before))
+    dropped = list(map(case.removed.__contains__, case.before))
     for i in range(kept, len(view)):
-        if gone[i]:
+        if dropped[i]:
             yield _refuse(view[i].id, "one of the most recent messages would be removed")
-    edges = [i for i, (left, right) in enumerate(pairwise(gone), start=1) if left is not right]
+    edges = [i for i, (left, right) in enumerate(pairwise(dropped), start=1) if left is not right]
     for i in sorted(frozenset(edges).difference(points)):
         why = f"{view[i - 1].id} belongs to it"
         yield _refuse(view[i].id, "a call would be separated from its result", why)

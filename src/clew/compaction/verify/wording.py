@@ -1,4 +1,8 @@
-"""Text comparison for the checks: quotes, invisible characters, look-alike letters, cached properties."""
+"""Compare texts for the checks of a digest.
+
+Is a line a quote of its source? Does a text hold invisible characters, look-alike letters, or an imitation of
+one of clew's tags?
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 
-class once(Generic[Kept]):  # noqa: N801  # read like ``property``
+class once(Generic[Value]):  # noqa: N801  # read like ``property``
     """A ``cached_property`` without the lock it has up to Python 3.11.
 
     One check looks at thousands of claims in one thread; the lock costs more than most of the values.
     """
 
-    def __init__(self, make: Callable[[Any], Kept]) -> None:
+    def __init__(self, make: Callable[[Any], Value]) -> None:
         self._make = make
         self.__doc__ = make.__doc__
 
@@ -25,31 +29,33 @@ class once(Generic[Kept]):  # noqa: N801  # read like ``property``
         """Remember the attribute's name."""
         self._name = name
 
-    def __get__(self, item: Any, owner: type) -> Kept:  # noqa: ANN401  # whatever has it
+    def __get__(self, item: Any, owner: type) -> Value:  # noqa: ANN401  # whatever has it
         """Compute the value and store it on the object."""
-        kept = self._make(item)
-        setattr(item, self._name, kept)  # not through ``__dict__``, which would have to be created
-        return kept
+        value = self._make(item)
+        setattr(item, self._name, value)  # not through ``__dict__``, which would have to be created
+        return value
 
 
 _SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0\u202f"}
-_LINES = re.compile(r"^[ \t]*\[… [\d,]+ lines?(?:, kept as [\w-]+)?\][ \t]*$", re.MULTILINE)
-_CHARACTERS = re.compile(r"\[… [\d,]+ characters?(?:, kept as [\w-]+)?\]")
-ELISION = re.compile(r"\s*\[… [\d,]+ (?:lines?|characters?)(?:, kept as [\w-]+)?\]\s*")
-"""How an excerpt marks what it omits."""
+_KEPT_AS = r"(?:, kept as [\w-]+)?"
+_OMITTED_LINES = re.compile(rf"^[ \t]*\[… [\d,]+ lines?{_KEPT_AS}\][ \t]*$", re.MULTILINE)
+_OMITTED_CHARACTERS = re.compile(rf"\[… [\d,]+ characters?{_KEPT_AS}\]")
+ELISION = re.compile(rf"\s*\[… [\d,]+ (?:lines?|characters?){_KEPT_AS}\]\s*")
+"""How an excerpt marks what it omits: ``[… 12 lines, kept as m7]``."""
 LONG = 120
 """Characters from which a quote carries enough context that it need not begin and end with a sentence."""
-_LONGEST_EXCERPT = 20_000
-_MOST_PIECES = 10_000
-_MOST_RUNS = 100
-"""Start positions that are tried in a repetitive text; a bound on time, chosen by hand."""
-_Finder: TypeAlias = Callable[[str], bool]
+# Bounds on time for hostile or repetitive texts, chosen by hand far above what real digests need.
+_LONGEST_EXCERPT = 20_000  # characters
+_MOST_PLACES = 10_000  # occurrences inside longer words that are skipped
+_MOST_STARTS = 100  # lines that are tried as the start of a run
+_LineTest: TypeAlias = Callable[[str], bool]
 # Scripts without spaces have no word boundaries.
-_WORDLY = re.compile(r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
-_WORD = re.compile(f"{_WORDLY.pattern}+")
+_WORD_CHARACTER = re.compile(r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_WORD = re.compile(f"{_WORD_CHARACTER.pattern}+")
 _ALNUM = re.compile(r"[^\W_]+")
-_TELLING = 100
-"""Characters required on each side of an omission within one line; chosen by hand."""
+_LEAST_BESIDE_OMISSION = 100
+"""Characters required on each side of an omission within one line; chosen by hand. Shorter pieces of a line
+could be joined to say something that the source does not say."""
 
 
 class Wording:
@@ -96,7 +102,7 @@ def occurs_in(words: str, text: str) -> bool:
 def places(words: str, text: str) -> Iterator[int]:
     """Yield where words occur in a text; a bounded number of occurrences inside longer words is tried."""
     at = text.find(words)
-    for _ in range(_MOST_PIECES):
+    for _ in range(_MOST_PLACES):
         if at < 0:
             return
         if _inside_word(text, at):
@@ -124,7 +130,9 @@ def word_end(text: str, at: int) -> int:
 
 def _inside_word(text: str, at: int) -> bool:
     """Whether the characters on both sides of a position belong to one word."""
-    return 0 < at < len(text) and bool(_WORDLY.match(text, at - 1) and _WORDLY.match(text, at))
+    return 0 < at < len(text) and bool(
+        _WORD_CHARACTER.match(text, at - 1) and _WORD_CHARACTER.match(text, at)
+    )
 
 
 def is_unspaced(sign: str) -> bool:
@@ -154,29 +162,35 @@ def _is_excerpt(quote: str, lines: Sequence[str]) -> bool:
     if len(quote) > _LONGEST_EXCERPT:
         return False
     start = 0
-    for run in _LINES.split(quote):
-        shown = [_finder(line) for line in run.split("\n") if line.strip()]
-        at = _run_start(shown, lines, start)
+    for run in _OMITTED_LINES.split(quote):
+        tests = [_line_test(line) for line in run.split("\n") if line.strip()]
+        at = _run_start(tests, lines, start)
         if at is None:
             return False
-        start = at + len(shown)
+        start = at + len(tests)
     return True
 
 
-def _run_start(shown: Sequence[_Finder], lines: Sequence[str], start: int) -> int | None:
-    """Return where the lines occur consecutively; a bounded number of start positions is tried."""
-    begins = (i for i in range(start, len(lines) - len(shown) + 1) if not shown or shown[0](lines[i]))
-    tried = islice(begins, _MOST_RUNS)
-    return next((i for i in tried if all(is_it(lines[i + k]) for k, is_it in enumerate(shown))), None)
+def _run_start(tests: Sequence[_LineTest], lines: Sequence[str], start: int) -> int | None:
+    """Return where consecutive lines pass the tests, from ``start`` on; None if nowhere."""
+    last = len(lines) - len(tests)
+    candidates = (i for i in range(start, last + 1) if not tests or tests[0](lines[i]))
+    for i in islice(candidates, _MOST_STARTS):
+        if all(test(lines[i + k]) for k, test in enumerate(tests)):
+            return i
+    return None
 
 
-def _finder(line: str) -> _Finder:
-    """Return a test for the source line that a line of an excerpt shows."""
-    cut = _CHARACTERS.search(line)
+def _line_test(line: str) -> _LineTest:
+    """Return a test that the source line behind a line of an excerpt passes.
+
+    A whole line must be equal; of ``beginning[… 900 characters]end`` the beginning and the end must be.
+    """
+    cut = _OMITTED_CHARACTERS.search(line)
     if cut is None:
         return plain(line).__eq__
     begin, end = line[: cut.start()], line[cut.end() :]
-    if min(len(begin), len(end)) < _TELLING:
+    if min(len(begin), len(end)) < _LEAST_BESIDE_OMISSION:
         return lambda _: False
     begin, end = plain(begin), plain(end)
     return lambda whole: whole.startswith(begin) and whole.endswith(end)
@@ -184,18 +198,18 @@ def _finder(line: str) -> _Finder:
 
 _JOINERS = r"\u200c\u200d"
 # Joiners belong to words of some scripts and to emoji; in the others there is nothing to join.
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     rf"|(?<![^\x00-\u024f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\u024f])"
 )
-_DIRECTING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_DIRECTION_CONTROLS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _BRACKETS = str.maketrans("‹〈⟨❮❬˂ᐸ≺⁄∕⧸‐‑‒–—−", "<<<<<<<<///------")
 _TAG = re.compile(r"<\s*/?\s*\\*\s*clew\s*-", re.IGNORECASE)
 _PLAIN_TAG = re.compile(r"<[/\\]*clew-", re.IGNORECASE)
-_ALIKE = r"[\u0370-\u03bb\u03bd-\u03ff\u0400-\u052f\u0530-\u058f]"  # except Greek mu, used before units
-_TWO_SCRIPTS = re.compile(rf"[A-Za-z]{_ALIKE}|{_ALIKE}[A-Za-z]")
+_LOOK_ALIKES = r"[\u0370-\u03bb\u03bd-\u03ff\u0400-\u052f\u0530-\u058f]"  # except Greek mu, used before units
+_TWO_SCRIPTS = re.compile(rf"[A-Za-z]{_LOOK_ALIKES}|{_LOOK_ALIKES}[A-Za-z]")
 _STYLED = re.compile(
     r"[\uff21-\uff3a\uff41-\uff5a\u2100-\u214f\u24b6-\u24e9\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
 )
@@ -203,7 +217,7 @@ _STYLED = re.compile(
 
 
 def is_plain(text: str) -> bool:
-    """Quick test: most texts contain nothing to find."""
+    """Whether a text can hold none of what the checks below find; true of most texts, and fast."""
     return text.isascii() and text.isprintable() and "<" not in text
 
 
@@ -211,24 +225,27 @@ def has_invisible_characters(text: str) -> bool:
     """Whether a text holds invisible characters that no word needs."""
     if text.isascii() and text.isprintable():
         return False  # most texts; much faster than the pattern
-    return _UNSEEN.search(text) is not None
+    return _INVISIBLE.search(text) is not None
 
 
 def changes_text_direction(text: str) -> bool:
     """Whether a text changes the direction in which what follows is displayed."""
-    return not text.isascii() and _DIRECTING.search(text) is not None
+    return not text.isascii() and _DIRECTION_CONTROLS.search(text) is not None
 
 
 def mimics_tag(text: str) -> bool:
     """Whether a text imitates one of our tags in a spelling that the renderer does not escape."""
     if "<" not in text and text.isascii():
         return False
-    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_BRACKETS)
-    return len(_TAG.findall(seen)) > len(_PLAIN_TAG.findall(text))
+    visible = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).translate(_BRACKETS)
+    return len(_TAG.findall(visible)) > len(_PLAIN_TAG.findall(text))
 
 
 def two_scripts(text: str) -> str:
-    """Return a word with look-alike letters of two scripts or with stylised letters; "" if there is none."""
+    """Return the first word with letters of two look-alike scripts or stylised letters; "" if there is none.
+
+    Such a word reads like another one: ``pаyment`` with a Cyrillic a.
+    """
     if text.isascii():
         return ""
     mixed = (word for word in text.split() if _TWO_SCRIPTS.search(word) or _STYLED.search(word))

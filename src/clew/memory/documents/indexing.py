@@ -53,27 +53,29 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
     """
     _, mark = index.stats(workspace, (), manifest.session)
     known = manifest.documents if mark.seq == manifest.generation else {}
-    there: dict[str, Document] = {}
+    documents_by_name: dict[str, Document] = {}
     fresh: list[tuple[Document, list[Entry]]] = []
     for file in files_of(root):
         old = known.get(file.path)
         if old and (old.size, old.modified_ns) == (file.size, file.modified_ns):
-            there[file.path] = old
+            documents_by_name[file.path] = old
         elif (text := read_text(root, file.path)) is not None:
             document, entries = _read(manifest.session, file, text)
-            there[file.path] = document
+            documents_by_name[file.path] = document
             if old is None or old.hash != document.hash:
                 fresh.append((document, entries))
-    gone = [path for path in manifest.documents if path not in there]
+    removed_names = [path for path in manifest.documents if path not in documents_by_name]
     names = [document.path for document, _ in fresh]
     update = IndexUpdate(
-        replace(manifest, documents=there),
+        replace(manifest, documents=documents_by_name),
         tuple(path for path in names if path not in manifest.documents),
         tuple(path for path in names if path in manifest.documents),
-        tuple(gone),
+        tuple(removed_names),
     )
     return (
-        update if update.is_nothing and known == there else _write(index, workspace, update, manifest, fresh)
+        update
+        if update.is_nothing and known == documents_by_name
+        else _write(index, workspace, update, manifest, fresh)
     )
 
 
@@ -168,8 +170,8 @@ def search_documents(
         after=query.filters.after,
         before=query.filters.before,
     )
-    asked = Query(text=query.text, at=query.at, filters=filters, limit=query.limit)
-    hits = search(index, workspace, asked, embedder)
+    index_query = Query(text=query.text, at=query.at, filters=filters, limit=query.limit)
+    hits = search(index, workspace, index_query, embedder)
     # Neighbours of a hit are often from another document: drop hits without a word of the question.
     return [hit for hit in hits if hit.why.exact or hit.why.terms or hit.why.meaning]
 

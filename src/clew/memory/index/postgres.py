@@ -29,10 +29,10 @@ from clew.memory.index.protocol import (
     Wanted,
 )
 from clew.memory.index.rows import (
-    COUNTED,
-    GROWN,
+    COUNT_LIMIT,
     KEYS,
-    POSTINGS,
+    MAX_POSTINGS,
+    RECOUNT_GROWTH,
     best_keys,
     entry_row,
     file_word,
@@ -126,7 +126,7 @@ class PostgresIndex(Index, VectorIndex):
             old = replaced.get(at)
             same = old and old[2] == analysed.entry.kind
             place = old[1] if old and same else places.next(at[0], analysed.entry.kind)
-            last = KEYS.after(last, analysed.length)
+            last = KEYS.next_key(last, analysed.length)
             rows.append(_row(analysed, last, at[0], place, home[0]))
         if rows:
             columns: dict[str, Any] = {name: [row[name] for row in rows] for name in _COLUMNS}
@@ -241,12 +241,14 @@ class PostgresIndex(Index, VectorIndex):
         entries = home[1]
         counts = {term: self._counts.get((workspace, term), (0, 0)) for term in terms}
         stale = [
-            term for term, (_, then) in counts.items() if not then or not then <= entries <= then * GROWN
+            term
+            for term, (_, then) in counts.items()
+            if not then or not then <= entries <= then * RECOUNT_GROWTH
         ]
         if stale:
-            query = {"queries": [_lexeme(home[0], term) for term in stale], "bound": COUNTED}
+            query = {"queries": [_lexeme(home[0], term) for term in stale], "bound": COUNT_LIMIT}
             for nth, count, last in connection.execute(_sql("count_matching"), query):
-                grown = max(1.0, entries / max(1, KEYS.number(last))) if count == COUNTED else 1.0
+                grown = max(1.0, entries / max(1, KEYS.number(last))) if count == COUNT_LIMIT else 1.0
                 counts[stale[nth - 1]] = (min(entries, round(count * grown)), entries)
             if len(self._counts) + len(stale) > MOST_COUNTS:
                 self._counts = {}
@@ -321,7 +323,7 @@ class _Looking:
         self, weights: Mapping[str, float], common: Mapping[str, int], days: Sequence[str]
     ) -> list[tuple[list[int], float]]:
         """Return the keys of each term with its weight; rare terms are read first, up to the bound."""
-        left, limits = POSTINGS, list[int]()
+        left, limits = MAX_POSTINGS, list[int]()
         order = sorted(weights, key=lambda term: (common[term], term))
         for term in order:
             limits.append(max(0, left))
@@ -340,7 +342,7 @@ class _Looking:
         return [key for (key,) in self._connection.execute(found, {**self._filters, **query})]
 
     def _matching(self, queries: Sequence[str], limits: Sequence[int]) -> list[list[int]]:
-        wanted = {"queries": [_and(one, self._files) for one in queries], "limits": list(limits)}
+        wanted = {"queries": [_and(term, self._files) for term in queries], "limits": list(limits)}
         found: list[list[int]] = [[] for _ in queries]
         for nth, key in self._connection.execute(_sql("matching"), {**wanted, **self._filters}):
             found[nth - 1].append(key)
@@ -429,7 +431,7 @@ def _any_mark(home: int, marks: Sequence[str]) -> str:
 
 
 def _and(*queries: str) -> str:
-    return " & ".join(one for one in queries if one)
+    return " & ".join(term for term in queries if term)
 
 
 def _phrase(home: int, terms: Sequence[str], beginning: bool) -> str:

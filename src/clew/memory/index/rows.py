@@ -1,4 +1,4 @@
-"""Entries of the search index as rows, and back."""
+"""Entries of the search index as table rows and back; the layout of their keys; a first ranking by keys."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clew.memory.index.calendar import period_terms
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, IndexRow
 from clew.message import Trust
 
-POSTINGS = 5_000
+MAX_POSTINGS = 5_000
 """How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in
 say little about what is meant. Chosen by hand for latency on large stores."""
-COUNTED = 4_000
-"""Up to this many entries with a term are counted; beyond it, the count is extrapolated."""
-GROWN = 1.05
-"""Counts are refreshed when a workspace has grown by this factor."""
+COUNT_LIMIT = 4_000
+"""Up to this many entries with a term are counted, for speed; beyond it, the count is extrapolated."""
+RECOUNT_GROWTH = 1.05
+"""Counts are refreshed when a workspace has grown by this factor: 5 % moves no ranking."""
 
 
 class _Keys:
-    """Layout of keys: workspace, number, and in the last bits the length class of the entry.
+    """Layout of the integer keys of entries: workspace, number, and in the last 4 bits the length class.
 
     So a workspace is one range of keys, and a first ranking can weigh lengths without reading any entry.
     """
@@ -32,17 +32,17 @@ class _Keys:
     _LENGTH_BITS = 4
     _STEPS = 1.5  # length classes per doubling of the length
 
-    def of(self, home: int) -> range:
+    def workspace_range(self, home: int) -> range:
         """Return the keys of a workspace."""
         return range(home << self._WORKSPACE_BITS, (home + 1) << self._WORKSPACE_BITS)
 
     def bounds(self, home: int) -> dict[str, Any]:
         """Return its first and last key as parameters of a statement."""
-        keys = self.of(home)
+        keys = self.workspace_range(home)
         return {"first": keys[0], "last": keys[-1]}
 
-    def after(self, key: int, length: int) -> int:
-        """Return the next key for an entry of this length."""
+    def next_key(self, key: int, length: int) -> int:
+        """Return the key after ``key`` for an entry of this length."""
         step = min((1 << self._LENGTH_BITS) - 1, int(self._STEPS * math.log2(1 + length)))
         return ((key >> self._LENGTH_BITS) + 1 << self._LENGTH_BITS) + step
 
@@ -50,7 +50,7 @@ class _Keys:
         """Return how many entries its workspace had when this one was added, including removed ones."""
         return (key & (1 << self._WORKSPACE_BITS) - 1) >> self._LENGTH_BITS
 
-    def shares(self, mean_length: float) -> list[float]:
+    def length_factors(self, mean_length: float) -> list[float]:
         """Return for each length class how much a match counts: BM25's length factor, k1 = 1.2, b = 0.75."""
         lengths = (2 ** ((step + 0.5) / self._STEPS) - 1 for step in range(1 << self._LENGTH_BITS))
         return [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / (mean_length or 1.0))) for length in lengths]
@@ -64,21 +64,23 @@ class _Keys:
 KEYS = _Keys()
 
 
-def best_keys(found: Iterable[tuple[Sequence[int], float]], mean_length: float, limit: int) -> list[int]:
-    """Return the keys with the highest total weight; ``found`` has the keys of each term with its weight."""
-    worth: dict[int, float] = {}
-    for keys, weight in found:
-        fresh = dict.fromkeys(keys, weight)
-        for key in worth.keys() & fresh:
-            fresh[key] += worth[key]
-        worth |= fresh
-    shares = KEYS.shares(mean_length)
+def best_keys(
+    keys_by_term: Iterable[tuple[Sequence[int], float]], mean_length: float, limit: int
+) -> list[int]:
+    """Return the keys with the highest scores, best first, from each term's keys and weight."""
+    scores: dict[int, float] = {}
+    for keys, weight in keys_by_term:
+        term_scores = dict.fromkeys(keys, weight)
+        for key in scores.keys() & term_scores:
+            term_scores[key] += scores[key]
+        scores |= term_scores
+    factors = KEYS.length_factors(mean_length)
     mask = KEYS.length_mask
-    for key, total in worth.items():
-        worth[key] = total * shares[key & mask]
+    for key, total in scores.items():
+        scores[key] = total * factors[key & mask]
     # Sorting all pairs would create thousands of objects for the garbage collector.
-    least = min(nlargest(limit, worth.values()), default=0.0)
-    best = [(total, key) for key, total in worth.items() if total >= least]
+    least = min(nlargest(limit, scores.values()), default=0.0)
+    best = [(total, key) for key, total in scores.items() if total >= least]
     return [key for _, key in sorted(best, reverse=True)[:limit]]
 
 

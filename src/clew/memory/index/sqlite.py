@@ -28,10 +28,10 @@ from clew.memory.index.protocol import (
     Wanted,
 )
 from clew.memory.index.rows import (
-    COUNTED,
-    GROWN,
+    COUNT_LIMIT,
     KEYS,
-    POSTINGS,
+    MAX_POSTINGS,
+    RECOUNT_GROWTH,
     best_keys,
     entry_row,
     fts_quote,
@@ -162,14 +162,14 @@ class SqliteIndex(Index, VectorIndex):
             if wanted.days:
                 return looking.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
             self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
-            allowed = looking.latest("", POSTINGS) if scope or not looking.timeless else None
-            return self._signs.nearest(wanted.vector, KEYS.of(home), allowed, limit)
+            allowed = looking.latest("", MAX_POSTINGS) if scope or not looking.timeless else None
+            return self._signs.nearest(wanted.vector, KEYS.workspace_range(home), allowed, limit)
 
     def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[IndexRow]:
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
         with self._database.reading() as connection:
             home = _workspace(connection, workspace)
-            mine = [key for key in keys if home is not None and key in KEYS.of(home)]
+            mine = [key for key in keys if home is not None and key in KEYS.workspace_range(home)]
             if around:
                 beside = {"keys": json.dumps(mine), "around": around}
                 mine = [key for (key,) in connection.execute(_sql("around"), beside)]
@@ -180,10 +180,10 @@ class SqliteIndex(Index, VectorIndex):
         self, connection: sqlite3.Connection, workspace: str, home: int, entries: int, term: str
     ) -> int:
         count, then = self._counts.get((workspace, term), (0, 0))
-        if not then or not then <= entries <= then * GROWN:
-            query = {"match": f"terms : {fts_quote(term)}", "bound": COUNTED, **KEYS.bounds(home)}
+        if not then or not then <= entries <= then * RECOUNT_GROWTH:
+            query = {"match": f"terms : {fts_quote(term)}", "bound": COUNT_LIMIT, **KEYS.bounds(home)}
             count, last = connection.execute(_sql("count_matching"), query).fetchone()
-            if count == COUNTED:
+            if count == COUNT_LIMIT:
                 count = min(entries, round(count * max(1.0, entries / KEYS.number(last))))
             self._counts[workspace, term] = (count, entries)
         return count
@@ -245,7 +245,7 @@ class _Writer:
             self.drop(there[0])
         same = there and there[2] == entry.kind
         place = there[1] if same else self._next_place(session, entry.kind)
-        self._last = KEYS.after(self._last, analysed.length)
+        self._last = KEYS.next_key(self._last, analysed.length)
         row = entry_row(analysed, key=self._last, session=session, place=place)
         self._connection.execute(_sql("add_entry"), row)
         text_row = {name: row[name] for name in ("key", "terms", "scope")}
@@ -298,7 +298,7 @@ class _Looking:
         self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
     ) -> list[int]:
         """Return the keys with the highest total weight; rare terms are read first, up to the bound."""
-        left = POSTINGS
+        left = MAX_POSTINGS
         found: list[tuple[list[int], float]] = []
         for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
             if left <= 0:

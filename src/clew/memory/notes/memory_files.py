@@ -117,9 +117,9 @@ class _FileFold:
         self._remember(stored, path, text)
 
     def _remove(self, stored: StoredEvent, path: Path) -> None:
-        for gone in _at_or_below(self.texts, path):
-            del self.texts[gone]
-            self._remember(stored, gone, None)
+        for removed_names in _at_or_below(self.texts, path):
+            del self.texts[removed_names]
+            self._remember(stored, removed_names, None)
         self.directories = {
             directory for directory in self.directories if not directory or directory[: len(path)] != path
         }

@@ -103,8 +103,8 @@ class Notebook:
         if len(live) == 1:
             return live[0]
         if live:
-            named = ", ".join(f"{note.id} ({note.status})" for note in live)
-            raise InputError(f"{len(live)} notes have the key {wanted!r}", f"name one of {named}")
+            name = ", ".join(f"{note.id} ({note.status})" for note in live)
+            raise InputError(f"{len(live)} notes have the key {wanted!r}", f"name one of {name}")
         raise NotFound(f"there is no note {wanted!r}", ADVICE)
 
     def on_key(self, key: str) -> list[Note]:

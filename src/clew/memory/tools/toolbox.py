@@ -82,8 +82,8 @@ class Toolbox:
         """Run a call. An invalid call returns an error answer for the model to read."""
         tool: Tool | None = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            there = ", ".join(tool.name for tool in self.tools)
-            return ToolAnswer(f"unknown tool {name!r}; available: {there}", is_error=True)
+            known_names = ", ".join(tool.name for tool in self.tools)
+            return ToolAnswer(f"unknown tool {name!r}; available: {known_names}", is_error=True)
         try:
             return tool.does(self._desk, read_arguments(tool.parameters, arguments))
         except ClewError as error:

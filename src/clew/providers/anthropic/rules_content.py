@@ -56,12 +56,12 @@ _CALLED_NAME = re.compile(
 
 def malformed_messages(body: JsonObject) -> Iterator[RuleFinding]:
     """A0: messages that do not have the documented shape."""
-    given = body.get("messages")
-    if not isinstance(given, list):
+    entries = body.get("messages")
+    if not isinstance(entries, list):
         yield RuleFinding("messages", "must be a list")
     if not isinstance(body.get("system"), str | list | None):
         yield RuleFinding("system", "must be a string or a list")
-    for i, message in enumerate(as_list(given)):
+    for i, message in enumerate(as_list(entries)):
         if isinstance(message, dict):
             yield from _malformed_message(f"messages.{i}", message)
         else:

@@ -65,13 +65,13 @@ class AnthropicServerSide:
     def stream(self, answer: JsonObject, request: JsonObject) -> Iterator[str]:
         """Yield the events of a streamed message."""
         usage = as_object(answer["usage"])
-        begun: JsonObject = {
+        start: JsonObject = {
             **answer,
             "content": [],
             "stop_reason": None,
             "usage": {**usage, "output_tokens": 1},
         }
-        yield _event("message_start", message=begun)
+        yield _event("message_start", message=start)
         for index, block in objects(answer["content"]):
             yield _event("content_block_start", index=index, content_block=_empty(block))
             for delta in _deltas(block):

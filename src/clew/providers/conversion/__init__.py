@@ -100,9 +100,9 @@ def _if_unchanged(
 
 
 def _render(messages: Sequence[Message], target: Target, losses: Sequence[ConversionLoss]) -> Converted:
-    apart = _system_apart(messages, target)
-    system = target.wire.render_system(messages[:apart]) if apart else None
-    return Converted(target.wire, target.wire.render(messages[apart:]), system, tuple(losses))
+    system_count = _system_apart(messages, target)
+    system = target.wire.render_system(messages[:system_count]) if system_count else None
+    return Converted(target.wire, target.wire.render(messages[system_count:]), system, tuple(losses))
 
 
 def _system_apart(messages: Sequence[Message], target: Target) -> int:

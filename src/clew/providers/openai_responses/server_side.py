@@ -88,9 +88,9 @@ def _message_item(item: JsonObject, item_id: str) -> JsonObject:
 
 
 def _events(answer: JsonObject) -> Iterator[JsonObject]:
-    begun: JsonObject = {**answer, "status": "in_progress", "output": [], "usage": None}
-    yield {"type": "response.created", "response": begun}
-    yield {"type": "response.in_progress", "response": begun}
+    start: JsonObject = {**answer, "status": "in_progress", "output": [], "usage": None}
+    yield {"type": "response.created", "response": start}
+    yield {"type": "response.in_progress", "response": start}
     for index, item in objects(answer["output"]):
         place: JsonObject = {"output_index": index, "item_id": item["id"]}
         key, _ = _STREAMED_INPUT.get(as_text(item["type"]), ("", ""))

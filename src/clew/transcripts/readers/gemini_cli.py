@@ -109,11 +109,11 @@ class _GeminiChat:
     def _rewind(self, to: str | None, line: int) -> Iterator[Record]:
         """Drop a message and all after it; if it is unknown, everything, as the tool itself does."""
         ids = list(self._live)
-        gone = ids[ids.index(to) :] if to in self._live else ids
-        yield from self._drop(gone, line)
+        removed_ids = ids[ids.index(to) :] if to in self._live else ids
+        yield from self._drop(removed_ids, line)
 
     def _drop(self, message_ids: Iterable[str], line: int) -> Iterator[Record]:
-        entry_ids = tuple(id_ for gone in message_ids for id_ in self._live.pop(gone).entry_ids)
+        entry_ids = tuple(id_ for removed_id in message_ids for id_ in self._live.pop(removed_id).entry_ids)
         if entry_ids:
             yield Dropped(entry_ids, line)
 
@@ -125,10 +125,12 @@ class _GeminiChat:
         new = [content for content in listed if not self._knows(content)]
         kept_messages = [content for content in listed if self._knows(content)]
         cleared = tuple(call_id for content in kept_messages for call_id in self._changed_results(content))
-        gone = [known for known in self._live if known not in {content.id for content in kept_messages}]
-        if not new and gone == list(self._live)[len(kept_messages) :]:
-            yield from self._drop(gone, line)
-        elif new or gone:
+        removed_ids = [
+            known for known in self._live if known not in {content.id for content in kept_messages}
+        ]
+        if not new and removed_ids == list(self._live)[len(kept_messages) :]:
+            yield from self._drop(removed_ids, line)
+        elif new or removed_ids:
             keeps = tuple(
                 entry_id for content in kept_messages for entry_id in self._live[content.id].entry_ids
             )

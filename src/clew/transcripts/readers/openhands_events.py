@@ -110,10 +110,10 @@ class OpenHandsSession:
 
     def _condensation(self, event: JsonObject, event_id: str, line: int) -> Iterator[Record]:
         forgotten = event.get("forgotten_event_ids")
-        gone = (
+        removed_ids = (
             {value for value in forgotten if isinstance(value, str)} if isinstance(forgotten, list) else set()
         )
-        self.visible = [(entry_id, events) for entry_id, events in self.visible if not events <= gone]
+        self.visible = [(entry_id, events) for entry_id, events in self.visible if not events <= removed_ids]
         keeps = tuple(entry_id for entry_id, _ in self.visible)
         time, summary = string(event, "timestamp"), string(event, "summary")
         yield Boundary(self.ids.unique(event_id, f"#{line}"), line, time, keeps=keeps)
@@ -296,19 +296,19 @@ def _call(event: JsonObject, action: str, data: JsonObject) -> JsonObject:
 
 
 def _observation(event: JsonObject) -> JsonObject | None:
-    seen, cause = str(event["observation"]), event.get("cause")
-    if seen in _V0_BOOKKEEPING and seen != "recall":
+    output, cause = str(event["observation"]), event.get("cause")
+    if output in _V0_BOOKKEEPING and output != "recall":
         return None
     text = string(event, "content") or ""
     data = mapping(event, "tool_call_metadata")
-    answers = bool(data) or (isinstance(cause, int) and not isinstance(cause, bool) and seen != "recall")
+    answers = bool(data) or (isinstance(cause, int) and not isinstance(cause, bool) and output != "recall")
     if not answers:
         return {**_message_event("user", text, {}), "source": "environment"} if text else None
     return {
         "kind": "ObservationEvent",
-        "tool_name": string(data, "function_name") or seen,
+        "tool_name": string(data, "function_name") or output,
         "tool_call_id": string(data, "tool_call_id") or f"event-{_id(cause)}",
-        "observation": {"content": text, "is_error": seen in ("error", "user_rejected")},
+        "observation": {"content": text, "is_error": output in ("error", "user_rejected")},
     }
 
 

@@ -234,15 +234,15 @@ class _PiSession:
         )
 
     def _message(self, message: JsonObject, own: str, line: JsonObject, number: int) -> Iterator[Record]:
-        read = message_of(message)
-        if read is None:
+        parsed = message_of(message)
+        if parsed is None:
             yield Problem(f"a message of the unknown role {message.get('role')!r}", number)
             return
         self._model = string(message, "model") or self._model
         self._entries.append((own, own))
-        is_answer = read.role is Role.ASSISTANT
+        is_answer = parsed.role is Role.ASSISTANT
         usage = _usage(mapping(message, "usage")) if is_answer else None
-        yield Entry(read, own, number, string(line, "timestamp"), self._model if is_answer else None, usage)
+        yield Entry(parsed, own, number, string(line, "timestamp"), self._model if is_answer else None, usage)
 
     def _compaction(self, line: JsonObject, own: str, number: int) -> Iterator[Record]:
         if own in self._branch:

@@ -105,11 +105,11 @@ class Connections:
         Its second argument is True if it may have committed before: an earlier try lost its connection.
         """
         deadline = time.monotonic() + self._busy_s
-        again = tried = False
+        retrying = tried = False
         while True:
             try:
                 with self._transaction(workspace, deadline) as connection:
-                    result = work(connection, again)
+                    result = work(connection, retrying)
             except UniqueViolation:
                 raise  # only an append can cause it, and knows what it means
             except psycopg.Error as cause:
@@ -117,7 +117,7 @@ class Connections:
                 # Tried again at least once: a process that was paused finds its deadline passed.
                 if not (ended or isinstance(cause, _CONFLICTS)) or (tried and time.monotonic() > deadline):
                     raise self._error(cause) from cause
-                again, tried = again or ended, True
+                retrying, tried = retrying or ended, True
                 time.sleep(RETRY_S)
             else:
                 return result

@@ -93,8 +93,8 @@ class PostgresStore(Store, Snapshots):
         """
         layout = _lay_out(events)
 
-        def work(connection: Connection, again: bool) -> Head:
-            if again and events and (head := _earlier_append(connection, ctx, layout.encoded)):
+        def work(connection: Connection, retrying: bool) -> Head:
+            if retrying and events and (head := _earlier_append(connection, ctx, layout.encoded)):
                 return head
             return _append(connection, ctx, layout, expect)
 

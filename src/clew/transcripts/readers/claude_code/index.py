@@ -205,11 +205,11 @@ class _RecordTree:
             return self.by_uuid.get(string(record, "logicalParentUuid") or "", self.last)
         if uuid is None:
             return _ROOT
-        found = self.by_uuid.get(uuid)
-        if found is None:
+        parent = self.by_uuid.get(uuid)
+        if parent is None:
             self.missing[uuid].append(i)
             return _ROOT
-        return found if found != i else _ROOT
+        return parent if parent != i else _ROOT
 
     def _reply(self, record: JsonObject) -> int:
         """Return the number of the reply: consecutive records with one message id are pieces of one reply."""
@@ -265,10 +265,10 @@ class _RecordTree:
         """Link records whose parent came later; if it never came, link to the record before."""
         firsts = {session.first for session in self.sessions}
         for uuid, waiting in self.missing.items():
-            found = self.by_uuid.get(uuid)
+            parent = self.by_uuid.get(uuid)
             for i in waiting:
-                self.parents[i] = found if found is not None else self._message_before(i, firsts)
-                if found is None and self.kinds[i] in _SAID:
+                self.parents[i] = parent if parent is not None else self._message_before(i, firsts)
+                if parent is None and self.kinds[i] in _SAID:
                     self.problems.setdefault(i, "the record it answers is not in this file")
 
     def _message_before(self, i: int, firsts: set[int]) -> int:

@@ -214,9 +214,9 @@ class Queue:
             case "dequeue":  # its own record follows
                 self._take(content)
             case "remove":
-                taken = self._take(content)
-                if taken and record.get("reason") in (None, "absorbed_mid_turn"):
-                    return _queued_message(taken)
+                text = self._take(content)
+                if text and record.get("reason") in (None, "absorbed_mid_turn"):
+                    return _queued_message(text)
             case "popAll":  # returned to the input line
                 self._waiting.clear()
         return None
