@@ -22,7 +22,7 @@ from clew.memory.tiers import (
     TierMove,
     TierPolicy,
     Tiers,
-    after,
+    apply_moves,
     fold_tiers,
     move_from_json,
     move_to_json,
@@ -57,7 +57,7 @@ def where(tiers):
 
 
 def settled(tiers, now=NOW, policy=SMALL):
-    return after(moves_due(tiers, now, policy), tiers)
+    return apply_moves(moves_due(tiers, now, policy), tiers)
 
 
 def test_what_a_compaction_condensed_leaves_for_recall_and_what_it_cut_short_too():
@@ -130,17 +130,17 @@ def test_what_is_wanted_comes_back_stays_while_it_is_wanted_and_leaves_when_it_i
     excerpt = Excerpt("m3", 0, 40, 12, "has E1234")
     comes = moves_for([excerpt], (), tiers, NOW)
     assert [str(move) for move in comes] == ["m3: recall → working (wanted: has E1234)"]
-    inside = after(comes, tiers)
+    inside = apply_moves(comes, tiers)
     assert (inside.of("m3"), inside.of("m4")) == (Tier.WORKING, Tier.RECALL)
     assert moves_due(inside, NOW._replace(messages=109), SMALL) == []
-    again = after(moves_for([excerpt], (), inside, NOW._replace(messages=105)), inside)
+    again = apply_moves(moves_for([excerpt], (), inside, NOW._replace(messages=105)), inside)
     assert moves_due(again, NOW._replace(messages=114), SMALL) == []
     (leaves,) = moves_due(again, NOW._replace(messages=115), SMALL)
     assert str(leaves) == "m3: working → recall (nothing asked for it in 10 messages)"
 
 
 def test_what_no_request_shows_any_more_makes_room():
-    tiers = after(
+    tiers = apply_moves(
         moves_for([Excerpt("m3", 0, 9, 9, "x"), Excerpt("m4", 0, 9, 9, "x")], (), NOTHING_LEFT, NOW), Tiers()
     )
     moves = moves_for([Excerpt("m5", 0, 9, 9, "y")], {"m4"}, tiers, NOW)

@@ -158,6 +158,7 @@ class Chat:
         yield from self._rounds()
 
     def _rounds(self) -> Turn:
+        """Send requests and run the tools that the model calls, until it answers without a call."""
         signals: tuple[Signal, ...] = ()
         squeezed = False
         for number in range(MOST_ROUNDS):

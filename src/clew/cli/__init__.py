@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
+    """Run a command line and return its exit status; errors are printed, not raised."""
     from clew.cli.commands import OUTPUT, parse
     from clew.cli.terminal import standard, written_to
     from clew.cli.text import printable

@@ -122,6 +122,7 @@ def _trusts(settings: Settings, root: Path) -> bool:
 
 
 def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mask_secrets: bool) -> str:
+    """Return the session to chat in: resumed, forked, found, imported from a file, or new."""
     if args.resume:
         return latest(store, WORKSPACE)
     if args.fork:

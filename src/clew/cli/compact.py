@@ -166,6 +166,7 @@ def run_on(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _switch(args: argparse.Namespace, term: Terminal, *, off: bool) -> int:
+    """Switch compaction of a session off or on and print what is in view now."""
     with own_log(args.file) as log, log.open() as session:
         if session.is_off != off:
             session.switch_off() if off else session.switch_on()

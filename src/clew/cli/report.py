@@ -347,6 +347,7 @@ def _reason(attempt: DigestAttempt) -> str:
 
 
 def _what_next(report: CompactReport, out_path: Path | None, width: int) -> list[Styled]:
+    """Return the commands that are useful after this compaction: undo, expand, trace, import."""
     name = shlex.quote(report.name)
     rows = [_row("list", f"in {out_path}, ready for {report.wire.title}")] if out_path else []
     if report.undoable:

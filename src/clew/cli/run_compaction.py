@@ -166,6 +166,7 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
 def _compact_session(
     session: Session, name: str, order: CompactRequest, wire: Wire, part: str, *, undoable: bool
 ) -> CompactReport:
+    """Compact a session of the log (or only preview it) and return what is printed about it."""
     before = tuple(session.view())
     target = order.target_tokens
     if target is None and order.messages is None:

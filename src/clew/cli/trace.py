@@ -220,6 +220,7 @@ def _lines(past: PastCompaction, width: int) -> Iterator[Styled]:
 
 
 def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
+    """Yield the lines below a compaction, each with its label: reason, digest, author, checksum, attempts."""
     compaction = past.compaction
     yield "why", f"{compaction.plan.trigger}: {compaction.plan.reason}"
     if compaction.focus:

@@ -150,6 +150,7 @@ class CompactionTask:
         return self._answered_by(self.request) if self.request else None
 
     def _answered_by(self, request: Claim) -> Claim | None:
+        """Return the offer that a short request ("yes, do that") accepts: the end of the report before it."""
         if len(request.text) > SHORT_REQUEST:
             return None
         turns = self.ledger.turns.all

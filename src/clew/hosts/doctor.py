@@ -51,6 +51,7 @@ def examine(computer: Computer) -> Iterator[DoctorFinding]:
 
 
 def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
+    """Yield what is right and wrong with the installation in one host."""
     program = shutil.which(host.program)
     is_in = bool(to_uninstall(host, computer))
     if not is_in:

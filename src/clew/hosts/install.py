@@ -383,6 +383,7 @@ def _made_folders(name: str) -> set[Path]:
 
 
 def _read_record(name: str) -> list[_WrittenFile]:
+    """Return the files that an installation wrote, with their content from before it."""
     try:
         files = json.loads(_record_path(name).read_bytes())["files"]
         return [

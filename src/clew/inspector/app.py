@@ -204,6 +204,8 @@ def _losses(pool: SessionPool) -> Callable[[Request], Response]:
 
 
 def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
+    """Return the route for actions of the page: approve a tool, stop a turn, pin a rule, undo."""
+
     async def answer(request: Request) -> Response:
         return RouteAnswer(await run_in_threadpool(act, await _json_body(request)))
 

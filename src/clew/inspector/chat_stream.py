@@ -109,6 +109,7 @@ class PageChat:
         return EventStream(chain([next(events)], events))
 
     def _events(self, turn: Turn) -> Iterator[JsonObject]:
+        """Yield the events of a turn as JSON; wait for the person when a tool needs approval."""
         answer: Answer | None = None
         try:
             while True:
@@ -192,6 +193,7 @@ class PageChats:
                 talk.close()
 
     def _new(self, name: str) -> Chat:
+        """Open a chat on a session."""
         pool = self.pool.home(name)
         with pool.open(name):  # raises NotFound if it does not exist
             pass

@@ -59,6 +59,7 @@ def _preview_from(handle: OpenSession) -> str:
 
 
 def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
+    """Return a compaction as one row of the list: when, why, sizes, and the counts of its digest."""
     item = past.compaction
     plan, digest = item.plan, item.digest
     unlogged = handle.unlogged_tokens(item.seq)

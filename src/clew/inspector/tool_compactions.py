@@ -42,6 +42,7 @@ def by_tool(handle: OpenSession) -> list[Json]:
 
 
 def _short(handle: OpenSession, stored: StoredEvent) -> JsonObject:
+    """Return a tool's own compaction as one row of the list."""
     body = stored.event.body
     before, after = tool_sizes(handle, stored)
     keeps = body.get("keeps")

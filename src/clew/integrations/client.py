@@ -80,6 +80,7 @@ def _body(wire: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
 def _wrap_call(
     call: Callable[..., Any], fitting: Fitting, path: tuple[str, ...], is_async: bool
 ) -> Callable[..., Any]:
+    """Return an SDK's method with its messages compacted before each call: blocking, async or streaming."""
     wire = _wire(path) or ""
     key = "input" if wire == "responses" else "messages"
 

@@ -120,6 +120,7 @@ class Artifacts:
         return changed
 
     def _ran(self, exchange: Exchange) -> None:
+        """Record that a command was run, unless the person refused it."""
         if exchange.outcome.ended is Ended.REFUSED:
             return
         name = exchange.action.subject.strip()[:_LONGEST_COMMAND]
@@ -138,6 +139,7 @@ class Artifacts:
         )
 
     def _apply_touch(self, touch: Touch, cite: Cite) -> list[str]:
+        """Record what a call did to a file or URL; return the names of the changed files."""
         if touch.action is Action.FETCHED:
             self._touch(ArtifactKind.URL, touch.name, touch.action, cite)
             return []

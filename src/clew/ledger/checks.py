@@ -125,6 +125,7 @@ class FailingTests:
                     self.checked = LastCheck(*judged, exchange.answered)
 
     def _take(self, run: Run, exchange: Exchange) -> None:
+        """Apply a test run: close tests that pass now, open those that fail, note the totals."""
         failed = {test.name for test in run.failed}
         passed = [name for name in self._may_pass(run) if name not in failed and self._passes(run, name)]
         for name in passed:

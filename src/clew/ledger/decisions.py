@@ -237,6 +237,7 @@ class Decisions:
         return self._choices
 
     def _note(self, utterance: Utterance, start: int, end: int) -> None:
+        """Record a decision, quoted from its sentence, unless the same words were recorded before."""
         if _GOES_ON.match(utterance.text, start):
             start = _sentence_start(utterance.text, start, end - _LONGEST)
         quote = utterance.text[start:end]

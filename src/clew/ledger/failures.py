@@ -312,6 +312,7 @@ class Failures:
                 yield signature, failure.subject
 
     def _add_failure(self, exchange: Exchange, number: int) -> None:
+        """Record a failed call: a new failure, or one more attempt of a known one."""
         text = exchange.result.text
         if _NOT_ITS_OWN.match(text):
             return

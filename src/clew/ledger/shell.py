@@ -116,6 +116,7 @@ def simple_commands(line: str) -> Iterable[Simple]:
 
 
 def _parsed(line: str) -> Iterator[Simple]:
+    """Yield the simple commands of a command line: ``a && b > c`` has two; here-documents are skipped."""
     command = Simple()
     tags: list[str] = []
     redirected = ""

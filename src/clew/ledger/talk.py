@@ -233,6 +233,7 @@ class Talk:
             yield loop.ended(how, self.report)
 
     def _model_spoke(self, utterance: Utterance) -> None:
+        """Note what a text of the model means for open work: report, refusal, question, announcement."""
         self.asked = None
         cite = utterance.cite(0, len(utterance.text))
         if is_report(utterance.text):

@@ -91,6 +91,7 @@ class ChainCheck:
             yield self._flaw(None, "head hash", self._stored, head.hash)
 
     def _follow(self, header: HashedFields, value: str, body: str) -> Iterator[Flaw]:
+        """Check the hash of an event against its predecessor; report a flaw and continue after it."""
         for guess, previous, flaw in self._guesses(header, body):
             if link(guess, previous) == value:
                 yield from self._settle(previous)

@@ -178,6 +178,7 @@ class View:
 
 
 def _splice(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
+    """Return the references of a view after a compaction: each replaced run becomes what is shown instead."""
     remaining_refs: list[Ref] = []
     places = {ref: i for i, ref in enumerate(before)}
     done = 0

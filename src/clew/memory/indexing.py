@@ -224,6 +224,7 @@ class _Reader:
         }
 
     def read(self) -> int:
+        """Index the events after the last indexed one; return how many there were."""
         begun = self._kept.seq
         if self._store.head(self._ctx).seq == begun:
             return 0

@@ -45,7 +45,7 @@ from clew.memory.tiers import (
     TierMove,
     TierPolicy,
     Tiers,
-    after,
+    apply_moves,
     archive_digest,
     move_to_json,
     moves_due,
@@ -314,7 +314,7 @@ class Memory:
 
         def make(tiers: Tiers, now: Moment) -> list[TierMove]:
             due = moves_due(tiers, now, self.policy)
-            return [*due, *moves_for(injection.wanted, injection.staying, after(due, tiers), now)]
+            return [*due, *moves_for(injection.wanted, injection.staying, apply_moves(due, tiers), now)]
 
         return self._record(make)
 
@@ -324,7 +324,7 @@ class Memory:
     def tiers(self) -> Tiers:
         """Return the tier of each memory of the session, including due moves that are not recorded yet."""
         tiers = self.resolver.tiers(self.ctx.session)
-        return after(moves_due(tiers, self._moment(), self.policy), tiers)
+        return apply_moves(moves_due(tiers, self._moment(), self.policy), tiers)
 
     def moves(self) -> list[TierMove]:
         """Record the due moves, each as an event; return them."""

@@ -30,13 +30,13 @@ from clew.memory.question import ParsedQuestion, occurs_in, understand
 from clew.memory.terms import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 
 # Candidates fetched per kind of match. Chosen by hand for recall on LoCoMo at about 20 ms per search.
-BY_WORDS = 100
-BY_ROLE = 100
-BY_MEANING = 40
-BY_DATE = 60
-BY_VALUE = 30
-DEEP = 2_000
-"""Rows read to find a value whose words occur together more often than ``BY_VALUE``."""
+WORDS_CANDIDATES = 100
+ROLE_CANDIDATES = 100
+MEANING_CANDIDATES = 40
+DATE_CANDIDATES = 60
+VALUE_CANDIDATES = 30
+MOST_VALUE_ROWS = 2_000
+"""Rows read to find a value whose words occur together more often than ``VALUE_CANDIDATES``."""
 PAGE = 200
 """Rows read at a time."""
 MIN_PREFIX = 3
@@ -45,14 +45,15 @@ RERANKED = 50
 """Candidates that are ranked again together with their neighbours."""
 STANDALONE = (EntryKind.DIGEST, EntryKind.NOTE)
 """Kinds whose neighbours in the index are unrelated to them."""
-ALIKE = 0.9
+DUPLICATE_SHARE = 0.9
 """Two texts that share this fraction of their words count as duplicates."""
-COPIES = 2
-OUTPUTS = 0.1
+KEPT_DUPLICATES = 2
+"""Duplicates that keep their rank: either may be the reference that is wanted; further ones come last."""
+AGENT_OUTPUT_SHARE = 0.1
 """Share of tool outputs among the candidates above which the weights for agent sessions are used."""
 MOST_JOINED = 12
 """Words of a question that are tried as parts of one name."""
-LONGEST = 1_600
+LONGEST_MERGED = 1_600
 """Most characters of a hit merged from several pieces of one message."""
 
 
@@ -221,7 +222,7 @@ def _without_visible(
 def _kind(candidates: Sequence[Candidate]) -> str:
     """Return which weights apply, ``agent`` or ``chat``, by the share of tool outputs."""
     outputs = sum(candidate.row.entry.role == "tool" for candidate in candidates)
-    return "agent" if outputs > OUTPUTS * len(candidates) else "chat"
+    return "agent" if outputs > AGENT_OUTPUT_SHARE * len(candidates) else "chat"
 
 
 def _score(
@@ -247,7 +248,7 @@ def _deeper(
 ) -> list[IndexRow]:
     """Return rows with an exact value that no candidate contains; its words may be common elsewhere."""
     # Fewer rows than requested means that all of them were seen.
-    if not question.values or len(rows) < BY_VALUE:
+    if not question.values or len(rows) < VALUE_CANDIDATES:
         return []
     result: dict[int, IndexRow] = {}
     known = {row.key for row in rows}
@@ -255,7 +256,7 @@ def _deeper(
     for value in question.values:
         phrase = tuple(terms(value))
         if phrase and not any(occurs_in(value, text) for text in texts):
-            keys = index.find(workspace, Wanted(phrase=phrase), filters, DEEP)[BY_VALUE:]
+            keys = index.find(workspace, Wanted(phrase=phrase), filters, MOST_VALUE_ROWS)[VALUE_CANDIDATES:]
             new = [key for key in keys if key not in known]
             result |= _holding(
                 value, (index.rows(workspace, new[n : n + PAGE]) for n in range(0, len(new), PAGE))
@@ -266,7 +267,7 @@ def _deeper(
 def _holding(value: str, pages: Iterable[Sequence[IndexRow]]) -> dict[int, IndexRow]:
     """Return the first rows that contain a value, by key; reads no more pages than needed."""
     holding = (row for page in pages for row in page if occurs_in(value, row.entry.text))
-    return {row.key: row for row in islice(holding, BY_VALUE)}
+    return {row.key: row for row in islice(holding, VALUE_CANDIDATES)}
 
 
 def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[Entry]:
@@ -281,24 +282,24 @@ def _queries(
     """Yield what to look for, with which filters, and how many of each."""
     for value in question.values:
         if phrase := tuple(terms(value)):
-            yield Wanted(phrase=phrase), filters, BY_VALUE
+            yield Wanted(phrase=phrase), filters, VALUE_CANDIDATES
             if len(phrase[-1]) >= MIN_PREFIX:
-                yield Wanted(phrase=phrase, beginning=True), filters, BY_VALUE
+                yield Wanted(phrase=phrase, beginning=True), filters, VALUE_CANDIDATES
     weighed = tuple((term, rarity(stats, term)) for term in question.terms)
     days = marks_to_find(question.spans)
     if weighed:
-        yield Wanted(terms=weighed), filters, BY_WORDS
+        yield Wanted(terms=weighed), filters, WORDS_CANDIDATES
     if days:
-        yield Wanted(terms=weighed, days=days), filters, BY_DATE
-        yield Wanted(days=days), filters, BY_DATE
+        yield Wanted(terms=weighed, days=days), filters, DATE_CANDIDATES
+        yield Wanted(days=days), filters, DATE_CANDIDATES
     # Separate searches, because long answers would crowd out short user messages, and vice versa.
     for role in _role_terms(question) if weighed and not filters.roles else ():
         theirs = replace(filters, roles=(role,))
-        yield Wanted(terms=weighed), theirs, BY_ROLE
+        yield Wanted(terms=weighed), theirs, ROLE_CANDIDATES
         if days:
-            yield Wanted(days=days), theirs, BY_DATE
+            yield Wanted(days=days), theirs, DATE_CANDIDATES
     if query_vector:
-        yield Wanted(vector=query_vector), filters, BY_MEANING
+        yield Wanted(vector=query_vector), filters, MEANING_CANDIDATES
 
 
 def _role_terms(question: ParsedQuestion) -> Iterator[str]:
@@ -343,7 +344,7 @@ def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
         if len(chosen) == limit:
             break
         words = frozenset(candidate.candidate.row.analysed.terms.split())
-        if sum(_alike(words, other) for _, other in chosen) >= COPIES:
+        if sum(_alike(words, other) for _, other in chosen) >= KEPT_DUPLICATES:
             waiting.append(hit)
         else:
             chosen.append((hit, words))
@@ -355,7 +356,7 @@ def _continues(entry: Entry, other: Entry) -> bool:
     if entry.ref != other.ref or entry.session != other.session:
         return False
     start, end = min(entry.start, other.start), max(_end(entry), _end(other))
-    return end - start <= min(LONGEST, len(entry.text) + len(other.text))
+    return end - start <= min(LONGEST_MERGED, len(entry.text) + len(other.text))
 
 
 def _end(entry: Entry) -> int:
@@ -369,10 +370,12 @@ def _together(item: Entry, other: Entry) -> Entry:
 
 def _alike(texts: frozenset[str], other: frozenset[str]) -> bool:
     shorter, longer = sorted((len(texts), len(other)))
-    if shorter < ALIKE * longer:  # cannot share enough words; skips the set operations for most pairs
+    if (
+        shorter < DUPLICATE_SHARE * longer
+    ):  # cannot share enough words; skips the set operations for most pairs
         return False
     shared = len(texts & other)
-    return shared >= ALIKE * (shorter + longer - shared)
+    return shared >= DUPLICATE_SHARE * (shorter + longer - shared)
 
 
 def _hit(candidate: ScoredCandidate) -> Hit:

@@ -264,6 +264,7 @@ class _MessageReader:
         return item
 
     def _native(self, written: Any, root: Any) -> tuple[Native | None, Any]:
+        """Return the native object that was stored, and the object that inner ones refer to."""
         if written is None:
             return None, root
         if "same" in written:

@@ -40,6 +40,7 @@ def _fields(kind: Any) -> tuple[tuple[str, _Test], ...]:
 
 @cache
 def _test(hint: Any) -> _Test:
+    """Return a test whether a value has the type of an annotation, such as ``tuple[str, ...] | None``."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         options = [_test(option) for option in inner]

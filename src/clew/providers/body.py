@@ -160,6 +160,7 @@ def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -
 
 
 def _read(wire: Wire, source: BodySource) -> Body:
+    """Return the body with its system field and messages parsed; other fields stay as they are."""
     value = source.value
     pieces = source.taken.pieces if source.taken else ()
     if isinstance(value, list):

@@ -172,6 +172,7 @@ def async_openai_model(
 def _remote(
     name: ApiName, model: str, client: Any, window_tokens: int | None, patience: Patience
 ) -> RemoteModel:
+    """Return a model that is called through the vendor's SDK."""
     sdk, line = _sdk(name), client.with_options(timeout=patience.timeout_seconds, max_retries=0)
     api = _api(name, model, line)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Compactions:
-    """Reacts to requests.
+    """Decides for each request whether it is forwarded, answered, or compacted on its way.
 
     The header ``x-clew`` decides for one request: ``off`` forwards it unchanged, ``on`` compacts it in
     flight, ``preview`` only reports what that would do.
@@ -58,9 +58,9 @@ class Compactions:
         if not wire or exchange.method != "POST" or mode == "off" or not isinstance(exchange.body, bytes):
             return PASS
         raw = decoded(exchange)
-        asked = compaction_request(exchange, raw)
-        if asked is not None:
-            return self._answered(exchange, raw, asked)
+        request = compaction_request(exchange, raw)
+        if request is not None:
+            return self._answer_compaction(exchange, raw, request)
         if lacks_model(exchange, raw):
             from clew.proxy.answers import failure
 
@@ -75,9 +75,9 @@ class Compactions:
         else:
             opened = PASS
         if mode in ("on", "preview"):
-            fitted = self._flying().fit_request(exchange, raw, wire, preview=mode == "preview")
+            fitted = self._get_in_flight().fit_request(exchange, raw, wire, preview=mode == "preview")
             return fitted or opened
-        self._following().offer(exchange, raw, wire)
+        self._get_follower().offer(exchange, raw, wire)
         return opened
 
     def warm_up(self) -> None:
@@ -95,7 +95,8 @@ class Compactions:
         if self._follower is not None:
             self._follower.close()
 
-    def _answered(self, exchange: Exchange, raw: bytes, request: CompactionRequest) -> Reaction:
+    def _answer_compaction(self, exchange: Exchange, raw: bytes, request: CompactionRequest) -> Reaction:
+        """Answer a request of the client to summarise its conversation with clew's digest."""
         from clew.proxy.answers import answer, thread_refusal
 
         thread = request.body.get("thread")
@@ -104,7 +105,7 @@ class Compactions:
             return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
         if any(request.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
-        digest = self._writing().write(request)
+        digest = self._get_writer().write(request)
         if self._upstream_summary and request.kind is Kind.SUMMARY:
             from clew.proxy.upstream_summary import upstream_summary
 
@@ -119,16 +120,16 @@ class Compactions:
         )
         return Reaction(new_answer.status, new_answer.body, new_answer.kind, label)
 
-    def _writing(self) -> DigestWriter:
+    def _get_writer(self) -> DigestWriter:
         from clew.proxy.digests import DIGEST_TOKENS, DigestWriter
 
-        conversations = self._following().conversations
+        conversations = self._get_follower().conversations
         with self._lock:
             if self._writer is None:
                 self._writer = DigestWriter(conversations, self._digest_tokens or DIGEST_TOKENS)
             return self._writer
 
-    def _following(self) -> Follower:
+    def _get_follower(self) -> Follower:
         from clew.proxy.follow import Follower
 
         with self._lock:
@@ -136,7 +137,7 @@ class Compactions:
                 self._follower = Follower(self.stats)
             return self._follower
 
-    def _flying(self) -> InFlight:
+    def _get_in_flight(self) -> InFlight:
         from clew.proxy.in_flight import InFlight
 
         with self._lock:

@@ -162,6 +162,7 @@ def _is_closed(connection: HTTPConnection) -> bool:
 
 
 def _write(connection: HTTPConnection, upstream: Upstream, exchange: Exchange) -> None:
+    """Send a request to the provider: its headers without those of this hop, then its body."""
     connection.putrequest(
         exchange.method, upstream.path + exchange.target, skip_host=True, skip_accept_encoding=True
     )

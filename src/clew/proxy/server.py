@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from clew.errors import InputError
@@ -253,6 +253,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._forward(exchange, reaction, own)
 
     def _forward(self, exchange: Exchange, reaction: Reaction, own: list[tuple[str, str]]) -> None:
+        """Send a request to the provider, changed as the reaction says, and relay its response."""
         upstream, client = self.owner.routes.upstream(exchange), exchange
         if reaction.finish and self._finished(upstream, exchange, reaction, own):
             return
@@ -275,28 +276,41 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._send(502, "application/json", made.encode(), own)
             return
-        chunked = response.length is None and exchange.method != "HEAD" and response.status >= 200
+        reader = UsageReader(response.getheader("content-encoding") or "")
+        if self._relay(upstream, response, exchange.method, own, reader):
+            self.owner.record_usage(client, reaction, reader)
+
+    def _relay(
+        self,
+        upstream: Upstream,
+        response: HTTPResponse,
+        method: str,
+        own: list[tuple[str, str]],
+        reader: UsageReader,
+    ) -> bool:
+        """Pass a response on as it arrives; False if the provider or the client broke off."""
+        chunked = response.length is None and method != "HEAD" and response.status >= 200
         chunked = chunked and response.status not in (204, 304) and self.request_version != "HTTP/1.0"
         self._relay_head(response.status, response.reason, response.getheaders(), own, chunked=chunked)
-        reader = UsageReader(response.getheader("content-encoding") or "")
         try:
-            sent = relay_body(response, self.wfile, exchange.method, chunked=chunked, seen=reader.add)
+            sent = relay_body(response, self.wfile, method, chunked=chunked, seen=reader.add)
         except UpstreamFailed:
             self.owner.stats.count("cut_off")
             self.upstreams.drop(upstream)
             self._hang_up()
+            return False
         except OSError:
             self.owner.stats.count("client_gone")
             self.upstreams.drop(upstream)
             self.close_connection = True
+            return False
+        self.owner.stats.count("bytes", sent)
+        response.close()
+        if response.will_close:
+            self.upstreams.drop(upstream)
         else:
-            self.owner.stats.count("bytes", sent)
-            self.owner.record_usage(client, reaction, reader)
-            response.close()
-            if response.will_close:
-                self.upstreams.drop(upstream)
-            else:
-                self.upstreams.keep(upstream)
+            self.upstreams.keep(upstream)
+        return True
 
     def _finished(
         self, upstream: Upstream, client: Exchange, reaction: Reaction, own: list[tuple[str, str]]

@@ -257,6 +257,7 @@ def _tail(path: str) -> str:
 
 
 def _harness(now: RequestStatus) -> Iterator[str]:
+    """Yield the state of the host: budget, instructions, skills, tools, references."""
     if now.used_tokens is not None and now.usable_tokens is not None:
         at = f"; compaction starts at {now.compact_at_tokens:,}" if now.compact_at_tokens is not None else ""
         yield f"Budget: {now.used_tokens:,} of {now.usable_tokens:,} tokens are in use{at}."

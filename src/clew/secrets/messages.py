@@ -152,6 +152,7 @@ class _Masking:
         return part if same else created
 
     def _masked_part(self, part: Part, native: Native | None) -> Part:
+        """Return a part with the secrets in its texts masked."""
         match part:
             case Text() | Thinking():
                 return replace(part, text=self._text(part.text), native=native)

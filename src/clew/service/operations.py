@@ -180,6 +180,7 @@ def openapi(version: str) -> JsonObject:
 
 
 def _describe(operation: Operation) -> JsonObject:
+    """Return the OpenAPI description of an operation."""
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
     described: dict[str, Any] = {
         "operationId": operation.name,

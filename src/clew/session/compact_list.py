@@ -199,6 +199,7 @@ def _compacting(
     previous: CompactResult | None,
     summariser: Model | AsyncModel | None,
 ) -> Steps[CompactResult]:
+    """Return what ``compact`` returns: parse the list, measure it, and compact it if it is too full."""
     # 1. Parse the list. With a previous result, only what was appended since is parsed, and the codec that
     #    read the rest is tried first.
     if switched_off():
@@ -283,6 +284,7 @@ def _unchanged_result(
     gauge: Gauge,
     options: Options,
 ) -> CompactResult:
+    """Return the result without a compaction: the messages as they are, with their measured budget."""
     view = conversation.view
     tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
     full = view.tokens + options.fixed_tokens >= gauge.policy.warn_at.of(gauge.window.usable_tokens)
@@ -338,6 +340,7 @@ class _Goal(NamedTuple):
 def _task(
     conversation: ConversationState, counter: TokenCounter, gauge: Gauge, options: Options, goal: _Goal
 ) -> CompactionTask:
+    """Return the task of a compaction: the view to shrink, and everything known about it."""
     from clew.compaction.ledger_claims import MandatoryContent
     from clew.compaction.task import CompactionTask
 
@@ -415,6 +418,7 @@ def _mask_task(task: CompactionTask, conversation: ConversationState) -> Compact
 def _compacted_result(
     now: CompactResult, conversation: ConversationState, outcome: DecidedCompaction, task: CompactionTask
 ) -> CompactResult:
+    """Return the result after a compaction: the new view, its messages, and how it was decided."""
     from clew.compaction.plan.plan import apply
 
     plan, record = outcome.plan, conversation.record

@@ -1,8 +1,10 @@
 """The state that ``clew.compact`` keeps of a list between calls, so that a call parses only new entries.
 
 A ``Record`` holds every entry as it was parsed; it only grows at its end, and several results share it. A
-``View`` is the part that the model sees: the messages, and for each entry to send where it comes from. Both
-are extended in place by the newest result, and copied if an older result is continued.
+``ListView`` is the part that the model sees: the messages, and for each entry to send its *slot*, which says
+where it comes from. After a compaction of the entries 0 to 40, the slots are
+``[OwnEntry(digest, first=0, last=40), 41, 42, …]``. Record and view are extended in place by the newest
+result, and copied if an older result is continued.
 """
 
 from __future__ import annotations
@@ -71,6 +73,7 @@ class Record:
     last: int = 0
     """The highest message number in use."""
     looked: int = 0
+    """Where the next rotating check for changes made in place begins."""
     lock: RLock = field(default_factory=RLock, repr=False)
 
     @gc_paused
@@ -80,8 +83,8 @@ class Record:
         """Parse new entries; return their messages. ``names`` are their ids, if they are not counted."""
         count = len(self.entries)
         alone = count + len(entries) == 1
-        read = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
-        flat = [*system, *(message for messages in read for message in messages)]
+        parsed = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
+        flat = [*system, *(message for messages in parsed for message in messages)]
         if self.originals:
             items = [Item(f"m{self.last + n}", mark_if_digest(item)) for n, item in enumerate(flat, start=1)]
         else:
@@ -89,25 +92,25 @@ class Record:
         self.last = max([self.last, *(int(item.id[1:]) for item in items if item.id[0] == "m")])
         if self.digest:
             self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
-        self._learn(items)
-        waiting = iter(items)
-        self.system = self.system or tuple(next(waiting) for _ in system)
-        grouped = [tuple(next(waiting) for _ in messages) for messages in read]
+        self._add_to_ledger(items)
+        remaining = iter(items)
+        self.system = self.system or tuple(next(remaining) for _ in system)
+        grouped = [tuple(next(remaining) for _ in messages) for messages in parsed]
         self.entries.extend(entries)
         self.items.extend(grouped)
         self.shapes.extend(map(_shape, entries))
         return grouped
 
-    def _learn(self, items: Iterable[Item]) -> None:
+    def _add_to_ledger(self, items: Iterable[Item]) -> None:
         """Add messages to the ledger; a digest found in the list restores what it carries at its place."""
         digest = self.digest
         for is_digest, run in groupby(items, key=lambda item: digest is not None and item.id == digest.id):
-            known_items = list(run)
-            self.originals.update((item.id, item.message) for item in known_items)
+            run_items = list(run)
+            self.originals.update((item.id, item.message) for item in run_items)
             if is_digest and digest is not None:
                 restore(self.ledger, digest)
             else:
-                self.ledger.extend(known_items)
+                self.ledger.extend(run_items)
 
     def changed_at(self, count: int, whole: bool = False) -> int:
         """Return the index of the first entry that the caller changed in place; ``count`` if none was."""
@@ -147,7 +150,7 @@ class Record:
         twin.system_field, twin.system, twin.digest = self.system_field, self.system, self.digest
         twin.last = self.last
         if count < len(self.entries):
-            twin._learn((*twin.system, *(item for items in twin.items for item in items)))
+            twin._add_to_ledger((*twin.system, *(item for items in twin.items for item in items)))
         return twin
 
 
@@ -285,9 +288,9 @@ class ListView:
         if slot is not None and slot < 0:
             new.slot_of.extend(slot for _ in group)
             return
-        mine = members[slot] if slot is not None else ()
-        same = len(mine) == len(group) and all(
-            old.message is item.message for old, item in zip(mine, group, strict=True)
+        before = members[slot] if slot is not None else ()
+        same = len(before) == len(group) and all(
+            old.message is item.message for old, item in zip(before, group, strict=True)
         )
         start = len(new.slots)
         if slot is not None and same:
@@ -349,6 +352,7 @@ def _last(slot: int | OwnEntry) -> int:
 
 
 def _shape(entry: Any) -> tuple[Any, ...]:  # noqa: ANN401  # dictionaries, or objects of SDKs
+    """Return the values of an entry's fields and of the lists in them; the same objects mean no change."""
     fields = entry if isinstance(entry, dict) else getattr(entry, "__dict__", None)
     if not isinstance(fields, dict):
         return ()
@@ -374,9 +378,12 @@ class ConversationState(NamedTuple):
 
     record: Record
     entries: int
+    """How many entries of the record belong to this result..."""
     view: ListView
     slots: int
+    """...and how many slots of the view..."""
     messages: int
+    """...with this many messages."""
 
 
 def start(
@@ -404,8 +411,8 @@ def advance(
             return None
         count, slots, is_whole, exact = place
         record, view = _exclusive(conversation, entries if is_whole else None, count, slots)
-        fresh = entries[count:] if is_whole else entries[slots:]
-        if not _same_format(record, fresh):
+        new = entries[count:] if is_whole else entries[slots:]
+        if not _same_format(record, new):
             return None
         if not exact:
             _hold(record, view, entries, count if is_whole else None)
@@ -415,9 +422,9 @@ def advance(
             view.recount(counter)
         _renew_system(record, view, parsed, counter)
         known = len(record.entries) - count
-        groups = [*record.items[count:], *record.extend(fresh[known:])]
-        view.extend(fresh, groups, count, counter)
-        return ConversationState(record, count + len(fresh), view, len(view.slots), len(view.items))
+        groups = [*record.items[count:], *record.extend(new[known:])]
+        view.extend(new, groups, count, counter)
+        return ConversationState(record, count + len(new), view, len(view.slots), len(view.items))
 
 
 class _Place(NamedTuple):
@@ -443,7 +450,7 @@ def _place(conversation: ConversationState, parsed: ParsedInput, thorough: bool)
         return None
     digest_at = _digest_slot(view)
     whole, exact = _known_part(parsed.entries, record.entries, count)
-    if whole < count:
+    if whole < count:  # not the uncompacted list: perhaps the compacted one that the last call returned
         shown, exact_shown = _known_part(parsed.entries, view.shown, slots)
         if shown == slots or (view.digest and shown > digest_at):
             kept = _last(view.slots[shown - 1]) + 1
@@ -451,6 +458,7 @@ def _place(conversation: ConversationState, parsed: ParsedInput, thorough: bool)
     whole = min(whole, record.changed_at(whole, thorough))
     if whole == count:
         return _Place(count, slots, True, exact)
+    # The caller cut its list or changed an entry: continue from there, unless a slot or the digest is cut.
     kept = next((n for n in range(slots) if _last(view.slots[n]) >= whole), slots)
     split = kept < slots and _first(view.slots[kept]) < whole
     return _Place(whole, kept, True, exact=False) if whole and not split and kept > digest_at else None

@@ -220,6 +220,7 @@ def _gist(report: str, most: int) -> str:
 
 
 def _state_lines(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[HandoffLine]:
+    """Yield the state of the work: goal, last request and report, open items, last test run and check."""
     last = turns[-1] if turns else None
     goal = ledger.goal
     if goal and not (last and goal.source.message == last.ask):
@@ -256,6 +257,7 @@ def _rules(ledger: Ledger) -> Iterator[HandoffLine]:
 
 
 def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
+    """Yield the changed files, latest last; earlier ones beyond ``most`` as a count."""
     slash = "\\" if "\\" in folder else "/"
     inside = f"{folder.rstrip(slash)}{slash}" if folder else ""
     changed = list(ledger.artifacts.changed)

@@ -127,6 +127,7 @@ class ParsedInput:
 
 
 def _of_body(body: Mapping[str, Any], wire: Wire | None, known: Codec | None) -> ParsedInput:
+    """Parse a request body: find its format, its list of messages and its system field."""
     fits = known is not None and known.wire is not None and known.wire.list_key in body
     codec, certain = (known, True) if known and fits else codec_of([], wire, body)
     speaks = codec.wire

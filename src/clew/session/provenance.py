@@ -170,6 +170,7 @@ def explain(replay: Replay, ref: str) -> Explanation:
 
 
 def _of_message(replay: Replay, ref: str) -> Iterator[str]:
+    """Yield why a message is shown as it is, or where it went."""
     if replay.view.off:
         yield f"{ref} is shown as it was said: compaction is switched off."
         return

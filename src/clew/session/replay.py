@@ -317,6 +317,7 @@ class Replay:
         self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
 
     def _add(self, stored: StoredEvent) -> None:
+        """Apply a message event: number the message, update the ledger and, if it is built, the view."""
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         item = Item(f"m{len(self.view.whole)}", message)
         if digest := digest_in(item):

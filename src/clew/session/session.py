@@ -583,6 +583,7 @@ class Session:
         return compaction
 
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
+        """Measure the view for a request and compact it if it is due; remember when, for the cache."""
         self._replay.catch_up()
         request = self._as_request(request)
         age = request.cache_age_seconds

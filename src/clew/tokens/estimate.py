@@ -129,6 +129,7 @@ class _Reading(NamedTuple):
 
 
 def _reading(features: Sequence[Feature]) -> _Reading:
+    """Group features by the byte view they match on, so that each view of a text is made once."""
     by_view: dict[bytes, list[Feature]] = {}
     for feature in features:
         by_view.setdefault(feature.view, []).append(feature)

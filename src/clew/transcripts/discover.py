@@ -266,6 +266,7 @@ def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> I
 
 
 def _in_place(place: SessionPlace) -> Iterator[FoundSession]:
+    """Yield the sessions in one folder of a tool."""
     if not place.folder.is_dir():
         return
     for path in place.folder.glob(place.pattern):

@@ -111,6 +111,7 @@ def head_objects(source: Source, count: int = 20) -> list[JsonObject]:
 
 
 def _raw_lines(source: Source) -> Iterator[_Raw]:
+    """Yield the lines of a source as bytes, of which a chunk may hold many or only a piece."""
     number, offset = 1, 0
     line_pieces: list[bytes] = []  # of a line that spans chunks
     held_bytes = 0

@@ -176,6 +176,7 @@ class Transcript:
         ]
 
     def _current_entries(self) -> list[Entry]:
+        """Return what the model sees now: the system prompt, what the last compaction left, what followed."""
         hidden_ids = self.dropped
         cut, keeps = 0, frozenset[str]()
         for place, record in enumerate(self.records):

@@ -307,6 +307,7 @@ def _block(text: str) -> tuple[str, str]:
 
 
 def _digest(parsed: ParsedDigest) -> Digest:
+    """Return the digest that a rendered message shows. Anyone may have edited it, so trust is limited."""
     claims = tuple(
         Claim(
             f"{parsed.id}.{n}",

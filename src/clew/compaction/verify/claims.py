@@ -35,6 +35,7 @@ def check_citations(case: VerificationContext) -> Iterator[Finding]:
 
 
 def _citation_problem(case: VerificationContext, look: ClaimCheck, covered: frozenset[str]) -> str | None:
+    """Return what is wrong with the citations of a claim; None if they are in order."""
     claim = look.claim
     if not claim.text.strip():
         return "the claim is empty"

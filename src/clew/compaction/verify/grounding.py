@@ -131,6 +131,7 @@ def _speaks_for_user(look: ClaimCheck) -> bool:
 
 
 def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
+    """Return what is wrong with a claim that quotes a speaker, as claim and reason; None if it was said."""
     claim = look.claim
     speakers = _SPEAKERS.get(claim.kind, (Speaker.USER,))
     wordings = [
@@ -191,6 +192,7 @@ def _find_torn_quote(look: ClaimCheck) -> tuple[str, str] | None:
 
 
 def _grounding_problem(look: ClaimCheck) -> tuple[str, str] | None:
+    """Return what a claim says that its sources do not, as claim and reason; None if they support it."""
     claim, turns = look.claim, look.turns
     text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
     invented = _invented_assertion(look, assertions(text))

@@ -265,6 +265,7 @@ class _Audit:
                 yield Flaw(f"blob {name}", "the content of that hash", error.detail, str(workspace))
 
     def _check_events(self) -> Iterator[Flaw]:
+        """Check every event: its hash, its body, its session, and that it can be folded."""
         for row in self._rows("event"):
             if isinstance(row, Flaw):
                 yield row

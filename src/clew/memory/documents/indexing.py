@@ -102,6 +102,7 @@ def _write(
 
 
 def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
+    """Split a document into entries for the index; return it with them."""
     front, lines = front_matter(text.splitlines())
     pieces = [piece for piece in split_document(file.path, text) if piece.last > lines]
     name = front.get("title") or title(file.path, pieces)

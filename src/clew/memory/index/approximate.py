@@ -118,6 +118,7 @@ class Signs:
         return result
 
     def _extend(self, page: list[tuple[int, bytes]]) -> None:
+        """Add a page of keys and vectors to the arrays."""
         import numpy as np
 
         bits = _pack_signs([vector for _, vector in page])

@@ -111,6 +111,7 @@ class PostgresIndex(Index, VectorIndex):
         entries: Sequence[Analysed],
         marks: Mapping[str, Mark],
     ) -> None:
+        """Insert entries, replacing those of the same place, and update the counts of their workspace."""
         names = sorted({analysed.entry.session for analysed in entries} | set(marks))
         connection.execute(_sql("add_sessions"), {"workspace": workspace, "names": names})
         sessions = _sessions(connection, workspace, names)
@@ -238,6 +239,7 @@ class PostgresIndex(Index, VectorIndex):
     def _count(
         self, connection: Connection, workspace: str, home: Sequence[int], terms: Collection[str]
     ) -> dict[str, int]:
+        """Return how many entries have each term; counts are kept until the workspace has grown."""
         entries = home[1]
         counts = {term: self._counts.get((workspace, term), (0, 0)) for term in terms}
         stale = [

@@ -1,7 +1,15 @@
 """Memory tiers: working, recall, archive, and the moves between them. See README.md."""
 
 from clew.memory.tiers.events import archive_digest, move_from_json, move_to_json
-from clew.memory.tiers.moves import NOTHING_LEFT, Moment, after, fold_tiers, moves_due, moves_for, tiers_of
+from clew.memory.tiers.moves import (
+    NOTHING_LEFT,
+    Moment,
+    apply_moves,
+    fold_tiers,
+    moves_due,
+    moves_for,
+    tiers_of,
+)
 from clew.memory.tiers.tier import (
     DEFAULT,
     ArchiveSpan,
@@ -28,7 +36,7 @@ __all__ = [
     "TierMove",
     "TierPolicy",
     "Tiers",
-    "after",
+    "apply_moves",
     "archive_digest",
     "fold_tiers",
     "move_from_json",

@@ -52,18 +52,18 @@ def tiers_of(store: Store, ctx: Ctx, known_tiers: Tiers = NOTHING_LEFT) -> Tiers
 
 def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:
     """Replay events into tiers, starting from earlier ones, which are not changed."""
-    room = _TierFold(tiers)
+    state = _TierFold(tiers)
     for stored in events:
-        room.take(stored)
-    return room.now()
+        state.take(stored)
+    return state.now()
 
 
-def after(moves: Iterable[TierMove], tiers: Tiers) -> Tiers:
+def apply_moves(moves: Iterable[TierMove], tiers: Tiers) -> Tiers:
     """Return the tiers after these moves."""
-    room = _TierFold(tiers)
+    state = _TierFold(tiers)
     for move in moves:
-        room.move(move)
-    return room.now()
+        state.move(move)
+    return state.now()
 
 
 class _TierFold:
@@ -103,9 +103,9 @@ class _TierFold:
             if digest.covers:
                 self.spans[digest.id] = ArchiveSpan(digest.id, stored.seq, spans(digest.covers), time)
         for name, why in shortened_messages(stored):
-            self._cut_short(EvictedStub(name, stored.seq, time, f"cut short: {why}"))
+            self._add_stub(EvictedStub(name, stored.seq, time, f"cut short: {why}"))
 
-    def _cut_short(self, stub: EvictedStub) -> None:
+    def _add_stub(self, stub: EvictedStub) -> None:
         """Record the compaction that first shortened a message; it applies until that one is undone."""
         known_stub = self.stubs.get(stub.ref)
         if known_stub is None or known_stub.undone:
@@ -125,14 +125,15 @@ class _TierFold:
                 self.stubs[name] = replace(stub, undone=True)
 
     def move(self, move: TierMove) -> None:
+        """Apply one recorded move."""
         if move.digest:
             self.archives += 1
         if move.excerpt:
-            self._welcome(move.excerpt, move)
+            self._add_excerpt(move.excerpt, move)
             return
         if move.left:
             for name in move.what:
-                self._know(name, move.left, move.why)
+                self._add_evicted(name, move.left, move.why)
             self.moved = max(self.moved, move.left.seq)
         for name in move.what:
             if name in self.injected and not move.left:
@@ -142,14 +143,14 @@ class _TierFold:
             elif name in self.stubs:
                 self._move_stub(name, move)
 
-    def _know(self, name: str, eviction: Eviction, why: str) -> None:
+    def _add_evicted(self, name: str, eviction: Eviction, why: str) -> None:
         """Take in what left with a compaction that was not read."""
         if eviction.covers and name not in self.spans:
             self.spans[name] = ArchiveSpan(name, eviction.seq, eviction.covers, eviction.time)
         elif not eviction.covers:
-            self._cut_short(EvictedStub(name, eviction.seq, eviction.time, why))
+            self._add_stub(EvictedStub(name, eviction.seq, eviction.time, why))
 
-    def _welcome(self, excerpt: Excerpt, move: TierMove) -> None:
+    def _add_excerpt(self, excerpt: Excerpt, move: TierMove) -> None:
         known_excerpt = self.injected.get(excerpt.ref)
         self.injected[excerpt.ref] = InjectedExcerpt(
             excerpt, known_excerpt.home if known_excerpt else move.origin, move.at
@@ -180,15 +181,15 @@ class Moment(NamedTuple):
 def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[TierMove]:
     """Return the due moves: after compactions and undos, by age, and of idle excerpts."""
     moves: list[TierMove] = []
-    for due in (_returns, _evictions, _agings, _departures):
-        moves += due(after(moves, tiers), now, policy)
+    for due in (_undone_moves, _eviction_moves, _archive_moves, _idle_moves):
+        moves += due(apply_moves(moves, tiers), now, policy)
     return moves
 
 
 # With compactions ------------------------------------------------------------------------------------
 
 
-def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
+def _undone_moves(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
     """Yield what an undo brings back; an archive digest that loses a part is dissolved."""
     broken = {span.into for span in tiers.spans.values() if span.undone and span.into}
     for into, group in tiers.archived().items():
@@ -211,21 +212,21 @@ def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
             yield TierMove(what=tuple(what), origin=tier, to=Tier.WORKING, why=why, at=now.messages)
 
 
-def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
+def _eviction_moves(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
     """Yield what left the window with a compaction and is not recorded yet."""
     for span in tiers.spans.values():
         if span.tier is Tier.WORKING:
             eviction = Eviction(span.seq, span.time, span.covers)
-            yield _eviction([span.digest], f"{span.covers} left the window", eviction, now)
+            yield _eviction_move([span.digest], f"{span.covers} left the window", eviction, now)
     cut: dict[tuple[Eviction, str], list[str]] = {}
     for stub in tiers.stubs.values():
         if stub.tier is Tier.WORKING:
             cut.setdefault((Eviction(stub.seq, stub.time), stub.why), []).append(stub.ref)
     for (eviction, why), refs in cut.items():
-        yield _eviction(refs, why, eviction, now)
+        yield _eviction_move(refs, why, eviction, now)
 
 
-def _eviction(what: Sequence[str], why: str, eviction: Eviction, now: Moment) -> TierMove:
+def _eviction_move(what: Sequence[str], why: str, eviction: Eviction, now: Moment) -> TierMove:
     return TierMove(
         what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=eviction
     )
@@ -234,7 +235,7 @@ def _eviction(what: Sequence[str], why: str, eviction: Eviction, now: Moment) ->
 # With age --------------------------------------------------------------------------------------------
 
 
-def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
+def _archive_moves(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
     """Yield the oldest spans of recall in groups: those beyond its size, and those beyond its age."""
     recall = [span for span in tiers.spans.values() if span.tier is Tier.RECALL and not span.undone]
     many = policy.archive_spans
@@ -263,12 +264,12 @@ def _days_before(time: str, days: float) -> str:
 # On demand -------------------------------------------------------------------------------------------
 
 
-def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
+def _idle_moves(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
     """Yield excerpts that were injected and not wanted for long."""
-    for guest in tiers.injected.values():
-        idle = now.messages - guest.used
+    for injected in tiers.injected.values():
+        idle = now.messages - injected.used
         if idle >= policy.idle_messages:
-            yield _leaves(guest, f"nothing asked for it in {idle} messages", now)
+            yield _take_out(injected, f"nothing asked for it in {idle} messages", now)
 
 
 def moves_for(
@@ -279,19 +280,19 @@ def moves_for(
     Both were selected within the token limit; any other injected excerpt leaves.
     """
     shown = {excerpt.ref for excerpt in wanted_excerpts}.union(staying)
-    leaving = (guest for ref, guest in tiers.injected.items() if ref not in shown)
+    leaving = (injected for ref, injected in tiers.injected.items() if ref not in shown)
     return [
-        *(_leaves(guest, _why_out(guest, tiers), now) for guest in leaving),
-        *(_comes(excerpt, tiers, now) for excerpt in wanted_excerpts),
+        *(_take_out(injected, _why_out(injected, tiers), now) for injected in leaving),
+        *(_bring_in(excerpt, tiers, now) for excerpt in wanted_excerpts),
     ]
 
 
-def _why_out(guest: InjectedExcerpt, tiers: Tiers) -> str:
-    is_back = tiers.home(guest.excerpt.ref) is Tier.WORKING
+def _why_out(injected: InjectedExcerpt, tiers: Tiers) -> str:
+    is_back = tiers.home(injected.excerpt.ref) is Tier.WORKING
     return "the window shows it whole again" if is_back else "made room for what is wanted now"
 
 
-def _comes(excerpt: Excerpt, tiers: Tiers, now: Moment) -> TierMove:
+def _bring_in(excerpt: Excerpt, tiers: Tiers, now: Moment) -> TierMove:
     origin, why = tiers.of(excerpt.ref), f"wanted: {excerpt.why}"
     if excerpt.ref in tiers.injected:
         why = f"wanted again: {excerpt.why}"
@@ -300,5 +301,7 @@ def _comes(excerpt: Excerpt, tiers: Tiers, now: Moment) -> TierMove:
     )
 
 
-def _leaves(guest: InjectedExcerpt, why: str, now: Moment) -> TierMove:
-    return TierMove(what=(guest.excerpt.ref,), origin=Tier.WORKING, to=guest.home, why=why, at=now.messages)
+def _take_out(injected: InjectedExcerpt, why: str, now: Moment) -> TierMove:
+    return TierMove(
+        what=(injected.excerpt.ref,), origin=Tier.WORKING, to=injected.home, why=why, at=now.messages
+    )

@@ -128,6 +128,7 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 
 def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    """Answer a search of the model: the best hits outside its view, or the best ones if all are in view."""
     limit = bounded_number(arguments, "limit", 1, MOST_HITS, 5)
     limit = max(1, min(limit, context.answer_characters // LEAST_HIT))
     filters = _filters(arguments)

@@ -79,6 +79,7 @@ def event_records(talk: OpencodeSession, event: JsonObject) -> Iterator[Record]:
 
 
 def _answer(talk: OpencodeSession, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
+    """Yield the records of one reply of the model: its text and calls, then the results of the calls."""
     parts: list[Part] = []
     results: list[ToolResult] = []
     hidden: list[str] = []

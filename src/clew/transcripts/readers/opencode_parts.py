@@ -137,6 +137,7 @@ class _Step:
 def _assistant_records(
     talk: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
 ) -> Iterator[Record]:
+    """Yield the records of one of the model's messages, one entry for each step and one for its results."""
     owner = string(info, "id") or f"#{line}"
     time = time_of(mapping(info, "time").get("created"))
     is_summary = info.get("summary") is True and bool(info.get("finish")) and not info.get("error")

@@ -239,6 +239,7 @@ def _lay_out(events: Sequence[Event]) -> _Layout:
 
 
 def _append(connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | None) -> Head:
+    """Append events in the current transaction; the session stays locked until its end."""
     new_blobs = _unknown_blobs(connection, ctx, layout.blobs)  # compressed before the session is locked
     key, head = _find_session(connection, ctx, "lock_session")
     if key is None and layout.encoded:

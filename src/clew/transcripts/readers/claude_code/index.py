@@ -172,6 +172,7 @@ class _RecordTree:
         self.allowance = NameLimit()
 
     def add(self, record: JsonObject) -> None:
+        """Note the kind, parent and reply of the next record of the file."""
         i = len(self.kinds)
         kind = record_kind(record)
         uuid = string(record, "uuid")
@@ -238,6 +239,7 @@ class _RecordTree:
     # After the last record -----------------------------------------------------------------------------
 
     def finished(self, fallback_id: str) -> RecordIndex:
+        """Return the index of all records: which of them are the current conversation."""
         is_side_file = not any(
             kind in _SAID and not side for kind, side in zip(self.kinds, self.sides, strict=True)
         )

@@ -129,6 +129,7 @@ class _RecordReader:
         yield from self._end()
 
     def _record(self, i: int, line: ObjectLine) -> Iterator[Record]:
+        """Yield what a record of the file means, by its type."""
         record, number = line.value, line.number
         match record.get("type"):
             case "user" | "assistant":

@@ -125,6 +125,7 @@ def _pieces(part: Part) -> Iterator[Part]:
 
 
 def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
+    """Yield the pieces of a user message with their trust: written by the person, inserted by the tool."""
     if _MACHINE_TEXT.match(text):
         yield text, MACHINE_TRUST
         return
