@@ -1,4 +1,4 @@
-"""Eight frameworks on one tool loop: without compaction, with their own, with clew.
+"""Nine frameworks on one tool loop: without compaction, with their own, with clew.
 
     uv run --no-default-groups --group frameworks python bench/frameworks/compare.py [names…] [--write]
     uv run --no-default-groups --group hermes python bench/frameworks/compare.py hermes --write
@@ -8,9 +8,11 @@ Those that are not installed are skipped; their rows of the last run stay.
 63 requests a run. *sent*: tokens of all requests. *breaks*: requests that share less than 90 % of the
 request before as their beginning, so that the prompt cache is written again. *cost*: 1.25 for each new
 token, 0.1 for each that the request before began with too, 1 for what a summariser reads; in thousand tokens
-of plain input. *rule*: of the 42 requests after it was said, how many show it word for word, and whether the
-last does. *kept*: messages that the framework's own history holds at the end. The model is scripted and its
-summaries are bland on purpose: what a framework keeps by itself is what counts.
+of plain input. Claude Code's summariser reads the conversation from the prompt cache (the same system prompt,
+tools and messages, and an instruction), so it counts like any other request. *rule*: of the 42 requests after
+it was said, how many show it word for word, and whether the last does. *kept*: messages that the framework's
+own history holds at the end. The model is scripted and its summaries are bland on purpose: what a framework
+keeps by itself is what counts.
 """
 
 from __future__ import annotations
@@ -59,15 +61,25 @@ def figures(run: Run, kept: int) -> Figures:
     before: list[tuple[str, int]] = []
     sent = breaks = peak = 0
     cost = float(sum(map(counter.count_text, run.summaries)))
-    for messages in run.sent:
-        now = [(key(one), counter.count(one)) for one in messages]
+    asked = dict(run.cached_summaries)
+    for n, messages in enumerate(run.sent):
+        now = sized(messages)
         total, shared = sum(size for _, size in now), common(before, now)
         whole = sum(size for _, size in before)
         breaks += bool(before) and shared < BREAK * whole
         cost += shared * READ + (total - shared) * WRITE
+        if summary := sized(asked.get(n + 1, ())):
+            shared = common(now, summary)
+            cost += shared * READ + (sum(size for _, size in summary) - shared) * WRITE
         sent, peak, before = sent + total, max(peak, total), now
     later = [RULE in str(messages) for messages in run.sent[run.reads + 1 :]]
     return Figures(sent, breaks, cost, peak, sum(later), later[-1], kept)
+
+
+def sized(messages: Sequence[Message]) -> list[tuple[str, int]]:
+    """Return the messages of a request, each with its tokens."""
+    counter = counter_for(MODEL)
+    return [(key(one), counter.count(one)) for one in messages]
 
 
 def key(message: Message) -> str:
@@ -135,7 +147,7 @@ def write(table: Sequence[str]) -> None:
             used[name] = version(name)
     packages = ", ".join(f"{name} {number}" for name, number in used.items())
     head = [
-        "# Eight frameworks on one tool loop",
+        "# Nine frameworks on one tool loop",
         "",
         (__doc__ or "").strip(),
         "",

@@ -13,9 +13,10 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from clew.message import Message
+from clew.message import Message, Origin, Role
 from clew.providers import wire_named
 from clew.session.parsed_input import ParsedInput
 
@@ -50,6 +51,9 @@ class Run:
     calls: int = 0
     summaries: list[str] = field(default_factory=list)
     """What a summariser of the framework's own was sent."""
+    cached_summaries: list[tuple[int, list[Message]]] = field(default_factory=list)
+    """The same, if it is sent as one more request of the conversation, so that it reads the prompt cache;
+    with the number of requests before it."""
     raw: list[Any] = field(default_factory=list)
     """Every message, if the framework's list is the compacted one."""
 
@@ -67,6 +71,10 @@ class Driver:
     """One framework. ``share`` makes one integration object that all later runs use."""
 
     shared: Any = None
+    broken = "clew.Compactor.fit"
+    """What a test breaks, to show that an error in clew never reaches the framework."""
+    own_list = True
+    """Whether clew compacts the list of messages, not the framework."""
 
     def integration(self, options: dict[str, Any], is_async: bool) -> Any:
         """Return a new integration object."""
@@ -578,8 +586,6 @@ class Hermes(Driver):
         os.environ["HERMES_HOME"] = self.home
 
     def configure(self, engine: str, options: dict[str, Any], enabled: bool = True) -> None:
-        from pathlib import Path
-
         length = 64_000 if engine == "compressor" else self.window
         config = {
             "model": {"provider": "custom", "default": "m", "context_length": length},
@@ -618,7 +624,7 @@ class Hermes(Driver):
         return AIAgent(**where, **quiet, **tools, session_db=SessionDB(), session_id=run.name)
 
     def server(self, run: Run) -> Any:
-        from clew.message import Role, ToolCall, Usage, text_message
+        from clew.message import ToolCall, Usage, text_message
         from clew.providers.model import Reply
         from clew.testing import ScriptedServer
         from clew.tokens import counter_for
@@ -655,6 +661,118 @@ class Hermes(Driver):
         return await asyncio.to_thread(self.run, run, setup)
 
 
+class ClaudeAgentSDK(Driver):
+    """The SDK's own Claude Code with a home of its own; its model is a server on this computer."""
+
+    name, wire = "Claude Agent SDK", "anthropic"
+    setups = ("none", "clew", "auto-compaction")
+    broken = "clew.integrations.claude_agent_sdk.answer"
+    own_list = False
+
+    def __init__(self, home: str | None = None) -> None:
+        import os
+        import tempfile
+
+        self.home = home or tempfile.mkdtemp(prefix="claude-")
+        os.environ["CLEW_HOME"] = str(Path(self.home, "clew"))
+
+    def integration(self, options: dict[str, Any], is_async: bool) -> Any:
+        from clew.integrations.claude_agent_sdk import with_clew
+
+        return with_clew(**options)
+
+    def options(self, run: Run, setup: str, server: Any) -> Any:
+        from dataclasses import replace
+
+        from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, tool
+
+        @tool("read", "Read a file.", {"path": str})
+        async def read(args: dict[str, Any]) -> dict[str, Any]:
+            text = output(int(args["path"].removeprefix("src/part_").removesuffix(".py")))
+            return {"content": [{"type": "text", "text": text}]}
+
+        project = Path(self.home, run.name)
+        project.mkdir(exist_ok=True)
+        options = self.clew(run) if setup == "clew" else ClaudeAgentOptions()
+        env = {"HOME": self.home, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "none"}
+        env |= dict.fromkeys(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY"), "1")
+        own = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}  # the least; 20,000 of it are for the summary
+        own["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"] = str(100 * TRIGGER // 80_000)
+        env |= {"none": {"DISABLE_AUTO_COMPACT": "1"}, "clew": options.env}.get(setup, own)
+        servers = {**options.mcp_servers, "loop": create_sdk_mcp_server("loop", tools=[read])}
+        plain = {"system_prompt": "You read files.", "tools": [], "setting_sources": [], "model": MODEL}
+        allowed = {"mcp_servers": servers, "allowed_tools": ["mcp__loop", "mcp__clew"]}
+        return replace(options, env=env, cwd=project, **plain, **allowed)
+
+    def server(self, run: Run, limit: int) -> Any:
+        from clew.errors import ContextTooLong
+        from clew.message import ToolCall, Usage, text_message
+        from clew.providers.model import Reply
+        from clew.testing import ScriptedServer
+        from clew.tokens import counter_for
+
+        def reply(_ask: Any) -> Reply:
+            body = server.requests[-1].body
+            sent = neutral(body["messages"], "anthropic")
+            tokens = sum(map(counter_for(MODEL).count, sent))
+            if "summary of the conversation" in str(body["messages"][-1]):
+                run.cached_summaries.append((len(run.sent), sent))
+                return Reply(text_message(Role.ASSISTANT, "<summary>Work is under way.</summary>"))
+            if tokens > limit:
+                raise ContextTooLong(tokens=tokens, limit=limit)
+            run.sent.append(sent)
+            n = run.next_call()
+            call = ToolCall(f"t{n}", "mcp__loop__read", {"path": f"src/part_{n}.py"})
+            done = text_message(Role.ASSISTANT, "Done.")
+            usage = Usage(input_tokens=tokens, output_tokens=9)
+            return Reply(done if n is None else Message(Role.ASSISTANT, (call,)), usage=usage)
+
+        server = ScriptedServer.always(reply)
+        return server
+
+    async def arun(self, run: Run, setup: str) -> list[Any]:
+        """Hold one conversation with one process of the CLI."""
+        from claude_agent_sdk import ClaudeSDKClient
+
+        with self.server(run, self.limit(run, setup)) as server:
+            async with ClaudeSDKClient(self.options(run, setup, server)) as client:
+                for ask in run.asks:
+                    await client.query(ask)
+                    async for message in client.receive_response():
+                        session = getattr(message, "session_id", None)
+        return self._kept(run, session)
+
+    def run(self, run: Run, setup: str) -> list[Any]:
+        return self._kept(run, self.turns(run, setup, run.asks))
+
+    def turns(self, run: Run, setup: str, asks: Sequence[str], session: str | None = None) -> str | None:
+        """Start the CLI for each turn, which resumes the session from its file; return the session's id."""
+        from dataclasses import replace
+
+        from claude_agent_sdk import ResultMessage, query
+
+        async def turn(ask: str, options: Any) -> Any:
+            found = [one async for one in query(prompt=ask, options=options)]
+            return next(one.session_id for one in found if isinstance(one, ResultMessage))
+
+        with self.server(run, self.limit(run, setup)) as server:
+            options = self.options(run, setup, server)
+            for ask in asks:
+                session = asyncio.run(turn(ask, replace(options, resume=session)))
+        return session
+
+    def limit(self, run: Run, setup: str) -> int:
+        return 10**9 if setup == "none" else run.window
+
+    def _kept(self, run: Run, session: str | None) -> list[Any]:
+        """Return the session's messages, which the CLI keeps in a file."""
+        from clew.hosts.session_state import read_session
+
+        (path,) = Path(self.home).glob(f".claude/projects/*/{session}.jsonl")
+        run.raw = [entry.message for entry in read_session(path, "claude-code").entries]
+        return [one for one in run.raw if one.origin is Origin.SPOKEN and one.role is not Role.SYSTEM]
+
+
 DRIVERS: dict[str, Callable[[], Any]] = {
     "anthropic": Anthropic,
     "openai": OpenAI,
@@ -664,4 +782,5 @@ DRIVERS: dict[str, Callable[[], Any]] = {
     "adk": ADK,
     "strands": Strands,
     "hermes": Hermes,
+    "claude_agent_sdk": ClaudeAgentSDK,
 }

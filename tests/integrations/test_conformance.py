@@ -27,6 +27,7 @@ PACKAGES = {
     "adk": "google.adk",
     "strands": "strands",
     "hermes": "agent.context_engine",
+    "claude_agent_sdk": "claude_agent_sdk",
 }
 GROUPS = {"hermes": "hermes"}
 """The dependency group that has a package, if it is not ``frameworks``."""
@@ -65,7 +66,8 @@ def holds(run, driver, kept):
     sizes = [sum(map(counter.count, messages)) for messages in run.sent]
     assert len(run.sent) == (run.reads + 1) * len(run.asks)
     assert max(sizes) <= run.window
-    assert re.search(r"kept as m\d|<clew-digest", str(run.sent[-1])), "it was never compacted"
+    compacted = r"kept as m\d|<clew-digest" if driver.own_list else "<clew-reminder"
+    assert re.search(compacted, str(run.sent[-1])), "it was never compacted"
     assert all(RULE in str(messages) for messages in run.sent[run.reads + 1 :])
     assert not [problem for messages in run.sent for problem in refused(driver, messages)]
     raw = str(run.raw or kept)
@@ -138,10 +140,11 @@ def test_an_error_of_clews_never_reaches_the_framework(driver, monkeypatch, capl
     def broken(*_, **__):
         raise RuntimeError("clew is broken")
 
-    monkeypatch.setattr(clew.Compactor, "fit", broken)
+    monkeypatch.setattr(driver.broken, broken)
     run = small()
     driver.run(run, "clew")
-    assert len(run.sent[-1]) > 2 * 3 * run.reads
+    assert len(run.sent) == 3 * (run.reads + 1)
+    assert not driver.own_list or len(run.sent[-1]) > 2 * 3 * run.reads
     assert caplog.text.count("clew is broken") == 1
 
 
@@ -274,7 +277,7 @@ def test_claude_agent_sdk_hooks_answer_like_the_command(tmp_path, monkeypatch):
     from clew.integrations.claude_agent_sdk import clew_hooks
 
     hooks = clew_hooks()
-    assert set(hooks) == {"PreCompact", "SessionStart", "UserPromptSubmit"}
+    assert set(hooks) == {"PreCompact", "SessionStart"}
     event = {
         "hook_event_name": "PreCompact",
         "session_id": "s",
@@ -282,3 +285,53 @@ def test_claude_agent_sdk_hooks_answer_like_the_command(tmp_path, monkeypatch):
     }
     monkeypatch.setenv("HOME", str(tmp_path))
     assert isinstance(asyncio.run(hooks["PreCompact"][0].hooks[0](event, None, {})), dict)
+
+
+def test_claude_agent_sdk_records_every_message_in_a_session(tmp_path):
+    pytest.importorskip("claude_agent_sdk")
+    store, run = clew.SqliteStore(tmp_path / "s.db"), small()
+    sessions = {}
+
+    def session_of(key):
+        return sessions.setdefault(key, clew.Session.open(key, store))
+
+    run.options = {"session": session_of}
+    DRIVERS["claude_agent_sdk"](str(tmp_path)).run(run, "clew")
+    ((_, session),) = sessions.items()
+    with store, session:
+        recorded = [item.message for item in session.originals([f"m{n}" for n in range(1, len(run.raw) + 1)])]
+    assert sum(len(list(message.results)) for message in recorded) == 3 * run.reads
+    assert [one.text for one in recorded] == [one.text for one in run.raw]
+
+
+def test_claude_agent_sdk_options_are_added_to_those_of_the_program():
+    sdk = pytest.importorskip("claude_agent_sdk")
+    from clew.budget import Limit, Policy
+    from clew.errors import InputError
+    from clew.integrations.claude_agent_sdk import compaction_env, with_clew
+
+    async def own(*_):
+        return {}
+
+    mine = sdk.ClaudeAgentOptions(
+        hooks={"PreCompact": [sdk.HookMatcher(hooks=[own])]}, env={"HOME": "/h"}, mcp_servers={"mine": {}}
+    )
+    both = with_clew(mine, window=200_000, recall=True)
+    assert both.hooks["PreCompact"][0].hooks == [own]
+    assert len(both.hooks["PreCompact"]) == 2
+    assert set(both.mcp_servers) == {"mine", "clew"}
+    assert both.env == {"HOME": "/h", **compaction_env(200_000)}
+    assert list(mine.mcp_servers) == ["mine"]
+    assert len(mine.hooks["PreCompact"]) == 1
+    with pytest.raises(InputError, match="clew_servers"):
+        with_clew(sdk.ClaudeAgentOptions(mcp_servers="servers.json"), recall=True)
+    assert with_clew().env == {}
+    half = compaction_env(policy=Policy(compact_at=Limit(share=0.5)))
+    windows = [compaction_env(window) for window in (16_000, 100_000, 2_000_000)] + [half]
+    limits = [int(one["CLAUDE_CODE_AUTO_COMPACT_WINDOW"]) for one in windows]
+    shares = [int(one["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"]) for one in windows]
+    assert limits == [100_000, 100_000, 1_000_000, 200_000]
+    assert shares[2] == 100
+    for window, limit, share in zip((16_000, 100_000), limits, shares, strict=False):
+        assert 0.6 * window < share / 100 * (limit - 20_000) < 0.9 * window
+    assert 80_000 < shares[3] / 100 * (200_000 - 20_000) <= 100_000

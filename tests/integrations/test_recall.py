@@ -144,3 +144,26 @@ def test_claude_agent_sdk_names_a_server_that_answers():
         [server["command"], *server["args"]], input=asked, capture_output=True, text=True, check=False
     )
     assert '"recall"' in done.stdout
+
+
+def test_claude_agent_sdk_offers_and_runs_the_tools(tmp_path):
+    pytest.importorskip("claude_agent_sdk")
+    from claude_agent_sdk import query
+
+    from clew.message import Message, Role, ToolCall, text_message
+    from clew.providers.model import Reply
+    from clew.testing import ScriptedServer
+
+    call = ToolCall("c1", "mcp__clew__recall", {"query": "legacy files"})
+    lines = [Reply(Message(Role.ASSISTANT, (call,))), Reply(text_message(Role.ASSISTANT, "Done."))]
+    driver, run = DRIVERS["claude_agent_sdk"](str(tmp_path)), small()
+    run.options = {"recall": True}
+
+    async def ask(options):
+        return [one async for one in query(prompt=f"Tidy up. {RULE}", options=options)]
+
+    with ScriptedServer(*lines) as server:
+        asyncio.run(ask(driver.options(run, "clew", server)))
+    first, second = (request.body for request in server.requests)
+    assert {"mcp__clew__recall", "mcp__clew__expand"} <= {tool["name"] for tool in first["tools"]}
+    assert RULE in str(second["messages"][-1])

@@ -112,6 +112,12 @@ def hermes(driver, run, asks, folder):
             history = agent.run_conversation(ask, conversation_history=history)["messages"]
 
 
+def claude_agent_sdk(driver, run, asks, folder):
+    driver.__init__(str(folder))
+    path = folder / "session.txt"
+    path.write_text(driver.turns(run, "clew", asks, path.read_text() if path.exists() else None))
+
+
 def main():
     name, folder, first, last = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     run = Run(reads=READS, window=WINDOW, calls=first * (READS + 1))

@@ -7,7 +7,7 @@ logged once per kind.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypedDict, Unpack
 
@@ -67,7 +67,8 @@ class Fitting:
             counter = counter_for(options.get("model") or "unknown")
             options["fixed_tokens"] = sum(counter.count_text(str(item)) for item in fixed)
             result = self.compactor.fit(*given, **options)
-            self._record(result, key or "")
+            originals = result.originals.items()
+            self.record([message for name, message in originals if name.startswith("m")], key or "")
         return result
 
     async def fit_async(
@@ -118,12 +119,11 @@ class Fitting:
         result = self.compactor.last(key)
         return tuple(result.originals.values()) if result else ()
 
-    def _record(self, result: CompactResult, key: str) -> None:
-        """Append the new messages to clew's log."""
+    def record(self, messages: Sequence[Message], key: str = "") -> None:
+        """Append to clew's log the messages of a conversation that it does not have yet."""
         session = self.session_of(key)
         if session is None:
             return
-        messages = [message for name, message in result.originals.items() if name.startswith("m")]
         known = self._logged.setdefault(key, len(session.ledger))
         session.add(*map(without_natives, messages[known:]))
         self._logged[key] = max(known, len(messages))
