@@ -33,6 +33,7 @@
     │   └── ModelFailed       its server or the network failed
     ├── SummaryFailed         a model wrote no usable summary
     ├── BudgetExceeded        what must be sent does not fit the window
+    │   ├── MessagesDoNotFit  the last messages do not stay verbatim in the size asked for
     │   └── PinsDoNotFit      it would fit without the pinned rules
     │       └── NothingToGain the mandatory part alone is as large as the view
     ├── CompactionUnderWay    another compaction of the session is running
@@ -220,6 +221,10 @@ class PinsDoNotFit(BudgetExceeded):
 
 class NothingToGain(PinsDoNotFit):
     """the view is unchanged; compaction helps once there is more than rules and open work"""
+
+
+class MessagesDoNotFit(BudgetExceeded):
+    """nothing was changed; ask for more tokens, or keep fewer of the last messages verbatim"""
 
 
 class CompactionUnderWay(ClewError):

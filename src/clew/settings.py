@@ -82,7 +82,7 @@ class Settings:
     preset: Preset = Preset.DEFAULT
     compact_at: Threshold | None = None
     down_to: Threshold | None = None
-    keep_messages: int = 8
+    keep_messages: int | None = None
     keep_tokens: int = 0
     auto: bool = False
     off: bool = False
@@ -256,7 +256,9 @@ _ALL = (
         "compact_at", _threshold, "compact at this fraction of the usable window, number of tokens, or both"
     ),
     SettingKey("down_to", _threshold, "compact down to this: a fraction, a number of tokens, or both"),
-    SettingKey("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
+    SettingKey(
+        "keep_messages", _count, "how many of the last messages stay verbatim (unset: shortened if needed)"
+    ),
     SettingKey("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
     SettingKey("auto", _boolean, "compact without asking"),
     SettingKey("off", _boolean, "switch everything off: requests are a plain client's", SettableBy.PERSON),

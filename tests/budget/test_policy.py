@@ -70,7 +70,7 @@ def test_the_presets_compact_at_85_and_at_75_percent():
     assert (DEFAULT.compact_at, DEFAULT.down_to, DEFAULT.keep_messages) == (
         Limit(share=0.85),
         Limit(share=0.30),
-        8,
+        None,
     )
     assert (EARLY.compact_at, EARLY.down_to) == (Limit(share=0.75), Limit(share=0.30))
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.budget import Trigger
+from clew.compaction.decide import decide
 from clew.compaction.plan import Condense, Plan, Shrink
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
 from clew.compaction.task import Keep
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded
-from clew.message import Message, Thinking, Trust, words
+from clew.message import Message, Thinking, Trust, fixed_prefix, words
+from clew.providers.model import drive
+from clew.session.summariser import no_model
 from tests.compaction_propose.sessions import (
     COUNTER,
     Living,
@@ -51,6 +56,29 @@ def test_the_view_fits_afterwards_and_the_tokens_add_up(steps: list[str], share:
     assert sum(freed.tokens for freed in plan.freed) == plan.tokens_before - plan.tokens_after
     assert sum(freed.operations for freed in plan.freed) == len(plan.operations)
     assert all(freed.tokens > 0 for freed in plan.freed)
+
+
+@settings(max_examples=tries(20, 60))
+@given(kinds, shares, st.integers(1, 12), st.integers(0, 2_000), st.booleans())
+def test_the_last_messages_stay_verbatim_or_the_compaction_is_refused(
+    steps: list[str], share: float, messages: int, tokens: int, by_window: bool
+):
+    living = Living(session(steps))
+    whole = tokens_of(living.view)
+    task = living.situation(int(whole * share), Keep(messages, messages, tokens))
+    if by_window:  # the target may be raised, and as many stay as fit
+        task = replace(task, trigger=Trigger.PRESSURE, most_tokens=int(whole * 0.8))
+    try:
+        plan = drive(decide(task), no_model).plan
+    except BudgetExceeded:
+        return
+    after = apply(plan, living.view)
+    if by_window:
+        assert tokens_of(after) <= max(task.target_tokens, int(whole * 0.8))
+        return
+    least = len(living.view) - fixed_prefix(living.view)
+    last = next((n for n in range(messages, least) if tokens_of(living.view[-n:]) >= tokens), least)
+    assert after[-min(last, least) :] == list(living.view[-min(last, least) :])
 
 
 @settings(max_examples=tries(20, 60))

@@ -61,10 +61,12 @@ class Policy:
     warn_at: Limit = Limit(share=0.75)
     """Warn from here on; at 90 % of ``compact_at`` at the latest."""
 
-    keep_messages: int = 8
-    """The number of last messages that stay verbatim..."""
+    keep_messages: int | None = None
+    """The number of last messages that stay verbatim. A compaction to a size that you set raises
+    ``MessagesDoNotFit`` if they do not fit; one that the window requires keeps as many as fit. By default
+    about the last 8 stay, the older of them shortened if there is too little room."""
     keep_tokens: int = 0
-    """...and the number of last tokens."""
+    """The number of last tokens that stay verbatim, in whole messages, in the same way."""
 
     reply: Limit = Limit(share=0.20, tokens=8_000)
     """Kept free for the reply, relative to the whole window; the rest is the usable window."""

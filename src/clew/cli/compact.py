@@ -90,8 +90,6 @@ def _write(args: argparse.Namespace, term: Terminal, report: CompactReport) -> N
         _write_output(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
         if not args.output:
             term.note(f"note: {report.tokens(report.before):,} → {report.tokens(report.after):,} tokens")
-            if report.kept_notice:
-                term.note(f"note: {report.kept_notice}")
             return
     from clew.cli.report import picture  # imports rich, which output for programs does not need
 

@@ -101,7 +101,7 @@ def picture(
         lines = [*_head(compaction), Styled(no_digest(compaction)), BLANK]
     if every_figure or compaction.dry_run:
         lines += [*_bars(compaction, width), BLANK]
-    lines += [*_rungs(plan.operations, plan.freed), *_digest_rows(compaction), *_unkept(compaction)]
+    lines += [*_rungs(plan.operations, plan.freed), *_digest_rows(compaction)]
     if compaction.dry_run:
         lines += _list_rows("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
     most = MOST_OPERATIONS if compaction.dry_run else MOST_LISTED if every_figure else 0
@@ -248,11 +248,6 @@ def _digest_rows(report: CompactReport) -> list[Styled]:
     kinds = Counter(claim.kind for claim in report.digest.claims)
     text = " · ".join(f"{kind.value} {kinds[kind]:,}" for kind in ClaimKind if kinds[kind])
     return [_row(report.digest.id, text)]
-
-
-def _unkept(report: CompactReport) -> list[Styled]:
-    """Return the notice that fewer of the last messages were kept than asked for, if so."""
-    return [_row("keep", report.kept_notice, "yellow")] if report.kept_notice else []
 
 
 def _operations(operations: Sequence[Operation]) -> Iterator[ReportEntry]:

@@ -108,15 +108,6 @@ class CompactReport:
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], same))
 
     @property
-    def kept_notice(self) -> str:
-        """Return a notice if fewer of the last messages were kept than asked for, else an empty text."""
-        wanted = min(self.keep or 0, len(self.before))
-        if self.kept >= wanted:
-            return ""
-        stayed = f"the last {self.kept:,}" if self.kept else "none"
-        return f"{stayed} of the last {count(wanted, 'message')} stayed whole: more do not fit this size"
-
-    @property
     def price(self) -> CompactionPrice:
         """Return the cost in prompt cache, if the cache has the view as it was."""
         cache = Cache(self.model, age_seconds=0.0)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from clew.budget import Trigger
 from clew.compaction.bill import ModelBill, count_calls
 from clew.compaction.plan import Condense, Plan
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.digest_builder import CODE
 from clew.compaction.propose.ladder import outline, propose
@@ -21,6 +23,7 @@ from clew.compaction.verify import Level, Report, repair, verify
 from clew.errors import (
     BudgetExceeded,
     CompactionRefused,
+    MessagesDoNotFit,
     ModelError,
     NothingToGain,
     PinsDoNotFit,
@@ -80,9 +83,22 @@ RAISES = (1.3, 1.7, 2.5, 4.0)
 def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedCompaction]:
     """Return the plan to put into effect; raise ``CompactionRefused`` if none keeps what must be kept.
 
-    Its report does not count exact values (see ``count_values``). If found rules do not fit the target, it is
-    raised as far as the task allows; those that do not fit even then are replaced by one line that cites
-    them. Rules set by hand never are, so only they can raise ``PinsDoNotFit``.
+    Its report does not count exact values (see ``count_values``). If the last messages that must stay
+    verbatim do not, a target that a caller set raises ``MessagesDoNotFit``; the window's target is raised as
+    far as the task allows, and as many as possible stay.
+    """
+    outcome = yield from _decide_rules(_with_room_to_keep(task), writer)
+    is_asked = task.trigger is Trigger.MANUAL and task.most_tokens is None and task.chosen is None
+    if is_asked and not _keeps_last(outcome.plan, task):
+        raise _do_not_fit(task)
+    return outcome
+
+
+def _decide_rules(task: CompactionTask, writer: Writer | None) -> Steps[DecidedCompaction]:
+    """Decide on a plan. If found rules do not fit the target, it is raised as far as the task allows.
+
+    Those that do not fit even then are replaced by one line that cites them. Rules set by hand never are, so
+    only they can raise ``PinsDoNotFit``.
     """
     try:
         return (yield from _decide(task, writer))
@@ -107,6 +123,52 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedC
     if isinstance(last, PinsDoNotFit) and not isinstance(last, NothingToGain) and not by_hand:
         raise BudgetExceeded(last.detail, "ask for more tokens, or use a model with a larger window")
     raise last
+
+
+def _with_room_to_keep(task: CompactionTask) -> CompactionTask:
+    """Return the task with room for the last messages that must stay verbatim, if the target allows it.
+
+    A target that a caller set is not raised.
+    """
+    first = _first_to_keep(task)
+    if first == len(task.view) or task.chosen is not None:
+        return task
+    tokens = sum(task.counter.count(item.message) for item in task.view[first:])
+    task = replace(task, keep=replace(task.keep, tokens=tokens))
+    for one in (task, *_raised(task)):
+        try:
+            plan = propose(one)
+        except BudgetExceeded:  # of rules, for example: decided below
+            continue
+        if _keeps_last(plan, one):
+            return one
+    return task
+
+
+def _first_to_keep(task: CompactionTask) -> int:
+    """Return the index of the first message that must stay verbatim; a digest of clew's own need not."""
+    shown = task.shown[0] if task.shown else None
+    digest = next((i for i, item in enumerate(task.view) if item.id == shown), -1)
+    least = max(fixed_prefix(task.view), digest + 1)
+    held, first = 0, len(task.view)
+    while first > least and (len(task.view) - first < task.keep.verbatim or held < (task.keep.tokens or 0)):
+        first -= 1
+        held += task.counter.count(task.view[first].message)
+    return first
+
+
+def _keeps_last(plan: Plan, task: CompactionTask) -> bool:
+    """Whether the messages that must stay verbatim do."""
+    last = task.view[_first_to_keep(task) :]
+    return not last or apply(plan, task.view)[-len(last) :] == list(last)
+
+
+def _do_not_fit(task: CompactionTask) -> MessagesDoNotFit:
+    last = task.view[_first_to_keep(task) :]
+    tokens = sum(task.counter.count(item.message) for item in last)
+    room = task.target_tokens - sum(map(task.counter.count, _prompt(task)))
+    what = "message takes" if len(last) == 1 else f"{len(last):,} messages take"
+    return MessagesDoNotFit(f"the last {what} {tokens:,} tokens: with a digest, too many for {room:,}")
 
 
 def _raised(task: CompactionTask) -> Iterator[CompactionTask]:

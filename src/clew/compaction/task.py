@@ -32,7 +32,9 @@ class Keep:
     """How many recent messages stay verbatim."""
 
     messages: int = 8
-    """The least number, if they fit at all."""
+    """The least number, if they fit at all; older ones are shortened if there is too little room."""
+    verbatim: int = 0
+    """How many must stay verbatim: otherwise a compaction to a size that a caller set is refused."""
     tokens: int | None = None
     """The least tokens of the last messages that stay verbatim, if they fit into the room for recent ones."""
     room: int | None = None

@@ -250,7 +250,7 @@ def digest_text(messages: Sequence[Message], focus: str | None = None) -> str:
     from clew.session import compact
     from clew.session.view_text import view_text
 
-    policy = replace(DEFAULT, keep_messages=1)
+    policy = replace(DEFAULT, keep_messages=0)
     whole_messages = [*messages, text_message(Role.USER, _NOW)]
     result = compact(whole_messages, target_tokens=DIGEST_TOKENS, policy=policy, focus=focus)
     return mask(view_text(result.items[:-1], compacted=result.plan is not None)).text

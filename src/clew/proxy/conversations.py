@@ -36,7 +36,7 @@ KNOWN = 400
 """How many hashes of a compacted list are kept: clients repeat some of its messages beside the digest."""
 OPEN_SESSIONS = 32
 """Sessions kept open, about 4 MB each at 200,000 tokens; others are read from the log again."""
-_POLICY = replace(DEFAULT, keep_messages=1)
+_POLICY = replace(DEFAULT, keep_messages=0)
 """The answer to a client is the digest, so only the last message (its request to compact) is kept."""
 
 

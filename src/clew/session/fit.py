@@ -105,7 +105,10 @@ class Gauge:
         """Return how many recent messages stay verbatim."""
         from clew.compaction.task import Keep  # needed for a compaction only
 
-        return Keep(self.policy.keep_messages, self.policy.keep_tokens or None)
+        messages, tokens = self.policy.keep_messages, self.policy.keep_tokens or None
+        if messages is None:
+            return Keep(tokens=tokens)
+        return Keep(max(1, messages), messages, tokens)
 
     def measure(
         self, tokens: Mapping[Region, int], signals: Iterable[Signal] = (), state: State = FRESH

@@ -56,7 +56,10 @@ def compact(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--focus", metavar="TEXT", help="what matters most now, in your words")
     parser.add_argument(
-        "--keep", metavar="N", type=positive, help="keep the last N messages verbatim (default: 8)"
+        "--keep",
+        metavar="N",
+        type=positive,
+        help="keep the last N messages verbatim, or refuse (default: shortened if necessary)",
     )
     parser.add_argument(
         "--model",
