@@ -15,14 +15,12 @@ from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.inspector.transcript import message_at
 from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
-from clew.message import Json, JsonObject, Trust, fixed_prefix, words
+from clew.message import Json, JsonObject, Trust, fixed_prefix, message_number, words
 from clew.session import Compaction, DecidedCompaction
 from clew.session.compact_session import split_range
 
 MOST_WORDS = 20_000
 """Most characters of a text that a page may send."""
-MOST_DIGITS = 12
-"""Most digits of a message number."""
 PASSAGE = 600
 """Most characters of a passage that is kept verbatim."""
 Fields = Mapping[str, Any]
@@ -176,9 +174,8 @@ def _keep(handle: OpenSession, fields: Fields) -> JsonObject:
     The first call returns the exact passage; it is kept when the page sends it back as ``passage``.
     """
     wanted, source = text_of(fields, "text"), text_of(fields, "source")
-    number = source.removeprefix("m")
-    known = number.isdecimal() and len(number) <= MOST_DIGITS
-    message = message_at(handle, int(number)) if known else None
+    number = message_number(source)
+    message = message_at(handle, number) if number else None
     if message is None:
         raise InputError(f"there is no message {source:.40}")
     part = next((part for part in message.parts if wanted in words(part)), None)

@@ -18,7 +18,7 @@ from clew.inspector.message_json import first_words, marked_to_json, speaker
 from clew.inspector.session_pool import OpenSession
 from clew.inspector.tool_compactions import by_tool
 from clew.log import COMPACTION, REFUSAL, UNDO
-from clew.message import Json, JsonObject, lowest
+from clew.message import Json, JsonObject, lowest, message_number
 from clew.rules.codec import to_json
 from clew.session.history import PastCompaction, compaction_history
 
@@ -230,8 +230,8 @@ def expansion(handle: OpenSession, ref: str) -> JsonObject:
 
 def _neighbours(handle: OpenSession, name: str, known: Sequence[str]) -> list[Json]:
     """Return the first words of the message before and after a source, unless they are sources too."""
-    number = int(name[1:]) if name[:1] == "m" and name[1:].isdecimal() else 0
-    ids = [one for one in (f"m{number - 1}", f"m{number + 1}") if number and one not in known]
+    number = message_number(name)
+    ids = [beside for beside in (f"m{number - 1}", f"m{number + 1}") if number and beside not in known]
     return [
         {"id": item.id, "role": speaker(item.message), "text": first_words(item.message, 240)}
         for item in handle.session.originals(ids)

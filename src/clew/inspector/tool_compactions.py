@@ -13,7 +13,7 @@ from clew.inspector.message_json import LEADING_TAGS, excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.log import ABOUT, COMPACTION, MESSAGE, TOOL_COMPACTION, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
-from clew.message import Json, JsonObject, Message
+from clew.message import Json, JsonObject, Message, message_number
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text
 from clew.transcripts import FORMATS
@@ -94,13 +94,8 @@ def likely_sources(pool: SessionPool, handle: OpenSession, name: str, text: str)
     at = handle.message_index.number(find(handle, name).seq)
     hits = recall(pool, handle, text, everywhere=False)["hits"]
     assert isinstance(hits, list)
-    earlier = [hit for hit in hits if isinstance(hit, dict) and 0 < _number(hit.get("ref")) <= at]
+    earlier = [hit for hit in hits if isinstance(hit, dict) and 0 < message_number(str(hit.get("ref"))) <= at]
     return {"hits": list[Json](earlier[:MOST_SOURCES])}
-
-
-def _number(name: Json) -> int:
-    text = str(name).removeprefix("m")
-    return int(text) if text.isdecimal() else 0
 
 
 def lost(pool: SessionPool, handle: OpenSession, name: str) -> JsonObject:

@@ -13,7 +13,7 @@ from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, escape_en
 from clew.memory.search import Hit, MatchInfo, Query, SearchResult, find
 from clew.memory.terms import stop_words, terms
 from clew.memory.tiers import Excerpt
-from clew.message import Json, JsonObject, Trust
+from clew.message import Json, JsonObject, Trust, message_number
 from clew.tokens import TokenCounter, counter_for
 
 MIN_SIMILARITY = 0.4
@@ -44,7 +44,6 @@ _ASKS = re.compile(
 )
 _LOOKUP_WORDS = frozenset(terms("let look search find check recall remember remind tell show ll"))
 """Words that announce a look-up and say nothing about its subject."""
-_MESSAGE = re.compile(r"m(\d{1,18})")
 
 
 def recall(
@@ -131,8 +130,8 @@ def _is_weak_neighbour(
 
 
 def _place(hit: Hit) -> tuple[str, int] | None:
-    match = _MESSAGE.fullmatch(hit.entry.ref)
-    return (hit.entry.session, int(match[1])) if match else None
+    number = message_number(hit.entry.ref)
+    return (hit.entry.session, number) if number else None
 
 
 def _content_terms(text: str) -> list[str]:

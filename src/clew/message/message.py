@@ -107,6 +107,17 @@ class Item(NamedTuple):
     message: Message
 
 
+def message_number(name: str) -> int:
+    """Return the number in the id of a message, such as 12 for ``m12``; 0 for any other id."""
+    digits = name[1:]
+    is_number = name[:1] == "m" and digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
+    return int(digits) if is_number else 0
+
+
+_MOST_DIGITS = 18
+"""Of a message number: far above any session, and few enough that a forged id costs nothing to convert."""
+
+
 class Cite(NamedTuple):
     """A citation: characters ``start`` to ``end`` of one part's text, as ``words`` returns it."""
 

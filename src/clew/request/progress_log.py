@@ -5,7 +5,6 @@ No model writes them, so none can forget or invent one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -20,7 +19,7 @@ from clew.ledger.loop import DECLINED, LATER, Closed, Loop, LoopKind
 from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
 from clew.log.protocol import StoredEvent
-from clew.message import Cite, Json, JsonObject, Trust
+from clew.message import Cite, Json, JsonObject, Trust, message_number
 from clew.message.codec import TRUST_BY_LABEL
 from clew.message.text import escape_tags
 from clew.request.sections import PLAN, Piece
@@ -50,8 +49,6 @@ _WAYS_CLOSED = {Closed.DONE: "done", Closed.CANCELLED: "cancelled", Closed.ANSWE
 """The ways to close an item that are reported as a change, in words."""
 _NEXT_KINDS = (LoopKind.PROMISE, LoopKind.REQUEST, LoopKind.TODO, LoopKind.TEST)
 """The kinds of open items that can be the next step, the most likely first."""
-_MESSAGE_ID = re.compile(r"m(\d+)")
-"""The id of a message, with its number."""
 
 Quote = Callable[[Cite], str]
 """Returns the cited text; empty if the message is not available."""
@@ -242,7 +239,7 @@ def _files(ledger: Ledger, since: int) -> list[ProgressPoint]:
         for file in ledger.artifacts.changed
         if file.last_change and _is_new(file.last_change, since)
     ]
-    points.sort(key=lambda point: _number(point.source))
+    points.sort(key=lambda point: message_number(point.source))
     earlier, named_points = points[:-MOST_FILES], points[-MOST_FILES:]
     return [
         *(replace(point, text=f"and {len(earlier):,} more files") for point in earlier[-1:]),
@@ -324,14 +321,8 @@ def _is_goal(loop: Loop, goal: Goal | None) -> bool:
 
 
 def _is_new(cite: Cite, since: int) -> bool:
-    number = _number(cite.message)
+    number = message_number(cite.message)
     return not number or number > since
-
-
-def _number(message: str) -> int:
-    """Return the number of a message, counted from 1; 0 if it has none."""
-    match = _MESSAGE_ID.fullmatch(message)
-    return int(match[1]) if match else 0
 
 
 def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> ProgressPoint:

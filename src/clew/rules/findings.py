@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from clew.errors import StoreDamaged
-from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
+from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust, message_number
 from clew.rules.codec import from_json, to_json
 from clew.rules.rule import Force, How, Kind, Reason, Rule, RuleRef, Scope, Span, Strength
 from clew.rules.speech import utterances
@@ -69,7 +69,7 @@ def findings_to_json(findings: Findings, number: int, known: int) -> list[Json]:
 def _step_to_json(step: Rule | Ending, number: int, known: int) -> Json:
     if isinstance(step, Ending):
         rule = ref_to_json(step.rule)
-        cited = number_of(step.rule.source.message) if step.rule.source else 0
+        cited = message_number(step.rule.source.message) if step.rule.source else 0
         if step.rule.source and cited > known:
             rule["source"] = [cited - number, *step.rule.source[1:]]
         ends: JsonObject = {"ends": rule, "how": step.how.value, "at": [*step.at], "why": step.why}
@@ -109,7 +109,7 @@ def _step_from_json(value: Any, item: Item) -> Rule | Ending:  # noqa: ANN401  #
         rule = value["ends"]
         if rule["source"] and isinstance(rule["source"][0], int):
             distance, *place = rule["source"]
-            rule = {**rule, "source": [f"m{number_of(item.id) + distance}", *place]}
+            rule = {**rule, "source": [f"m{message_number(item.id) + distance}", *place]}
         certain = value.get("certain") is not False
         return Ending(ref_from_json(rule), How(value["how"]), at, str(value["why"]), certain)
     trust = Trust[str(value["trust"]).upper().replace("-", "_")]
@@ -158,12 +158,6 @@ def _scope(value: Any) -> Scope:  # noqa: ANN401  # JSON on its way in
 
 
 # Matching --------------------------------------------------------------------------------------------
-
-
-def number_of(message: str) -> int:
-    """Return the number of a logged message (12 for ``m12``), 0 for any other id."""
-    digits = message.removeprefix("m")
-    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else 0
 
 
 def in_whole_message(found: Rule, source: Cite) -> Rule:

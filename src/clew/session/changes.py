@@ -20,9 +20,9 @@ from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.turns import KeptFact, KeptFacts
 from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
 from clew.log.protocol import Event, StoredEvent
-from clew.message import Cite, Item, Json, JsonObject, Message, Trust
+from clew.message import Cite, Item, Json, JsonObject, Message, Trust, message_number
 from clew.rules.find import find_candidates
-from clew.rules.findings import FINDER, number_of, ref_from_json, ref_to_json
+from clew.rules.findings import FINDER, ref_from_json, ref_to_json
 from clew.rules.pins import Pins
 from clew.rules.rule import MadeBy, Pin, Rule, RuleRef
 from clew.rules.speech import utterances
@@ -265,4 +265,4 @@ def _ref(pins: Pins, quote: str) -> RuleRef:
 
 
 def _number(name: str) -> int:
-    return number_of(f"m{name.removeprefix('p')}")
+    return message_number(f"m{name.removeprefix('p')}")

@@ -15,8 +15,8 @@ from clew.errors import StoreDamaged
 from clew.ledger.ledger import Ledger
 from clew.log import RULES, message_event, new_event
 from clew.log.protocol import Event, StoredEvent
-from clew.message import Item, Json, JsonObject, Message
-from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
+from clew.message import Item, Json, JsonObject, Message, message_number
+from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json
 from clew.rules.rule import Pin
 from clew.session.digest_in_list import digest_in, restore
 
@@ -76,7 +76,7 @@ class RecordedRules:
 
     def findings(self, item: Item, body: dict[str, Any]) -> Findings | None:
         """Return the recorded findings of a message; None if there is no record."""
-        number, own = number_of(item.id), body.get("rules")
+        number, own = message_number(item.id), body.get("rules")
         if self.ignored:
             return None
         if number <= self._rescan_upto:
@@ -91,7 +91,7 @@ class RecordedRules:
         """Remember what the installed rule finder found in a message without a record."""
         self.unrecorded += 1
         if findings:
-            number = number_of(item.id)
+            number = message_number(item.id)
             self.fresh[item.id] = findings_to_json(findings, number, number)
 
     def event(self, upto: int, *, rescan: bool = False) -> Event:

@@ -42,7 +42,7 @@ from clew.log import (
 )
 from clew.log.protocol import Ctx, Event, Head, Snapshots, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
-from clew.message import Item, JsonObject, Message, Role
+from clew.message import Item, JsonObject, Message, Role, message_number
 from clew.rules.rule import RuleRef
 from clew.session.changes import (
     FACT_ACTS,
@@ -437,10 +437,8 @@ class Replay:
         """Return the position of a message in the log; ``c1`` is the first summary of its tool."""
         if name.startswith("c"):
             return self._summaries().get(name)
-        number = name.removeprefix("m")
-        if not (name.startswith("m") and number.isdecimal() and name.isascii()):
-            return None
-        return self.view.whole[int(number) - 1] if 0 < int(number) <= len(self.view.whole) else None
+        number = message_number(name)
+        return self.view.whole[number - 1] if 0 < number <= len(self.view.whole) else None
 
     def _summaries(self) -> dict[str, Ref]:
         """Return where the summaries of the session's own tool are, by name."""

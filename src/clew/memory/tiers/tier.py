@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Digest
 from clew.compaction.plan.digest import expand_spans, spans
+from clew.message import message_number
 
 
 class Tier(StrEnum):
@@ -184,7 +185,7 @@ class Tiers:
             return Tier.RECALL
         if ref in self.spans:
             return self.spans[ref].tier
-        span = self._holding(int(ref[1:])) if ref[:1] == "m" and ref[1:].isdecimal() else None
+        span = self._holding(number) if (number := message_number(ref)) else None
         if span:
             return span.tier
         return self.stubs[ref].tier if ref in self.stubs else Tier.WORKING
