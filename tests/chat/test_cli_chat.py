@@ -118,6 +118,27 @@ def test_the_end_of_the_input_ends_the_chat_and_a_name_resumes_it(tmp_path: Path
     )
 
 
+def test_with_no_history_the_first_request_is_a_plain_clients_and_tools_come_with_the_second(tmp_path: Path):
+    home, work = tmp_path / "home", tmp_path / "work"
+    for folder in (home, work):
+        folder.mkdir()
+    with ScriptedServer("Hello.", "Plain.", "Fine.", "Again.", "Files.") as server:
+        model = ["--model", "anthropic/claude-test", "--base-url", server.url]
+        first = run_here(["chat", "new", *model], environment(home), work, b"hi\n")
+        assert first.returncode == 0, first.stderr
+        fields = {name: server.requests[0].body[name] for name in ("model", "max_tokens")}
+        plain = anthropic.Anthropic(base_url=server.url, api_key="k", max_retries=0)
+        with plain.messages.stream(**fields, messages=[{"role": "user", "content": "hi"}]) as stream:
+            stream.until_done()
+        run_here(["chat", "new", *model], environment(home), work, b"and now?\n")
+        run_here(["chat", "another", *model], environment(home), work, b"hi\n")
+        run_here(["chat", "files", *model, "--root", "."], environment(home), tmp_path, b"hi\n")
+    ours, theirs, second, another, files = server.requests
+    assert json.loads(ours.raw) == json.loads(theirs.raw)
+    for later in (second, another, files):  # more to say, a session to recall, files to work on
+        assert {"system", "tools"} <= later.body.keys()
+
+
 @pytest.mark.parametrize("how", ["flag", "variable", "file"])
 def test_the_first_request_of_a_new_chat_with_everything_off_is_a_plain_clients(tmp_path: Path, how: str):
     home, work = tmp_path / "home", tmp_path / "work"

@@ -118,7 +118,7 @@ def test_sixty_turns_with_tools_compactions_undo_and_the_switch_are_all_taken(li
 @each_line
 def test_between_compactions_a_request_begins_with_the_one_before(line: Line):
     with chat_with(line, "one", "two", "three") as (chat, server):
-        for text in ("first", "second", "third"):
+        for text in ("first " * 5_000, "second", "third"):  # large enough for the provider to cache it
             tell(chat, text)
     listed = [request.body[request.server_side.wire.list_key] for request in server.requests]
     marks = {"cache_control"}

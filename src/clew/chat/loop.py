@@ -75,6 +75,7 @@ class Chat:
         self.approvals = instructions.approvals
         self.progress = ProgressTracker(session)
         self.requests = RequestBuilder(session, toolset, memory, self.approvals, instructions, self.progress)
+        self.requests.plain_start = isinstance(model, RemoteModel)
         self._instructed = instructions
         self._tool_runner = ToolRunner(session, toolset, self.approvals, instructions)
         self._calls = CallLog(session)
@@ -85,6 +86,7 @@ class Chat:
         self._hang_up()
         self.model = model
         self.session.summariser = None
+        self.requests.plain_start = isinstance(model, RemoteModel)
         if isinstance(model, RemoteModel):
             self.session.summariser = model
             self.session.set_model(model.name.partition("/")[2])

@@ -17,7 +17,7 @@ from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.ledger import LoopKind, Todo
 from clew.log import CALL, MESSAGE
 from clew.memory import Injection, Memory
-from clew.message import Item, JsonObject, Trust, last_user_message
+from clew.message import Item, JsonObject, Role, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
 from clew.providers.remote import RemoteModel
 from clew.request.assembled import AssembledRequest
@@ -69,6 +69,8 @@ class CallLog:
         self._session.record(CALL.name, {**self.last.to_json(), "by": model.name})
 
 
+USUAL_CACHE_MINIMUM = 1_024
+"""Tokens of a prefix from which most providers cache it, for models that clew does not know."""
 LOOKED_AT = 50
 """Last events in which the last message is looked for; chosen by hand."""
 
@@ -94,6 +96,8 @@ class RequestBuilder:
     progress: ProgressTracker
     policy: str = ""
     """The policy of the organization, sent with every request."""
+    plain_start: bool = False
+    """With no history, send what a plain client does; tools are offered once there is something to recall."""
     _injected: tuple[str, Injection] | None = None
     """The id of the user's last message, and what memory injects for it."""
     _shown: str = ""
@@ -101,9 +105,19 @@ class RequestBuilder:
 
     def assembled(self) -> AssembledRequest:
         """Return the next request, not yet in a wire format; if switched off, without anything added."""
-        return self.session.request(
-            tools=self.toolset.tools, pieces=self._pieces(), recalled=self._injection(self.session.view())
-        )
+        view = self.session.view()
+        tools = () if self.plain_start and self._has_no_history(view) else self.toolset.tools
+        return self.session.request(tools=tools, pieces=self._pieces(), recalled=self._injection(view))
+
+    def _has_no_history(self, view: Sequence[Item]) -> bool:
+        """Whether this is the first request, there are no files to work on, and memory is empty.
+
+        A first message that the provider caches is not sent so: the next request would read nothing back.
+        """
+        answered = any(item.message.role is Role.ASSISTANT for item in view)
+        if answered or self.instructions.root is not None or not self.memory.is_empty:
+            return False
+        return self.session.tokens < (self.session.gauge.model.cache_minimum_tokens or USUAL_CACHE_MINIMUM)
 
     def about(self, assembled: AssembledRequest) -> JsonObject:
         """Return the contributions of each source and the injected memory, for the log."""

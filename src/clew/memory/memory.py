@@ -189,6 +189,14 @@ class Memory:
     def _project(self) -> str:
         return self.projects.of(self.ctx.session) if self.project is None else self.project
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to recall besides this session: no note, no session, no document."""
+        everywhere = self.where is SearchScope.EVERYWHERE
+        if self.notebook.notes() or (self.index and self.index.folders(self.ctx.workspace)):
+            return False
+        return not self.projects.has_others(None if everywhere else (self._project,), self.ctx.session)
+
     def _own_first(self, hits: list[Hit]) -> list[Hit]:
         """Rank hits of this session before others, unless they score much lower."""
         least = OWN_SHARE * max((hit.score for hit in hits), default=0.0)

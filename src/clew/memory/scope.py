@@ -73,6 +73,14 @@ class Projects:
         )
         return tuple(dict.fromkeys((session, *mine, *covered)))
 
+    def has_others(self, projects: Collection[str] | None, session: str) -> bool:
+        """Whether there are sessions besides this one and clew's own, of some projects or of any."""
+        self._read()
+        return any(
+            name != session and not name.startswith(OWN) and (projects is None or known.project in projects)
+            for name, known in self._known.items()
+        )
+
     def _covers(self, projects: Collection[str], folder: str) -> bool:
         """Whether a search of these projects covers an indexed folder."""
         root = Path(folder)
