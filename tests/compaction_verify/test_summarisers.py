@@ -82,7 +82,7 @@ def test_what_a_bad_summariser_gets_through_are_quotes_and_nothing_steers_from_a
     if plan is None:
         return
     case = VerificationContext(plan, EVIDENCE)
-    for look in case.every_look():
+    for look in case.all_claim_checks():
         assert look.quoted
         assert look.claim.trust <= look.lowest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, LedgerEntry
+from clew.compaction.verify.context import CUT, LEAST_BEGINNING, LedgerEntry
 from clew.compaction.verify.survival import ENOUGH_OF_A_LOOP, _holds_cut, is_visible
 from clew.message import Cite, Message, Role, ToolCall, text_message
 
@@ -26,13 +26,13 @@ def test_words_of_a_part_that_is_not_there_are_not_visible(part: int):
 
 def test_a_long_task_is_held_by_its_beginning():
     loop = LedgerEntry("t1", LONG, Cite("m1"))
-    assert _holds_cut(LONG[:LEAST_OF_A_LOOP] + CUT, loop)
-    assert not _holds_cut(LONG[: LEAST_OF_A_LOOP - 1] + CUT, loop)
+    assert _holds_cut(LONG[:LEAST_BEGINNING] + CUT, loop)
+    assert not _holds_cut(LONG[: LEAST_BEGINNING - 1] + CUT, loop)
     assert _holds_cut(LONG[:ENOUGH_OF_A_LOOP], loop)
     assert not _holds_cut(LONG[: ENOUGH_OF_A_LOOP - 1], loop)
 
 
 def test_a_short_task_is_not_held_by_less_than_itself():
-    for length in (LEAST_OF_A_LOOP, ENOUGH_OF_A_LOOP):
+    for length in (LEAST_BEGINNING, ENOUGH_OF_A_LOOP):
         loop = LedgerEntry("t1", LONG[:length], Cite("m1"))
         assert not _holds_cut(f"other words{CUT}", loop)

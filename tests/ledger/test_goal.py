@@ -144,5 +144,5 @@ OPENINGS = """
 def test_a_goal_can_only_begin_with_certain_words(text):
     first = goal_module._FIRST_WORD.match(text)
     word = first[1].lower() if first else ""
-    assert not goal_module._TURN.match(text) or word in goal_module._TURN_WORDS
+    assert not goal_module._CHANGE.match(text) or word in goal_module._CHANGE_WORDS
     assert not goal_module._REQUEST.match(text) or word in goal_module._REQUEST_WORDS

@@ -24,6 +24,7 @@ from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
 _LONGEST = 600
 """Characters above which a text always counts as a request; chosen by hand."""
+# Kinds of rules that are not requests, cues of lasting rules, and cues of requests (see ``clew.rules``).
 _RULES = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
 _LASTING = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
 _ASKS = frozenset(("task", "request", "can_you", "asked"))
@@ -44,7 +45,7 @@ _TROUBLE = lazy_pattern(
     re.IGNORECASE,
 )
 """Words that turn a stated fact into a problem report, which asks for a fix."""
-_OF_A_HOOK = lazy_pattern(
+_HOOK_OUTPUT = lazy_pattern(
     r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
     r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
     re.IGNORECASE,
@@ -54,11 +55,12 @@ _WANTS = lazy_pattern(
     r"|\bi\ (?:want|need|get|got)\b",
     re.IGNORECASE,
 )
+"""Words that make pasted hook output part of a request."""
 
 
 def asks_for_nothing(text: str) -> bool:
     """Return True if the text only states rules (with or without facts), or is the output of a hook."""
-    if _OF_A_HOOK.match(text):
+    if _HOOK_OUTPUT.match(text):
         return _WANTS.search(text) is None
     return states_only(text) and bool(find_candidates(_spoken(text)))
 
@@ -84,12 +86,13 @@ def _asks_nothing(sentence: Sentence, rules_by_start: dict[int, Rule]) -> bool:
     """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
     rules = [rule for start, rule in rules_by_start.items() if sentence.start <= start < sentence.end]
     if rules:
-        told = sum(len(rule.quote) for rule in rules)
-        return all(map(_only_binds, rules)) and told * 2 > len(sentence.text)
+        in_rules = sum(len(rule.quote) for rule in rules)
+        return all(map(_only_binds, rules)) and in_rules * 2 > len(sentence.text)
     return _FACT.fullmatch(sentence.text) is not None and not _TROUBLE.search(sentence.text)
 
 
 def _only_binds(rule: Rule) -> bool:
+    """Return True if a rule holds for what is done anyway ("never push") and asks for no work itself."""
     cues = {reason.cue for reason in rule.reasons}
     asks = [reason.words.lower() for reason in rule.reasons if reason.cue in _ASKS]
     return (rule.kind in _RULES or not cues.isdisjoint(_LASTING)) and set(asks) <= {"do"}
@@ -137,10 +140,11 @@ _EMPTY_WORDS = lazy_pattern(
 )
 """Greetings, thanks, and words that only continue the work."""
 _FIRST_WORD = lazy_pattern(r"\W*(\w+)")
+# What may precede a request: "Great, thanks. Now …".
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
 )
-_TURN = lazy_pattern(
+_CHANGE = lazy_pattern(
     _OPENERS
     + r"""(?:
       (?:now|next)\b[\s,]+
@@ -160,6 +164,7 @@ _TURN = lazy_pattern(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+"""The user turns to something else: "now let's…", "new task", "forget that", "instead…"."""
 _REQUEST = lazy_pattern(
     _OPENERS
     + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
@@ -170,14 +175,15 @@ _REQUEST = lazy_pattern(
           |find|debug|redesign|change)\b )""",
     re.VERBOSE | re.IGNORECASE,
 )
+"""A request for work: "can you…", "I want…", "add…", "fix…"."""
 _OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
-_TURN_WORDS = frozenset(
+_CHANGE_WORDS = frozenset(
     f"""{_OPENING_WORDS}
     now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
     change instead moving switch
     """.split()
 )
-"""First words of ``_TURN``, as a prefilter."""
+"""First words of ``_CHANGE``, as a prefilter."""
 _REQUEST_WORDS = frozenset(
     f"""{_OPENING_WORDS}
     now also then please next can could would i we let lets implement add fix write create build make update
@@ -211,14 +217,16 @@ _WITHDRAWN = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that withdraw the last request and ask for nothing instead."""
+# Limits chosen by hand, in characters unless they count words.
 _LONGEST_WITHDRAWAL = 80
-_OPENING = 60
+_OPENING = 60  # where a request says that it only wants to be shown something
 _WORD = lazy_pattern(r"[^\W\d_]{4,}")
-_NEW_TASK_WORDS = 5
+_NEW_TASK_WORDS = 5  # content words below which a request is taken for a detail of the current task
 _FAMILIAR = 0.34
 """Share of a request's words also in the current goal, from which on it is about the same thing; chosen by
 hand."""
 _DONE_SIDES = 400
+"""Characters at both ends of a reply where a model reports that it is done; chosen by hand."""
 
 
 @dataclass(slots=True)
@@ -255,6 +263,7 @@ class Goals:
                 self._set_goal(kind, utterance)
 
     def _kind(self, utterance: Utterance) -> GoalKind | None:
+        """Return how a text sets the goal; None if it does not."""
         text = utterance.text
         if utterance.speaker is PLAN:
             # A model's words with the user's role are an approved plan, or the task of a sub-agent.
@@ -272,7 +281,7 @@ class Goals:
         """Return how a text would change the goal, judging by its opening words."""
         first = _FIRST_WORD.match(text)
         word = first[1].lower() if first else ""
-        if word in _TURN_WORDS and _TURN.match(text):
+        if word in _CHANGE_WORDS and _CHANGE.match(text):
             return GoalKind.CHANGED
         if self.reported_done and word in _REQUEST_WORDS and _REQUEST.match(text) and self._is_new(text):
             return GoalKind.NEXT

@@ -108,9 +108,9 @@ class LoopRef(NamedTuple):
     def among(self, loops: Iterable[Loop]) -> Loop | None:
         """Return the loop with these words: the one from this message, or else the only one."""
         alike = [loop for loop in loops if (loop.kind.value, loop.text) == (self.kind, self.text)]
-        open_loops = [loop for loop in alike if loop.source.message == self.message] or alike
-        named_loops = [loop for loop in open_loops if loop.id == self.id] or open_loops
-        return named_loops[0] if len(named_loops) == 1 else None
+        same_message = [loop for loop in alike if loop.source.message == self.message] or alike
+        same_id = [loop for loop in same_message if loop.id == self.id] or same_message
+        return same_id[0] if len(same_id) == 1 else None
 
 
 def take_closed_by_hand(ended_loops: list[Loop], id_: str) -> Loop | None:
@@ -154,26 +154,26 @@ def collapse_batches(loops: Iterable[Loop]) -> list[ListedLoop]:
     The line for the rest of a batch has their exact number, first and last id, and source messages.
     """
     listed: list[ListedLoop] = []
-    for _, flood in groupby(loops, key=lambda loop: (loop.kind, loop.source.message)):
-        listed += _at_once(tuple(flood))
+    for _, batch in groupby(loops, key=lambda loop: (loop.kind, loop.source.message)):
+        listed += _collapse_message(tuple(batch))
     for kind, count in Counter(listed_loop.loop.kind for listed_loop in listed).items():
         if count > MOST_OF_A_KIND:
-            listed = _bit_by_bit(listed, kind)
+            listed = _collapse_middle(listed, kind)
     return listed
 
 
-def _at_once(flood: Sequence[Loop]) -> list[ListedLoop]:
+def _collapse_message(batch: Sequence[Loop]) -> list[ListedLoop]:
     """Collapse loops of one kind that one message opened."""
-    if len(flood) <= MOST_AT_ONCE:
-        return [ListedLoop(loop, (loop,)) for loop in flood]
-    rest = flood[FIRST_LISTED:]
+    if len(batch) <= MOST_AT_ONCE:
+        return [ListedLoop(loop, (loop,)) for loop in batch]
+    rest = batch[FIRST_LISTED:]
     return [
-        *(ListedLoop(loop, (loop,)) for loop in flood[:FIRST_LISTED]),
+        *(ListedLoop(loop, (loop,)) for loop in batch[:FIRST_LISTED]),
         _as_one(rest, rest[0].source.message),
     ]
 
 
-def _bit_by_bit(listed: Sequence[ListedLoop], kind: LoopKind) -> list[ListedLoop]:
+def _collapse_middle(listed: Sequence[ListedLoop], kind: LoopKind) -> list[ListedLoop]:
     """Collapse the loops of one kind in the middle of the list."""
     places = [place for place, listed_loop in enumerate(listed) if listed_loop.loop.kind is kind]
     middle = places[FIRST_LISTED:-LAST_LISTED]
@@ -186,6 +186,7 @@ def _bit_by_bit(listed: Sequence[ListedLoop], kind: LoopKind) -> list[ListedLoop
 
 
 def _as_one(rest: Sequence[Loop], where: str) -> ListedLoop:
+    """Return the line "and 37 more tasks (t4..t40), see m12"."""
     first, name = rest[0], f"{rest[0].id}{TO}{rest[-1].id}"
     text = f"and {len(rest)} more {_PLURAL[first.kind]} ({name}), see {where}"
     return ListedLoop(Loop(name, first.kind, text, first.source), tuple(rest))

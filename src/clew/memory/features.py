@@ -36,6 +36,9 @@ DENSE = ("meaning", "window_meaning", "before_meaning", "session_meaning")
 ASKS, HOLDS_QUESTION, DATED, COUNTS, NAMES = (int(trait) for trait in Trait)
 
 K1, B = 1.2, 0.75
+"""The usual parameters of BM25."""
+MOST_PLACES = 8
+"""Positions of a word that are compared with those of the next one; bounds the time for long texts."""
 NEAR = 4
 """Words at most this far apart count as close together (chosen by hand)."""
 SIMILAR = 0.7
@@ -67,9 +70,11 @@ class Candidate(NamedTuple):
     """
 
     row: IndexRow
-    said: QueryTerms
+    own_terms: QueryTerms
     before: QueryTerms | None
+    """Of the row before it in its session..."""
     after: QueryTerms | None
+    """...and of the row after it."""
     place: Place
 
 
@@ -135,7 +140,7 @@ class FeatureExtractor:
 
     def lexical(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the features of ``LEXICAL``, in order, without the last two."""
-        question, entry, terms = self.question, candidate.row.analysed.entry, candidate.said
+        question, entry, terms = self.question, candidate.row.analysed.entry, candidate.own_terms
         traits, length = terms.traits, terms.length
         words, covered = window, window_covered = self._words(terms.at, length, 1)
         if candidate.before or candidate.after:
@@ -201,8 +206,8 @@ class FeatureExtractor:
 
     def _window(self, candidate: Candidate) -> tuple[float, float]:
         """Return the same for a text together with its neighbours."""
-        at = dict(candidate.said.at)
-        length, texts = candidate.said.length, 1
+        at = dict(candidate.own_terms.at)
+        length, texts = candidate.own_terms.length, 1
         for terms in (candidate.before, candidate.after):
             if terms:
                 for term, places in terms.at.items():
@@ -216,7 +221,7 @@ class FeatureExtractor:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for candidate in candidates:
             session_terms = counts[candidate.place[0]]
-            for term, places in candidate.said.at.items():
+            for term, places in candidate.own_terms.at.items():
                 session_terms[term] += len(places)
         return {
             session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in terms.items()) / self._best
@@ -224,10 +229,11 @@ class FeatureExtractor:
         }
 
     def _close_together(self, at: Mapping[str, list[int]]) -> float:
+        """Return the weight of the neighbouring words of the question that are close together in a text."""
         total = 0.0
         for text, other in zip(self.terms, self.terms[1:], strict=False):
             if text in at and other in at:
-                gaps = (abs(a - b) for a in at[text][:8] for b in at[other][:8])
+                gaps = (abs(a - b) for a in at[text][:MOST_PLACES] for b in at[other][:MOST_PLACES])
                 if min(gaps) <= NEAR:
                     total += self._rarity[text] + self._rarity[other]
         return total / self._best
@@ -237,9 +243,9 @@ class FeatureExtractor:
         day = candidate.row.analysed.entry.time[:10]
         if day not in self._days:
             self._days[day] = self._day(date.fromisoformat(day))
-        own, said = self._days[day]
+        own_marks, nearness = self._days[day]
         named = self._marks.intersection(candidate.row.analysed.days)
-        return float(not named <= own), said
+        return float(not named <= own_marks), nearness
 
     def _day(self, day: date) -> tuple[frozenset[str], float]:
         """Return the date marks of every entry of a day, and how near the day is to the date asked about."""
@@ -270,7 +276,9 @@ def _similar_names(
 
     People seldom use their own name. A name in a speaker's own messages is therefore that of somebody else.
     """
-    used = {(candidate.row.entry.speaker, term) for candidate in candidates for term in candidate.said.at}
+    used = {
+        (candidate.row.entry.speaker, term) for candidate in candidates for term in candidate.own_terms.at
+    }
     result: dict[str, frozenset[str]] = {}
     for word in _NAME_INSIDE.findall(question.text):
         term = stem(word.lower())

@@ -170,7 +170,7 @@ def score_candidates(
     weights = _weights(_kind(candidates), bool(query_vector))
     scored, best_in_view = _without_visible(_score(extractor, candidates, query_vector, weights), query)
     best = nlargest(RERANKED, scored, key=lambda item: (item.order, item.score))
-    matched = {item.candidate.row.key: item.candidate.said for item in best}
+    matched = {item.candidate.row.key: item.candidate.own_terms for item in best}
 
     # Second pass: the best hits with their neighbours. A digest or note beside a hit is unrelated to it.
     rows = index.rows(workspace, list(matched), around=1)
@@ -212,7 +212,7 @@ def _without_visible(
     best = [
         candidate
         for candidate in _rank(scored)[: query.limit]
-        if candidate.candidate.row.key in hidden and (candidate.exact or candidate.candidate.said.at)
+        if candidate.candidate.row.key in hidden and (candidate.exact or candidate.candidate.own_terms.at)
     ]
     return [candidate for candidate in scored if candidate.candidate.row.key not in hidden], [
         candidate.candidate.row.entry for candidate in best
@@ -382,7 +382,7 @@ def _hit(candidate: ScoredCandidate) -> Hit:
     features = dict(zip(LEXICAL + DENSE, candidate.features, strict=False))
     why = MatchInfo(
         candidate.exact,
-        tuple(candidate.candidate.said.at),
+        tuple(candidate.candidate.own_terms.at),
         round(features["covered"], 3),
         round(features["window_covered"], 3),
         features.get("meaning"),

@@ -27,24 +27,24 @@ def check_citations(case: VerificationContext) -> Iterator[Finding]:
     """Find claims without valid sources, and digests that cite too few messages."""
     for digest in case.plan.digests:
         covered = frozenset(digest.covers)
-        for look in case.looks[digest.id]:
-            what = _citation_problem(case, look, covered)
+        for check in case.claim_checks[digest.id]:
+            what = _citation_problem(case, check, covered)
             if what is not None:
-                yield Finding("citations", Level.DROP, look.claim.id, what)
+                yield Finding("citations", Level.DROP, check.claim.id, what)
         yield from _too_few(case, digest)
 
 
-def _citation_problem(case: VerificationContext, look: ClaimCheck, covered: frozenset[str]) -> str | None:
+def _citation_problem(case: VerificationContext, check: ClaimCheck, covered: frozenset[str]) -> str | None:
     """Return what is wrong with the citations of a claim; None if they are in order."""
-    claim = look.claim
+    claim = check.claim
     if not claim.text.strip():
         return "the claim is empty"
     if not claim.sources:
         return "the claim cites no source"
-    if look.vouched:
+    if check.vouched:
         return None
-    if look.missing:
-        places = ", ".join(f"{cite.message}.{cite.part}" for cite in look.missing)
+    if check.missing:
+        places = ", ".join(f"{cite.message}.{cite.part}" for cite in check.missing)
         return f"the claim cites {places}, which does not exist"
     outside = [cite.message for cite in claim.sources if cite.message not in covered]
     if not all(map(case.is_shown, outside)):
@@ -59,8 +59,10 @@ def _too_few(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
             what = f"the digest says nothing about the {len(digest.covers):,} messages it covers"
             yield Finding("citations", Level.REFUSE, digest.id, what)
         return
-    looks = case.looks[digest.id]
-    own_words = [look.claim for look in looks if not (look.vouched or look.quoted or _lists(look))]
+    claim_checks = case.claim_checks[digest.id]
+    own_words = [
+        check.claim for check in claim_checks if not (check.vouched or check.quoted or _lists(check))
+    ]
     cited = {cite.message for claim in own_words for cite in claim.sources}
     needed = min(len(digest.covers) // MESSAGES_PER_SOURCE, len(own_words) // CLAIMS_PER_SOURCE)
     if len(cited) < needed:
@@ -68,27 +70,27 @@ def _too_few(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
         yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are required")
 
 
-def _lists(look: ClaimCheck) -> bool:
+def _lists(check: ClaimCheck) -> bool:
     """Whether a claim only lists values that occur where it says: such a claim paraphrases nothing."""
-    names = look.claim.text.partition(": ")[2].split(", ")
-    return len(look.claim.sources) >= len(names) and all(
-        name and any(name in place.text for place in look.cited_texts) for name in names
+    names = check.claim.text.partition(": ")[2].split(", ")
+    return len(check.claim.sources) >= len(names) and all(
+        name and any(name in place.text for place in check.cited_texts) for name in names
     )
 
 
 def check_trust(case: VerificationContext) -> Iterator[Finding]:
     """Find claims labelled above their sources, and steering claims from untrusted sources."""
-    for look in case.every_look():
-        claim = look.claim
-        if not look.sources:
+    for check in case.all_claim_checks():
+        claim = check.claim
+        if not check.sources:
             continue
-        if _may_not_steer(look):
+        if _may_not_steer(check):
             what = f'"{short(claim.text)}" is given as {_AS[claim.kind]}'
-            why = f"it comes from {look.lowest.label} text, which is data only"
+            why = f"it comes from {check.lowest.label} text, which is data only"
             yield Finding("trust", Level.DROP, claim.id, what, why)
-        elif claim.trust > look.ceiling:
+        elif claim.trust > check.ceiling:
             what = f"the claim is labelled {claim.trust.label}"
-            why = f"its sources allow {look.ceiling.label} at most"
+            why = f"its sources allow {check.ceiling.label} at most"
             yield Finding("trust", Level.REPAIR, claim.id, what, why)
 
 
@@ -101,15 +103,15 @@ _AS = {
 }
 
 
-def _may_not_steer(look: ClaimCheck) -> bool:
+def _may_not_steer(check: ClaimCheck) -> bool:
     """Whether a claim would make the next assistant act on text without authority."""
-    return look.claim.kind in STEERING and look.lowest < Trust.ASSISTANT and not look.vouched
+    return check.claim.kind in STEERING and check.lowest < Trust.ASSISTANT and not check.vouched
 
 
-def lower_trust(look: ClaimCheck) -> Claim:
+def lower_trust(check: ClaimCheck) -> Claim:
     """Return a claim with the highest label that its sources allow."""
-    claim = look.claim
-    return claim._replace(trust=look.ceiling) if claim.trust > look.ceiling else claim
+    claim = check.claim
+    return claim._replace(trust=check.ceiling) if claim.trust > check.ceiling else claim
 
 
 _CHECK = "form"
@@ -117,7 +119,7 @@ _CHECK = "form"
 
 def check_form(case: VerificationContext) -> Iterator[Finding]:
     """Find digests that do not parse back to what they are."""
-    names = Counter(look.claim.id for look in case.every_look())
+    names = Counter(check.claim.id for check in case.all_claim_checks())
     for name, count in names.items():
         if count > 1 or not name:
             yield Finding(_CHECK, Level.REFUSE, name, f"{count} claims have the id {name!r}")
@@ -199,11 +201,11 @@ def check_size(case: VerificationContext) -> Iterator[Finding]:
     for condense in case.condenses:
         yield from _too_long(case, condense)
     seen: set[Gist] = set()
-    for look in case.every_look():
-        what = "the claim is in the digest twice" if look.gist in seen else _echo(look)
-        seen.add(look.gist)
+    for check in case.all_claim_checks():
+        what = "the claim is in the digest twice" if check.gist in seen else _echo(check)
+        seen.add(check.gist)
         if what:
-            yield Finding("size", Level.DROP, look.claim.id, what)
+            yield Finding("size", Level.DROP, check.claim.id, what)
 
 
 def _too_long(case: VerificationContext, condense: Condense) -> Iterator[Finding]:
@@ -214,16 +216,16 @@ def _too_long(case: VerificationContext, condense: Condense) -> Iterator[Finding
         yield Finding("size", Level.REFUSE, condense.digest.id, what)
 
 
-def _echo(look: ClaimCheck) -> str:
+def _echo(check: ClaimCheck) -> str:
     """Say how a claim copies the transcript; "" if it does not."""
-    claim = look.claim
-    if look.vouched:
+    claim = check.claim
+    if check.vouched:
         return ""
     is_request = claim.kind in (ClaimKind.GOAL, ClaimKind.NEXT) and len(claim.text) <= LONGEST_REQUEST
-    of_user = (is_request and look.quoted) or (claim.verbatim and claim.kind is ClaimKind.USER)
+    of_user = (is_request and check.quoted) or (claim.verbatim and claim.kind is ClaimKind.USER)
     if len(claim.text) > LONGEST_CLAIM and not of_user:
         return f"the claim has {len(claim.text):,} characters: a copy, not a digest"
-    if look.quoted:
+    if check.quoted:
         return ""
     speakers = {speaker.lower() for speaker in _SPEAKER.findall(claim.text)}
     return "the claim repeats the transcript, speakers and all" if len(speakers) > 1 else ""

@@ -17,9 +17,10 @@ from clew.message.parts import json_leaves
 from clew.rules.speech import Utterance, utterances
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
+"""What a claim says: its kind, text and sources."""
 CUT = "…"
 """The end of a claim that quotes only the beginning of something."""
-LEAST_OF_A_LOOP = 40
+LEAST_BEGINNING = 40
 """Characters of its beginning by which a shortened open item is recognised; chosen by hand."""
 _MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.NEXT)
 
@@ -101,7 +102,7 @@ class ClaimCheck:
 
     @property
     def ceiling(self) -> Trust:
-        """The highest label the claim may have; in a summariser's own words at most that of a model."""
+        """The highest trust label the claim may have; in a summariser's own words at most that of a model."""
         proven = self.vouched or self.quoted
         return self.lowest if proven else min(self.lowest, Trust.ASSISTANT)
 
@@ -166,7 +167,7 @@ class VerificationContext:
         return dict([self.task.shown]) if self.task.shown else {}
 
     @once
-    def standing(self) -> tuple[Digest, ...]:
+    def digests_after(self) -> tuple[Digest, ...]:
         """Return the digests in the view after the plan: kept ones, then new ones."""
         staying = (digest for name, digest in self.shown_digests.items() if self.is_shown(name))
         return (*staying, *self.plan.digests)
@@ -192,19 +193,21 @@ class VerificationContext:
     def cited(self) -> frozenset[str]:
         """Return the ids of the messages cited by the digests in the view after."""
         claims = (
-            cite.message for digest in self.standing for claim in digest.claims for cite in claim.sources
+            cite.message for digest in self.digests_after for claim in digest.claims for cite in claim.sources
         )
-        return frozenset(claims).union(pin.source.message for digest in self.standing for pin in digest.pins)
+        return frozenset(claims).union(
+            pin.source.message for digest in self.digests_after for pin in digest.pins
+        )
 
     @once
     def covered(self) -> frozenset[str]:
         """Return the ids of the messages covered by the digests in the view after."""
-        return frozenset(name for digest in self.standing for name in digest.covers)
+        return frozenset(name for digest in self.digests_after for name in digest.covers)
 
     @once
     def folded(self) -> frozenset[str]:
         """Return the ids of the digests folded into those in the view after."""
-        return frozenset(name for digest in self.standing for name in digest.folds)
+        return frozenset(name for digest in self.digests_after for name in digest.folds)
 
     def is_shown(self, name: str) -> bool:
         """Whether a message of the view before stays in the view, whole or smaller."""
@@ -287,16 +290,16 @@ class VerificationContext:
         return self._speech[name]
 
     @once
-    def looks(self) -> dict[str, list[ClaimCheck]]:
+    def claim_checks(self) -> dict[str, list[ClaimCheck]]:
         """Return every claim the plan would add, with its sources looked up, by digest id."""
         return {
             digest.id: [ClaimCheck(claim, self) for claim in digest.claims] for digest in self.plan.digests
         }
 
-    def every_look(self) -> Iterator[ClaimCheck]:
+    def all_claim_checks(self) -> Iterator[ClaimCheck]:
         """Yield every claim the plan would add."""
-        for looks in self.looks.values():
-            yield from looks
+        for claim_checks in self.claim_checks.values():
+            yield from claim_checks
 
     # Claims that need no proof ---------------------------------------------------------------------------
 
@@ -310,8 +313,9 @@ class VerificationContext:
         return gist[0] in _MAY_BE_CUT and self._begins_vouched(gist)
 
     def _begins_vouched(self, gist: Gist) -> bool:
+        """Whether a claim ending in ``…`` is the beginning of one that needs no proof."""
         kind, text, sources = gist
-        if not text.endswith(CUT) or len(text) < LEAST_OF_A_LOOP:
+        if not text.endswith(CUT) or len(text) < LEAST_BEGINNING:
             return False
         start = text.removesuffix(CUT)
         return any(
@@ -327,6 +331,7 @@ class VerificationContext:
 
     @once
     def _vouched(self) -> frozenset[Gist]:
+        """What the ledger requires, what earlier digests say, and the current request."""
         earlier = (claim for digest in self.shown_digests.values() for claim in digest.claims)
         loops = map(open_claim, self.required.open_items)
         request = self.task.request

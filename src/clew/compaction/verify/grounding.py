@@ -72,43 +72,43 @@ _SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: _REQUESTS, ClaimKi
 
 def check_grounding(case: VerificationContext) -> Iterator[Finding]:
     """Find claims that say what their sources do not, or attribute words to the user."""
-    for look in case.every_look():
-        wrong = _wrong(case, look) if look.sources and not look.vouched else None
+    for check in case.all_claim_checks():
+        wrong = _wrong(case, check) if check.sources and not check.vouched else None
         if wrong is not None:
-            yield Finding("grounding", Level.DROP, look.claim.id, *wrong)
+            yield Finding("grounding", Level.DROP, check.claim.id, *wrong)
 
 
-def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
+def _wrong(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] | None:
     """Return what is wrong with a claim, and why; None if nothing is."""
-    claim = look.claim
-    if claim.verbatim and not (look.exact or _is_verbatim(case, claim)):
-        return f'"{short(claim.text)}" is marked as a quote', f"it does not occur like that in {look.turns}"
-    for_user = _speaks_for_user(look)
+    claim = check.claim
+    if claim.verbatim and not (check.exact or _is_verbatim(case, claim)):
+        return f'"{short(claim.text)}" is marked as a quote', f"it does not occur like that in {check.turns}"
+    for_user = _speaks_for_user(check)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # refused as a copy by the size check; not looked up word by word
-    disguised = _disguise(look)
+    disguised = _disguise(check)
     if disguised is not None:
         return disguised
     if for_user:
-        return _not_said(case, look)
-    if _gives_permission(look, case.required.pins):
+        return _not_said(case, check)
+    if _gives_permission(check, case.required.pins):
         text = f'"{short(claim.text)}" gives permission, or ends a rule'
-        return text, f"that is not a whole sentence of the user in {look.turns}"
-    return _find_torn_quote(look) if look.quoted else _grounding_problem(look)
+        return text, f"that is not a whole sentence of the user in {check.turns}"
+    return _find_torn_quote(check) if check.quoted else _grounding_problem(check)
 
 
-def _disguise(look: ClaimCheck) -> tuple[str, str] | None:
+def _disguise(check: ClaimCheck) -> tuple[str, str] | None:
     """Find invisible characters and imitated tags; a quote may contain what its source contains."""
-    text = look.claim.text
+    text = check.claim.text
     if is_plain(text):
         return None
     if mimics_tag(text):
         return f'"{short(text)}" reads like a tag of the digest', "it could be taken for its end"
-    if changes_text_direction(text) or (has_invisible_characters(text) and not look.quoted):
+    if changes_text_direction(text) or (has_invisible_characters(text) and not check.quoted):
         return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
-    mixed = "" if look.quoted else two_scripts(text)
-    if mixed and not any(mixed in place.text for place in look.cited_texts):
-        return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {look.turns}"
+    mixed = "" if check.quoted else two_scripts(text)
+    if mixed and not any(mixed in place.text for place in check.cited_texts):
+        return f'"{mixed}" mixes check-alike letters', f"no such word occurs in {check.turns}"
     return None
 
 
@@ -122,17 +122,17 @@ def _is_verbatim(case: VerificationContext, claim: Claim) -> bool:
 # The user's words ------------------------------------------------------------------------------------
 
 
-def _speaks_for_user(look: ClaimCheck) -> bool:
+def _speaks_for_user(check: ClaimCheck) -> bool:
     """Whether a claim reads as the user's own words, and so must be."""
-    claim = look.claim
+    claim = check.claim
     if claim.kind is ClaimKind.NEXT:  # rendered as the user's, or as the agent's
-        return min(claim.trust, look.ceiling) >= Trust.USER
-    return claim.kind in _SPEAKERS or (claim.kind is ClaimKind.DECISION and look.lowest >= Trust.USER)
+        return min(claim.trust, check.ceiling) >= Trust.USER
+    return claim.kind in _SPEAKERS or (claim.kind is ClaimKind.DECISION and check.lowest >= Trust.USER)
 
 
-def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
+def _not_said(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] | None:
     """Return what is wrong with a claim that quotes a speaker, as claim and reason; None if it was said."""
-    claim = look.claim
+    claim = check.claim
     speakers = _SPEAKERS.get(claim.kind, (Speaker.USER,))
     wordings = [
         speech.wording
@@ -145,77 +145,77 @@ def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | 
         return None
     text = f'"{short(claim.text)}" is given as the user\'s words'
     if quoted:
-        return text, f"it was cut out of a sentence in {look.turns} that may say something else"
+        return text, f"it was cut out of a sentence in {check.turns} that may say something else"
     return (
         text,
-        f"nothing in {look.turns} says that" if wordings else f"{look.turns} is not the user speaking",
+        f"nothing in {check.turns} says that" if wordings else f"{check.turns} is not the user speaking",
     )
 
 
 # Any speaker's words ---------------------------------------------------------------------------------
 
 
-def _gives_permission(look: ClaimCheck, pins: Sequence[RuleQuote]) -> bool:
+def _gives_permission(check: ClaimCheck, pins: Sequence[RuleQuote]) -> bool:
     """Whether a claim gives permission or ends a rule without being entitled to."""
-    return not _may_give_permission(look) and gives_permission(look.claim.text, pins)
+    return not _may_give_permission(check) and gives_permission(check.claim.text, pins)
 
 
-def _may_give_permission(look: ClaimCheck) -> bool:
+def _may_give_permission(check: ClaimCheck) -> bool:
     """Whether permission is quoted in a speaker's whole sentences, or quoted from data and marked as such."""
-    if not look.quoted:
+    if not check.quoted:
         return False
-    speaking = _speaking(look)
-    return not speaking or any(not is_cut_out(look.claim.text, wording) for wording in speaking)
+    speaking = _speaking(check)
+    return not speaking or any(not is_cut_out(check.claim.text, wording) for wording in speaking)
 
 
-def _speaking(look: ClaimCheck) -> list[Wording]:
+def _speaking(check: ClaimCheck) -> list[Wording]:
     """Return everything that the user or the model says in the parts a claim cites."""
     return [
         source.wording
-        for source in look.sources
+        for source in check.sources
         if isinstance(source.part, Text) and source.part.trust >= Trust.ASSISTANT
     ]
 
 
-def _find_torn_quote(look: ClaimCheck) -> tuple[str, str] | None:
+def _find_torn_quote(check: ClaimCheck) -> tuple[str, str] | None:
     """Find a quote without its negation; of a steering claim also a question or condition."""
-    if not _speaking(look) or look.claim.topic is Topic.NAMES:  # a bare value says nothing
+    if not _speaking(check) or check.claim.topic is Topic.NAMES:  # a bare value says nothing
         return None
-    text, wordings = look.claim.text, [source.wording for source in look.sources]
+    text, wordings = check.claim.text, [source.wording for source in check.sources]
     is_half = (
-        is_torn if look.claim.kind in STEERING else is_reversed if look.lowest >= Trust.USER else is_denied
+        is_torn if check.claim.kind in STEERING else is_reversed if check.lowest >= Trust.USER else is_denied
     )
     if not is_half(text, wordings):
         return None
-    who = "the user" if look.lowest >= Trust.USER else "the assistant"
-    return f'"{short(text)}" is half of what {who} said', f"in {look.turns} it is denied, asked or supposed"
+    who = "the user" if check.lowest >= Trust.USER else "the assistant"
+    return f'"{short(text)}" is half of what {who} said', f"in {check.turns} it is denied, asked or supposed"
 
 
-def _grounding_problem(look: ClaimCheck) -> tuple[str, str] | None:
+def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     """Return what a claim says that its sources do not, as claim and reason; None if they support it."""
-    claim, turns = look.claim, look.turns
+    claim, turns = check.claim, check.turns
     text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
-    invented = _invented_assertion(look, assertions(text))
+    invented = _invented_assertion(check, assertions(text))
     if invented is not None:
         return invented
-    whole = " ".join(place.plain for place in look.cited_texts)
+    whole = " ".join(place.plain for place in check.cited_texts)
     for word in agreement_words(text):
         if not occurs(plain(word)[:_AGREED_STEM], whole):
             return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
     opposite = negated_word(text, whole)
     if opposite is not None:
         return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
-    clause = reversed_clause(text, _speaking(look), strictly=claim.kind in STEERING)
+    clause = reversed_clause(text, _speaking(check), strictly=claim.kind in STEERING)
     if clause:
         return f'"{short(clause)}" is reversed', f"{turns} says the opposite of the same"
     return _unsupported_claim(claim, text, whole, turns)
 
 
-def _invented_assertion(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
+def _invented_assertion(check: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
     """Find an assertion that does not occur in the sources."""
     for assertion in asserted:
-        if not any(is_found(assertion, place) for place in look.cited_texts):
-            return f'"{assertion.text}" is invented', f"no such {assertion.noun} occurs in {look.turns}"
+        if not any(is_found(assertion, place) for place in check.cited_texts):
+            return f'"{assertion.text}" is invented', f"no such {assertion.noun} occurs in {check.turns}"
     return None
 
 

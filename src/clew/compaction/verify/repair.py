@@ -32,7 +32,9 @@ def repair(plan: Plan, report: Report, task: CompactionTask, *, allow_sparse: bo
     except StalePlan:
         return None
     dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
-    if not allow_sparse and any(_is_sparse(looks, dropped) for looks in case.looks.values()):
+    if not allow_sparse and any(
+        _is_sparse(claim_checks, dropped) for claim_checks in case.claim_checks.values()
+    ):
         return None
     mended = replace(
         plan, operations=tuple(_repair_operation(case, operation, dropped) for operation in plan.operations)
@@ -41,17 +43,19 @@ def repair(plan: Plan, report: Report, task: CompactionTask, *, allow_sparse: bo
     return settled if settled.operations != plan.operations else None
 
 
-def _is_sparse(looks: Sequence[ClaimCheck], dropped: Collection[str]) -> bool:
+def _is_sparse(claim_checks: Sequence[ClaimCheck], dropped: Collection[str]) -> bool:
     """Whether too little would be left of what the summariser wrote."""
-    own = [look.claim.id in dropped for look in looks if not look.vouched]
-    return not looks or (bool(own) and sum(own) > min(len(own) - 1, len(own) * MOST_DROPPED))
+    own = [check.claim.id in dropped for check in claim_checks if not check.vouched]
+    return not claim_checks or (bool(own) and sum(own) > min(len(own) - 1, len(own) * MOST_DROPPED))
 
 
 def _repair_operation(case: VerificationContext, operation: Operation, dropped: Collection[str]) -> Operation:
     if not isinstance(operation, Condense):
         return operation
     digest = operation.digest
-    claims = tuple(lower_trust(look) for look in case.looks[digest.id] if look.claim.id not in dropped)
+    claims = tuple(
+        lower_trust(check) for check in case.claim_checks[digest.id] if check.claim.id not in dropped
+    )
     return replace(operation, digest=replace(digest, claims=claims, pins=ledger_pins(case, digest)))
 
 
@@ -74,7 +78,7 @@ def _restore_missing(plan: Plan, task: CompactionTask) -> list[Operation]:
 def _with_entries(
     case: VerificationContext, digest: Digest, pins: Iterable[RuleQuote], loops: Iterable[LedgerEntry]
 ) -> Digest:
-    numbers = (look.claim.id.rpartition(".")[2] for look in case.every_look())
+    numbers = (check.claim.id.rpartition(".")[2] for check in case.all_claim_checks())
     first = 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
     claims = [
         claim._replace(id=f"{digest.id}.{number}", trust=ClaimCheck(claim, case).ceiling)

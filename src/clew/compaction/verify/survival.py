@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import ClaimKind, Digest, RuleQuote
-from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, VerificationContext
+from clew.compaction.verify.context import CUT, LEAST_BEGINNING, VerificationContext
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
 from clew.ledger.kinds import classify, value_words, with_punctuation
@@ -140,7 +140,7 @@ def summaries_with(case: VerificationContext, loop: LedgerEntry) -> Iterator[str
 
 def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
     """Return the open items that no digest in the view states and no message in it shows."""
-    holders = [claim for digest in case.standing for claim in digest.claims if claim.kind in HOLDS_LOOPS]
+    holders = [claim for digest in case.digests_after for claim in digest.claims if claim.kind in HOLDS_LOOPS]
     line = "\n".join(plain(claim.text) for claim in holders)
     cut: dict[str, list[str]] = {}
     for claim in holders:
@@ -161,8 +161,8 @@ def _holds_cut(text: str, loop: LedgerEntry) -> bool:
     elided = is_elided(text)
     if elided and is_quote(text, Wording(loop.text)):
         return True
-    if (elided or text.endswith(CUT)) and loop.text[:LEAST_OF_A_LOOP] in text:
-        return len(loop.text) > LEAST_OF_A_LOOP
+    if (elided or text.endswith(CUT)) and loop.text[:LEAST_BEGINNING] in text:
+        return len(loop.text) > LEAST_BEGINNING
     return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
 
 
@@ -239,7 +239,7 @@ def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
 
 
 def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
-    text = "\n".join(plain(claim.text) for digest in case.standing for claim in digest.claims)
+    text = "\n".join(plain(claim.text) for digest in case.digests_after for claim in digest.claims)
     return [
         decision
         for decision in case.required.decisions
@@ -253,7 +253,7 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
 
 def _values(case: VerificationContext) -> Loss:
     """Follow every value in the view, by its first and last mention."""
-    named_after = _values_in([*_digest_texts(case.standing), *_shrunk_texts(case)])
+    named_after = _values_in([*_digest_texts(case.digests_after), *_shrunk_texts(case)])
     whole = case.before.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
     values: list[Value] = []
