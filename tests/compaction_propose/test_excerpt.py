@@ -30,6 +30,23 @@ def test_passages_about_the_current_work_are_shown_with_the_lines_around_them():
     assert "line 498\nline 499\ndef check_can_rewind():\nline 501\nline 502" in source.excerpt(300)
 
 
+@pytest.mark.parametrize(
+    ("first", "last"), [("", "[exit code: 1]"), ("<returncode>2</returncode>", ""), ("", "Found 4 errors.")]
+)
+def test_of_a_run_that_failed_what_went_wrong_comes_before_the_current_work(first: str, last: str):
+    frames = [f"  {n} | it('calls on_change', () => render(Selector{n % 9}))" for n in range(80)]
+    lines = [
+        first,
+        *NUMBERS[:90],
+        "  × The variable props is undeclared.",
+        "  48 | {...props}",
+        *frames,
+        last,
+    ]
+    shown = ExcerptSource("\n".join(lines), about={f"Selector{n}" for n in range(9)}).excerpt(700)
+    assert "  × The variable props is undeclared.\n  48 | {...props}" in shown
+
+
 def test_a_term_on_every_line_points_to_no_passage():
     text = "\n".join(NUMBERS)
     assert ExcerptSource(text, about={"line"}).excerpt(300) == excerpt(text, 300)

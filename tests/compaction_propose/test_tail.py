@@ -144,3 +144,29 @@ def test_more_stays_of_the_request_in_progress_than_of_other_faded_messages():
     assert shown.endswith("- module 149 as we agreed on Monday")
     assert 100 < shown.count("as we agreed") <= 150
     assert shown.count("[…") <= 1
+
+
+def test_in_a_small_room_most_of_a_recent_file_stays_rather_than_older_steps():
+    goal = "Test the selector.\n" + "\n".join(f"- the case {n}, as agreed" for n in range(60))
+    code = "\n".join(f"    expect(screen.get('field {n}')).toBe({n * n})" for n in range(32))
+    messages = [text_message(Role.USER, goal)]
+    for n in range(12):
+        output = "\n".join(f"src/part{n}/{k}.ts: export interface Params" for k in range(30))
+        messages += step(f"a{n}", "bash", {"command": f"grep -rn 'interface {n}' src"}, output)
+    messages += step("w", "bash", {"command": f"cat > a.test.ts <<'END'\n{code}\nEND"}, "(no output)")
+    messages += step("r", "bash", {"command": "npm test"}, "FAIL a.test.ts\n" + "a frame\n" * 200)
+    made = clew.compact(messages, window=100_000, target_tokens=2_200)
+    shown = next(call for message in made.messages for call in message.calls if call.call_id == "w")
+    assert str(shown.arguments["command"]).count("expect(") > 20
+
+
+def test_a_result_that_shows_what_its_call_wrote_is_not_shown_twice_even_if_it_is_the_last():
+    code = "\n".join(f"value_{n} = compute({n})" for n in range(120))
+    numbered = "\n".join(f"{n + 1:6}→{line}" for n, line in enumerate(code.split("\n")))
+    messages = [
+        text_message(Role.USER, "Write the module."),
+        *step("r", "Bash", {"command": "ls"}, "x\n" * 9_000),
+    ]
+    messages += step("w", "Write", {"file_path": "a.py", "content": code}, f"a.py was updated:\n{numbered}")
+    made = clew.compact(messages, window=100_000, target_tokens=6_000)
+    assert words(made.messages[-1].parts[0]).startswith("a.py was updated:\n[… 120 lines that repeat")

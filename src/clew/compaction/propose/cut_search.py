@@ -21,11 +21,13 @@ from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
 from clew.compaction.propose.tail import (
     ALL_FADED_SHARE,
+    USUAL_MESSAGES,
     WHOLE_UNREAD_SHARE,
     allotments,
     between,
     last_cuts,
     part_level,
+    unread_room,
     water_level,
 )
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
@@ -35,14 +37,19 @@ LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
 MOST_FOR_UNREAD = 0.75
 """Share of the room that messages the model has not answered yet may take to stay whole."""
-ROOM_SHARES = (1.0, 0.85)
-"""Shares of the room for recent messages that are tried: less if excerpts exceed their estimates."""
+FEWER_TRIES, LEAST_STEP = 5, 0.95
+"""How often recent messages are given less because excerpts exceed their estimates, and by what factor at
+least; both chosen by hand."""
 WELL_FILLED, MORE_TRIES = 0.95, 3
 """Share of the room from which it counts as used, and how often more is tried; chosen by hand."""
 SHORTENED = (240, 80)
 """Characters of the goal and each open item, tried in turn if nothing else helps."""
 LEAST = MandatoryLimits(longest=SHORTENED[-1])
-MORE_SHARE = 0.5
+LEAST_MESSAGES = 4
+"""Recent messages that stay even if calls and sentences have to be cut; chosen by hand."""
+SLIGHTLY_CUT = 1.05
+"""How much larger than their room faded messages may be and still say nearly all they say; chosen by hand."""
+MORE_SHARE = 0.1
 """Share of the recent messages' room that they get beyond their smallest forms if even those exceed it."""
 
 Span: TypeAlias = tuple[int, int]
@@ -106,12 +113,40 @@ def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
 def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
     """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
     scene = tries.scene
-    for stop in _stops(scene):
-        span = scene.task.view[scene.first : stop]
-        cut = _cut_at(tries, stop, DigestBuilder(scene, span, terms) if span else None)
+    for usual in _stops(scene):
+        assembly = _digest(scene, usual, terms)
+        most = scene.room - assembly.least_tokens if assembly else scene.room
+        stop = _with_whole_calls(scene, usual, most)
+        cut = _cut_at(tries, stop, assembly if stop == usual else _digest(scene, stop, terms))
         if cut is not None:
             return cut
     return None
+
+
+def _digest(scene: Scene, stop: int, terms: MandatoryLimits) -> DigestBuilder | None:
+    """Return the builder of a digest of the messages before an index; None if there are none."""
+    span = scene.task.view[scene.first : stop]
+    return DigestBuilder(scene, span, terms) if span else None
+
+
+def _with_whole_calls(scene: Scene, stop: int, room: int) -> int:
+    """Return a later index if recent messages exceed their room even when faded.
+
+    Cutting them further would leave pieces of sentences and of calls: fewer messages help more.
+    """
+    if scene.task.keep.messages > USUAL_MESSAGES or scene.verbatim < len(scene.view):
+        return stop
+    room = min(room, scene.tail_room)
+    unread = max(stop, scene.unread)
+    for_unread = unread_room(sum(scene.whole[unread:]), room)
+    cuts = last_cuts(scene.view, scene.faded, scene.floor, messages=LEAST_MESSAGES, tokens=room)
+    last = len(scene.view) - LEAST_MESSAGES
+    fitting = (
+        cut
+        for cut in dict.fromkeys((stop, *cuts))
+        if stop <= cut <= last and sum(scene.faded[cut:unread]) + for_unread <= room * SLIGHTLY_CUT
+    )
+    return next(fitting, stop)
 
 
 def _too_large(tries: TailFitter) -> BudgetExceeded:
@@ -229,6 +264,8 @@ class TailFitter:
         self.scene = scene
         self._pages: dict[bool, Page] = {}
         self._least: dict[tuple[Span, bool], Smaller] = {}
+        self._made: dict[tuple[int, int, bool], list[Shrink]] = {}
+        """Smaller forms by index, tokens given, and whether places are held."""
         self._too_small: dict[tuple[int, bool], int] = {}
         """Rooms in which the messages from an index on do not fit even faded."""
 
@@ -237,15 +274,15 @@ class TailFitter:
         scene = self.scene
         if scene.tokens(stop) <= room:
             return [], scene.tokens(stop)
-        fits = sum(scene.faded[stop:]) <= room
-        shares = ROOM_SHARES if fits else ROOM_SHARES[-1:]
-        for share in shares if room > self._too_small.get((stop, held), 0) else ():
-            given = self._given(stop, int(room * share))
-            if given is None:
-                break
-            found = self._faded(stop, given, held)
+        wanted, before = room, scene.tokens(stop)
+        for _ in range(FEWER_TRIES if room > self._too_small.get((stop, held), 0) else 0):
+            given = self._given(stop, wanted)
+            found = self._faded(stop, given, held) if given is not None else ([], before)
             if found[1] <= room:
                 return self._filled(stop, room, held, found)
+            if found[1] == before:  # no smaller form is left
+                break
+            wanted, before = int(wanted * min(LEAST_STEP, room / found[1])), found[1]
         self._too_small[stop, held] = max(room, self._too_small.get((stop, held), 0))
         unread = max(stop, scene.unread)
         if stop < unread and scene.tokens(unread) <= room * WHOLE_UNREAD_SHARE:
@@ -283,11 +320,10 @@ class TailFitter:
         shrinks: list[Shrink] = []
         for i, tokens in enumerate(given, start=stop):
             if tokens < scene.whole[i]:
-                count, message = scene.task.counter.count_part, scene.view[i].message
-                level = part_level(message, tokens, count)
-                prose = (part for part in message.parts if isinstance(part, Text))
-                rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
-                shrinks += shorten(page, (i,), level, rung)
+                made = self._made.get((i, tokens, held))
+                if made is None:
+                    made = self._made[i, tokens, held] = _shortened(page, i, tokens)
+                shrinks += made
         older = scene.view[stop : max(stop, scene.thinking)]
         if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
             past = {item.id for item in older}
@@ -328,6 +364,15 @@ class TailFitter:
         if held not in self._pages:
             self._pages[held] = page_of(self.scene, held=held)
         return self._pages[held]
+
+
+def _shortened(page: Page, index: int, tokens: int) -> list[Shrink]:
+    """Return how a message is shown in so many tokens."""
+    count, message = page.counter.count_part, page.view[index].message
+    level = part_level(message, tokens, count)
+    prose = (part for part in message.parts if isinstance(part, Text))
+    rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
+    return shorten(page, (index,), level, rung)
 
 
 # The view to excerpt ---------------------------------------------------------------------------------

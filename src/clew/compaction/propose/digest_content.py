@@ -65,7 +65,7 @@ CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
 FILES_SHARE = 0.8
 """...and shares of a digest's room: for changed files, if there are very many..."""
-DECISIONS_SHARE = 0.5
+DECISIONS_SHARE = 0.8
 """...for decisions, a person's first..."""
 LEDGER_SHARE = 0.2
 """...for other optional claims of the ledger..."""

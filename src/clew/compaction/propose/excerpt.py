@@ -43,7 +43,7 @@ Span: TypeAlias = tuple[int, int]
 
 _MATTERS = (
     *("error", "fail", "exception", "traceback", "fatal", "panic", "warn", "assert", "denied", "not found"),
-    *("undefined", "cannot", "invalid", "✗", "✘", "❌"),
+    *("undefined", "undeclared", "cannot", "invalid", "✗", "✘", "✖", "❌", "  × "),
     *("\ne  ", " e  ", "|e  "),  # the prefixes of pytest's failure lines
 )
 """In lower case, searched one by one: one pattern for all of them takes many times as long."""
@@ -56,6 +56,17 @@ _VERDICT = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """A line with the result of a test run, a check or a build."""
+_FAILED = re.compile(
+    r"(?<![\d.])[1-9]\d* (?:tests? |specs? )?(?:failed|failing|fail|errors?|problems?)\b"
+    r"|\b(?:failed|failures)[:=] ?[1-9]"
+    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?[1-9]|\breturncode\W{1,3}[1-9]|\bBUILD FAIL|^FAIL\b",
+    re.IGNORECASE,
+)
+"""A verdict that says that a run failed: then what went wrong comes first."""
+EXIT_CODE_WITHIN = 60
+"""Characters at the beginning of a text in which harnesses state the exit code."""
+ERRORS_SHARE = 0.6
+"""Share of an excerpt's room for what went wrong in a run that failed; chosen by hand."""
 STRUCTURE = re.compile(
     r"^[ \t]*+(?:\d++[:\t→|]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
     r"|final|override)[ \t]++)*+"
@@ -109,9 +120,13 @@ def both_ends(text: str, most_characters: int) -> str | None:
 class ExcerptSource:
     """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
-    def __init__(self, text: str, about: Collection[str] = ()) -> None:
-        """Prepare a text; ``about`` are terms of the current work."""
+    def __init__(self, text: str, about: Collection[str] = (), *, fill: bool = False) -> None:
+        """Prepare a text; ``about`` are terms of the current work.
+
+        With ``fill``, room that nothing telling needs goes to more lines of both ends.
+        """
         self.text = text
+        self._fill = fill
         self._about = about
         self._found: list[Span] = []
         self._more = _lines_that_matter(text)
@@ -156,6 +171,10 @@ class ExcerptSource:
         tail = _fill(_lines_backwards(text), int(left * tail_share), longest) if two_ends else []
         chosen = {*head, *tail, *verdicts}
         room = most_characters - sum(_size(line, longest) for line in chosen)
+        if self._has_failed:
+            errors = self._errors(chosen, room * ERRORS_SHARE, longest)
+            chosen |= errors
+            room -= sum(_size(line, longest) for line in errors)
         for passage in self._related:
             new = [line for line in passage if line not in chosen]
             cost = sum(_size(line, longest) for line in new)
@@ -175,12 +194,45 @@ class ExcerptSource:
                 room -= _size(line, longest)
                 if room <= 0:
                     break
-        return chosen
+        return chosen | self._more_of_both_ends(chosen, room, longest) if self._fill else chosen
+
+    def _more_of_both_ends(self, chosen: set[Span], room: int, longest: int) -> set[Span]:
+        """Return further lines from the beginning and the end, as many as fit in the room that is left."""
+        more: set[Span] = set()
+        for lines, share in ((_lines(self.text), 0.5), (_lines_backwards(self.text), 1.0)):
+            left = room * share
+            for line in lines:
+                if line in chosen or line in more:
+                    continue
+                size = _size(line, longest)
+                if size > left:
+                    break
+                more.add(line)
+                left -= size
+                room -= size
+        return more
+
+    def _errors(self, chosen: set[Span], room: float, longest: int) -> set[Span]:
+        """Return the first lines about errors, each with those after it, as many as fit."""
+        found: set[Span] = set()
+        for line in self._matter():
+            for one in islice(_lines(self.text, line[0]), 1 + AROUND):
+                if one not in chosen and one not in found:
+                    room -= _size(one, longest)
+                    if room < 0:
+                        return found
+                    found.add(one)
+        return found
 
     @property
     def verdict(self) -> str:
         """The last line with the result of a run; "" if there is none."""
         return self.text[slice(*self._verdicts[0])].strip() if self._verdicts else ""
+
+    @property
+    def _has_failed(self) -> bool:
+        """Whether this is the output of a run that failed."""
+        return any(map(_FAILED.search, (self.verdict, self.text[:EXIT_CODE_WITHIN])))
 
     @cached_property
     def _verdicts(self) -> list[Span]:
@@ -233,8 +285,7 @@ def gap_note(count: int) -> str:
 # Lines, by offsets ----------------------------------------------------------------------------------
 
 
-def _lines(text: str) -> Iterator[Span]:
-    start = 0
+def _lines(text: str, start: int = 0) -> Iterator[Span]:
     while start <= len(text):
         end = _line_end(text, start)
         yield start, end

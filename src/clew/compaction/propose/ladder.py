@@ -85,7 +85,7 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     page = page_of(scene, held=True)
     recent = len(scene.view) - scene.stop
     start = max(scene.floor, scene.stop - PRUNED_BEFORE * recent)  # a digest covers what is before
-    pruned = prune_repeated(page, start, stop) if stop > start else []
+    pruned = prune_repeated(page, start, stop, scene.verbatim)
     pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose)
     return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned, held=page.held)
@@ -222,7 +222,7 @@ def _pruning(scene: Scene, page: Page) -> list[Shrink]:
     """Prune old messages as far as needed, then repetitions among recent ones."""
     shrinks = prune(page, scene.stop, scene.before - scene.task.target_tokens)
     if scene.tokens_with(shrinks) > scene.task.target_tokens and _prunable(scene) > scene.stop:
-        shrinks += prune_repeated(page, scene.stop, _prunable(scene))
+        shrinks += prune_repeated(page, scene.stop, _prunable(scene), scene.verbatim)
     return shrinks
 
 

@@ -406,7 +406,7 @@ RULES: tuple[Rule, ...] = (
 )
 """Rules about what something later repeats or outdates; they look at every step."""
 IN_RECENT: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose, _echoes, _repeated_arguments),
+    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose, _repeated_arguments),
 )
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
@@ -445,12 +445,18 @@ def prune(page: Page, stop: int, excess_tokens: int) -> list[Shrink]:
     return stubs.shrinks()
 
 
-def prune_repeated(page: Page, start: int, stop: int) -> list[Shrink]:
-    """Propose stubs for all that is repeated or replaced later, in messages between two indices."""
+def prune_repeated(page: Page, start: int, stop: int, last: int | None = None) -> list[Shrink]:
+    """Propose stubs for all that is repeated or replaced later, in messages between two indices.
+
+    Results that show again what their call wrote are replaced up to the index ``last``, if given.
+    """
     stubs = Stubs(page)
     steps = [step for step in steps_of(page.view) if step.result.message >= start]
     for stub in chain(*(rule(page, steps) for rule in IN_RECENT)):
         if start <= stub.place.message < stop:
+            _take(stubs, page, stub)
+    for stub in _echoes(page, steps):
+        if start <= stub.place.message < (stop if last is None else last):
             _take(stubs, page, stub)
     return stubs.shrinks()
 

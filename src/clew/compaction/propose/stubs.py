@@ -130,11 +130,11 @@ class Page:
         if start >= 0:
             self.held.setdefault(name, []).append(Cite(name, place.part, start, start + len(quote)))
 
-    def telling(self, text: str) -> ExcerptSource:
-        """Return a text to excerpt."""
+    def telling(self, text: str, *, is_argument: bool = False) -> ExcerptSource:
+        """Return a text to excerpt; of what the agent wrote, as much as there is room for."""
         found = self.tellings.get(text)
         if found is None:
-            found = self.tellings[text] = ExcerptSource(text, self.about)
+            found = self.tellings[text] = ExcerptSource(text, self.about, fill=is_argument)
         return found
 
 
@@ -266,7 +266,7 @@ def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
         if len(value) <= max(characters, SHORT_ARGUMENT):
             return value
         short = max(LEAST_CHARACTERS, characters)
-        return _naming(page.telling(value).fullest(short, longest_line=_line(short)), name)
+        return _naming(page.telling(value, is_argument=True).fullest(short, longest_line=_line(short)), name)
     if isinstance(value, dict):
         changed = _changed_only(value, max(characters, SHORT_ARGUMENT))
         return {key: _shorter(page, child, name, characters) for key, child in changed.items()}
