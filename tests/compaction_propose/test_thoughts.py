@@ -127,3 +127,17 @@ def test_what_is_shown_smaller_anyway_loses_its_thought_too():
     assert left_out(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [
         Shrink("m1", spoken("[kept]"), "large", Rung.TRUNCATE)
     ]
+
+
+def test_in_a_long_running_loop_the_first_and_the_last_steps_keep_their_thinking():
+    messages = [text_message(Role.USER, "Port the reports.")]
+    for n in range(40):
+        call, result = step(f"c{n}", "run", {"cmd": f"make report_{n}"}, f"report_{n} is ported\n" * 20)
+        thought = Thinking(f"Report {n} is next. " * 60, signature=f"s{n}", trust=Trust.ASSISTANT)
+        messages += [Message(Role.ASSISTANT, (thought, *call.parts)), result]
+    made = clew.compact(messages, window=100_000, target_tokens=6_000)
+    steps = [message for message in made.messages if message.role is Role.ASSISTANT]
+    thinks = [isinstance(message.parts[0], Thinking) for message in steps]
+    assert thinks[0]  # a provider may refuse a running loop that does not begin with thinking
+    assert thinks[-1]
+    assert 2 < thinks.count(True) < len(thinks) // 2

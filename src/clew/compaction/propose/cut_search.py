@@ -324,7 +324,8 @@ class TailFitter:
                 if made is None:
                     made = self._made[i, tokens, held] = _shortened(page, i, tokens)
                 shrinks += made
-        older = scene.view[stop : max(stop, scene.thinking)]
+        spared = scene.opens_loop(stop)
+        older = [scene.view[i] for i in range(stop, scene.thinking) if i != spared]
         if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
             past = {item.id for item in older}
             shrinks = [

@@ -22,7 +22,7 @@ from clew.compaction.propose.tail import (
     unread_room,
 )
 from clew.compaction.task import CompactionTask
-from clew.message import Cite, Item, Message, Role, words
+from clew.message import Cite, Item, Message, Role, Thinking, words
 
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
@@ -31,6 +31,9 @@ _EMPTY = re.compile(
 )
 """Words that carry no topic."""
 _SHORTEST = 2
+THINKING_SHARE = 0.2
+"""Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
+say most of it. Chosen by hand."""
 RECENT = 10
 """Last messages in which the agent's words and calls say what the work is about."""
 LONGEST_READ = 4_000
@@ -223,14 +226,38 @@ class Scene:
     def thinking(self) -> int:
         """The index from which thinking stays when messages fade: the running turn, or what stays verbatim.
 
-        A provider may ask for the reasoning before a call, so the agent's messages in a row are not divided.
+        Of a long running turn, the thinking of its last steps, as far as it fits into a share of the room. A
+        provider may ask for the reasoning before a call, so the agent's messages in a row are not divided.
         """
         first = min(self.loop, self.verbatim)
+        left = int(self.tail_room * THINKING_SHARE)
+        for i in reversed(range(first, self.verbatim)):
+            left -= self._thinking_tokens(i)
+            if left < 0 and i < self._last_reply:
+                first = i + 1
+                break
         while self.floor < first < len(self.view) and all(
             item.message.role is Role.ASSISTANT for item in self.view[first - 1 : first + 1]
         ):
             first -= 1
         return first
+
+    def _thinking_tokens(self, index: int) -> int:
+        parts = self.view[index].message.parts
+        return sum(self.task.counter.count_part(part) for part in parts if isinstance(part, Thinking))
+
+    @property
+    def _last_reply(self) -> int:
+        """The index of the agent's last message."""
+        return self.unread - 1
+
+    def opens_loop(self, start: int) -> int:
+        """Return the index of the first step of the running turn in a view from ``start`` on.
+
+        It keeps its thinking: a provider may refuse a running turn that does not begin with thinking.
+        """
+        steps = range(max(start, self.loop), len(self.view))
+        return next((i for i in steps if self.view[i].message.role is Role.ASSISTANT), len(self.view))
 
     @cached_property
     def tail_room(self) -> int:
