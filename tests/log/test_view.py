@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -90,3 +91,13 @@ def test_runs_are_the_references_that_they_stand_for(runs, cut):
     held = Runs(runs)
     assert (list(held), held[cut], len(held)) == (refs, refs[cut], len(refs))
     assert [held[i] for i in range(-len(refs), len(refs))] == [*refs, *refs]
+
+
+@given(st.lists(st.integers(1, 4), max_size=30), st.integers(0, 12))
+def test_the_number_of_a_message_is_the_same_from_runs_and_from_references(gaps, loaded):
+    seqs = list(accumulate(gaps))
+    view = view_from_json(view_to_json(View(whole=Prefix(Ref(seq) for seq in seqs[:loaded]))))
+    for seq in seqs[loaded:]:
+        view = view.show(Ref(seq))
+    for seq in range(max(seqs, default=0) + 2):
+        assert view.number(seq) == sum(1 for one in seqs if one <= seq)

@@ -1,17 +1,21 @@
 """Several processes on one server; some of them, or the server, are killed or paused."""
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 
+import psycopg
 import pytest
 
 from clew.log import check_session, new_event
 from clew.log.protocol import Ctx
 from clew.log.store.postgres import PostgresStore
+from clew.log.store.postgres.connection import sql
 from clew.testing.postgres import PostgresServer
 from tests.conftest import ROOT, tries
 from tests.log_postgres.workers import CTX, LONG
@@ -101,28 +105,44 @@ def test_a_killed_server_loses_nothing_and_nothing_is_written_twice():
             assert list(check_session(store, CTX)) == []
 
 
-def test_an_append_whose_reply_was_lost_is_not_repeated(open_store, monkeypatch):
+@pytest.fixture
+def cut(monkeypatch):
+    """Return a function that cuts the next connection soon after it asks the server to commit."""
+    waits = []
+    execute = psycopg.Connection.execute
+
+    def cutting(connection, query, *given, **options):
+        cursor = execute(connection, query, *given, **options)
+        if query == sql("commit") and waits:
+            copy = socket.socket(fileno=os.dup(connection.fileno()))
+            threading.Timer(waits.pop(), lambda: (copy.shutdown(socket.SHUT_RDWR), copy.close())).start()
+        return cursor
+
+    monkeypatch.setattr(psycopg.Connection, "execute", cutting)
+    return waits.append
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_an_append_that_the_server_commits_after_the_connection_is_lost_is_not_repeated(
+    place, open_store, cut, known
+):
+    """The server takes a second to commit; the second try begins while the first is still committing."""
     store = open_store()
+    if known:
+        store.append(CTX, [new_event("note", {})], None)
+    with psycopg.connect(place.address) as connection:
+        connection.execute(f"SET search_path = {place.schema}")
+        connection.execute("""CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$""")
+        connection.execute("""CREATE CONSTRAINT TRIGGER slowly AFTER INSERT ON event
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()""")
     events = [new_event("note", {"text": LONG}), new_event("note", {})]
-    connections = store.connections
-    transaction = connections._transaction
-    from contextlib import contextmanager
-
-    import psycopg
-
-    failures = iter([True])
-
-    @contextmanager
-    def lost_after_commit(*given):
-        with transaction(*given) as connection:
-            yield connection
-        if next(failures, False):
-            raise psycopg.OperationalError("server closed the connection unexpectedly")
-
-    monkeypatch.setattr(connections, "_transaction", lost_after_commit)
-    head = store.append(CTX, events, store.head(CTX))
+    expected = store.head(CTX)
+    cut(0.2)
+    head = store.append(CTX, events, expected)
     assert head == store.head(CTX)
-    assert [one.event.id for one in store.read(CTX)] == [event.id for event in events]
+    assert [one.event.id for one in store.read(CTX)][-2:] == [event.id for event in events]
+    assert head.seq == expected.seq + 2
 
 
 def test_a_paused_writer_does_not_block_the_others_and_is_refused(place, open_store, request):

@@ -15,6 +15,7 @@ from clew.log.protocol import Ctx, Head
 from clew.log.store import MemoryStore
 from clew.log.store.conformance import CASES
 from clew.log.store.postgres import PostgresStore
+from clew.log.store.postgres import store as store_module
 from clew.log.store.postgres.connection import describe
 from clew.session import Session
 from tests.log_store.test_twins import Twins
@@ -269,14 +270,48 @@ def test_a_closed_store_says_so(open_store):
         store.head(CTX)
 
 
-def test_reading_a_page_costs_a_fixed_number_of_transactions(open_store, monkeypatch):
+def counted(store, monkeypatch):
+    """Count the round trips to the server: reads take one each, other transactions begin with one."""
+    made = []
+    for name in ("fetch", "run_after"):
+        work = getattr(store.connections, name)
+        monkeypatch.setattr(
+            store.connections, name, lambda *given, work=work, name=name: made.append(name) or work(*given)
+        )
+    return made
+
+
+def test_reading_costs_a_fixed_number_of_round_trips(open_store, monkeypatch):
     store = open_store()
+    apart = {"texts": [f"{LONG}{n}" for n in range(60)]}  # so many marks that the whole body is stored apart
     store.append(CTX, [new_event("note", {"text": LONG + str(n)}) for n in range(200)], None)
-    ran = []
-    run = store.connections.run
-    monkeypatch.setattr(store.connections, "run", lambda *given: ran.append(1) or run(*given))
-    assert len(list(store.read(CTX))) == 200
-    assert len(ran) == 2
+    store.append(CTX, [new_event("note", apart)], None)
+    made = counted(store, monkeypatch)
+    assert len(list(store.read(CTX))) == 201
+    assert len(made) == 3  # events with the head, their texts, the texts inside of a text
+    made.clear()
+    assert [one.seq for one in store.read_at(CTX, [180, 3, 77, 999, 3])] == [3, 77, 180]
+    assert len(made) == 2
+    made.clear()
+    store.append(CTX, [new_event("note", {})], None)
+    assert made == ["run_after"]
+
+
+def test_large_texts_are_read_one_at_a_time(open_store, monkeypatch):
+    monkeypatch.setattr(store_module, "BLOBS_AT_ONCE", 100)
+    store = open_store()
+    bodies = [{"text": f"{n}{LONG}", "more": [f"{LONG}{n}{m}" for m in range(60)]} for n in range(3)]
+    store.append(CTX, [new_event("note", body) for body in bodies], None)
+    assert [one.event.body for one in store.read(CTX)] == bodies
+
+
+def test_a_read_leaves_no_workspace_behind_on_its_connection(open_store):
+    store = open_store(pool=1)
+    store.append(CTX, [new_event("note", {})], None)
+    assert list(store.read(CTX))
+    with store.connections._open_pool().connection() as connection:
+        row = connection.execute("SELECT current_setting('clew.workspace', true)").fetchone()
+    assert row[0] in (None, "")
 
 
 def test_a_session_moves_between_sqlite_and_postgres(open_store, tmp_path):

@@ -6,6 +6,7 @@ passed to ``fold``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from typing import Any
 
 from clew.errors import InputError, StoreDamaged, StoreTooNew
 from clew.log.chain import new_event
-from clew.log.protocol import Ctx, Event, Store, StoredEvent
+from clew.log.protocol import Ctx, Event, ReadsPositions, Store, StoredEvent
 from clew.log.view import LogProblem, Ref, Splice, View
 from clew.message import Json, JsonObject, Message
 from clew.message.codec import message_from_json, message_to_json
@@ -253,8 +254,10 @@ def load_messages(
     store: Store, ctx: Ctx, refs: Iterable[Ref], kinds: Mapping[str, EventKind] = KINDS
 ) -> Iterator[VisibleMessage]:
     """Yield the messages that references point at, in their order."""
-    for run in _runs(refs):
-        events = store.read(ctx, run[0].seq - 1, run[-1].seq)
+    read_at = store.read_at if isinstance(store, ReadsPositions) else None
+    for run in _runs(refs, sys.maxsize if read_at else MAX_GAP):
+        seqs = [ref.seq for ref in run]
+        events = read_at(ctx, seqs) if read_at else store.read(ctx, seqs[0] - 1, seqs[-1])
         stored = next(events, None)
         for ref in run:
             while stored and stored.seq < ref.seq:
@@ -267,11 +270,11 @@ def load_messages(
             yield VisibleMessage(ref, stored.event.id, kind.name_of(current, ref.nth), message)
 
 
-def _runs(refs: Iterable[Ref]) -> Iterator[list[Ref]]:
+def _runs(refs: Iterable[Ref], max_gap: int) -> Iterator[list[Ref]]:
     """Split references into runs that one ascending read covers."""
     run: list[Ref] = []
     for ref in refs:
-        if run and (len(run) == MAX_RUN or not 0 <= ref.seq - run[-1].seq <= MAX_GAP):
+        if run and (len(run) == MAX_RUN or not 0 <= ref.seq - run[-1].seq <= max_gap):
             yield run
             run = []
         run.append(ref)

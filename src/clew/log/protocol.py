@@ -131,3 +131,11 @@ class Snapshots(Protocol):
 
     def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""
+
+
+@runtime_checkable
+class ReadsPositions(Protocol):
+    """Reads scattered events together. Optional: for stores where each read is a round trip to a server."""
+
+    def read_at(self, ctx: Ctx, positions: Sequence[int]) -> Iterator[StoredEvent]:
+        """Yield the events at these positions, in order; positions without an event are left out."""

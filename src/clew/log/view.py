@@ -144,7 +144,11 @@ class View:
 
     def number(self, seq: int) -> int:
         """Return the number of the message that an event holds, counted from 1."""
-        return bisect_right(self.whole, seq, key=lambda ref: ref.seq)
+        base = self.whole.base
+        number = base.number(seq) if isinstance(base, Runs) else 0
+        if number < len(base):
+            return number
+        return bisect_right(self.whole, seq, lo=number, key=lambda ref: ref.seq)
 
     def show(self, ref: Ref) -> View:
         """Return this view with one more message."""
@@ -231,10 +235,11 @@ def view_from_json(value: JsonObject) -> View:
 class Runs(Sequence[Ref]):
     """References stored as runs: the first event, how many consecutive ones, and which message of each."""
 
-    __slots__ = ("_ends", "runs")
+    __slots__ = ("_ends", "_firsts", "runs")
 
     def __init__(self, runs: Iterable[tuple[int, int, int]]) -> None:
         self.runs = [(int(first), int(count), int(nth)) for first, count, nth in runs]
+        self._firsts = [first for first, _, _ in self.runs]
         self._ends = list(accumulate(count for _, count, _ in self.runs))
 
     def __len__(self) -> int:
@@ -251,6 +256,14 @@ class Runs(Sequence[Ref]):
         run = bisect_right(self._ends, place)
         first, count, nth = self.runs[run]
         return Ref(first + place - (self._ends[run] - count), nth)
+
+    def number(self, seq: int) -> int:
+        """Return how many references point at this event or an earlier one; they must be ascending."""
+        run = bisect_right(self._firsts, seq) - 1
+        if run < 0:
+            return 0
+        first, count, _ = self.runs[run]
+        return self._ends[run] - count + min(count, seq - first + 1)
 
     def __iter__(self) -> Iterator[Ref]:
         return (Ref(seq, nth) for first, count, nth in self.runs for seq in range(first, first + count))

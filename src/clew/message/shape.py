@@ -43,8 +43,7 @@ def _test(hint: Any) -> _Test:
     """Return a test whether a value has the type of an annotation, such as ``tuple[str, ...] | None``."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        options = [_test(option) for option in inner]
-        return _anything if _anything in options else lambda value: any(fits(value) for fits in options)
+        return _union(inner)
     if origin is typing.Literal:
         return lambda value: isinstance(value, str) and value in inner
     if origin is tuple:
@@ -59,11 +58,23 @@ def _test(hint: Any) -> _Test:
     if hint in (int, float):
         number = (int, float) if hint is float else int
         return lambda value: isinstance(value, number) and not isinstance(value, bool)
-    if issubclass(hint, Enum) or hint in (str, bool, type(None)):
+    if _is_class(hint):
         return lambda value: isinstance(value, hint)
     if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
         return lambda value: isinstance(value, hint) and _fields_match(value)
     return lambda value: isinstance(value, hint)
+
+
+def _union(hints: tuple[Any, ...]) -> _Test:
+    if all(map(_is_class, hints)):
+        return lambda value: isinstance(value, hints)
+    options = [_test(option) for option in hints]
+    return _anything if _anything in options else lambda value: any(fits(value) for fits in options)
+
+
+def _is_class(hint: Any) -> bool:
+    """Return True if a value fits the hint whenever it is an instance of it."""
+    return isinstance(hint, type) and (hint in (str, bool, type(None)) or issubclass(hint, Enum))
 
 
 def _fields_match(value: Any) -> bool:

@@ -71,7 +71,7 @@ class Jobs:
             task.defer(
                 workspace=ctx.workspace,
                 session=ctx.session,
-                after=_last_compaction(session),
+                after=session.last_compaction,
                 model=model,
                 window=window,
             )
@@ -87,7 +87,7 @@ class Jobs:
         opened = Session.open(
             session, self.store, workspace=workspace, model=model or "unknown", window=window
         )
-        if _last_compaction(opened) != after:
+        if opened.last_compaction != after:
             return "superseded"
         try:
             compaction = opened.compact(forced=False)
@@ -176,9 +176,3 @@ class Jobs:
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}".encode())
                 connection.execute(f"SET LOCAL search_path = {self._schema}".encode())
                 connection.execute(procrastinate.schema.SchemaManager.get_schema().encode())
-
-
-def _last_compaction(session: Session) -> int:
-    """Return the position of the last compaction in force, 0 if there is none."""
-    compactions = session.trace()
-    return compactions[-1].seq if compactions else 0

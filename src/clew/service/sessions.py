@@ -26,7 +26,7 @@ class _Opened:
 
     session: Session
     head: Head
-    """The end of its log when it was last returned to the cache."""
+    """The end of its log as far as it was read when it was last returned to the cache."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -66,7 +66,7 @@ class SessionCache:
                     except BaseException:
                         self._drop(key, opened)  # its state may be half changed; the log is not
                         raise
-                    opened.head = self.store.head(ctx)
+                    opened.head = opened.session.head
                     return
             self._drop(key, opened)
 
@@ -78,7 +78,7 @@ class SessionCache:
             model=model or self._model,
             window=window or self._window,
         )
-        opened = _Opened(session, self.store.head(ctx))
+        opened = _Opened(session, session.head)
         with self._lock:
             cached = self._opened.setdefault(key, opened)  # another thread may have opened it meanwhile
             while len(self._opened) > MOST_OPEN:

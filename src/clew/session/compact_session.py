@@ -29,6 +29,7 @@ from clew.compaction.decide import DecidedCompaction, Writer, decide
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import pruned_size
+from clew.compaction.propose.story import quoted_messages
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import count_values
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
@@ -167,7 +168,7 @@ def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller 
         ledger=replay.ledger,
         counter=replay.counter,
         target_tokens=target_tokens,
-        originals=replay.original,
+        originals=replay.finder(quoted_messages(replay.ledger.turns)),
         sizes=[replay.counter.count(item.message) for item in replay.items],
         shown=replay.shown_digest,
         carried=replay.carried,

@@ -37,10 +37,11 @@ from clew.log import (
     fold,
     load_messages,
     named_messages,
+    root,
     view_from_json,
     view_to_json,
 )
-from clew.log.protocol import Ctx, Event, Head, Snapshots, Store, StoredEvent
+from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Snapshots, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.message import Item, JsonObject, Message, Role, message_number
 from clew.rules.rule import RuleRef
@@ -100,7 +101,7 @@ class Replay:
         """The recorded facts about the session itself, such as its model."""
         self.compactions = 0
         """How many compactions the log holds, undone ones included."""
-        self._hash = ""
+        self._hash = root(self.ctx.session).hash
         self._items: list[Item] | None = []
         self._refs: dict[str, Ref] = {}
         self._shown: dict[str, Message] = {}
@@ -130,8 +131,12 @@ class Replay:
                 elif not self.recorded.agrees(stored):
                     return False
             self.take(stored)
-            self._hash = stored.hash
         return True
+
+    @property
+    def head(self) -> Head:
+        """Return the end of the log as far as it was read."""
+        return Head(self.view.seq, self._hash)
 
     @property
     def problems(self) -> list[LogProblem]:
@@ -219,7 +224,7 @@ class Replay:
             "problems": [[*problem] for problem in self._problems],
         }
         with suppress(StoreError):  # a snapshot only saves time
-            self.store.save_snapshot(self.ctx, Head(self.view.seq, self._hash), body)
+            self.store.save_snapshot(self.ctx, self.head, body)
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
         """Append events that do not depend on the session's state; return the position of the last."""
@@ -238,9 +243,7 @@ class Replay:
             if tried:  # a random wait, so that processes in lockstep do not collide every time
                 time.sleep(random.random() * LONGEST_WAIT_S * tried / TRIES)
             self.catch_up()
-            head = self.store.head(self.ctx)
-            if head.seq != self.view.seq:
-                continue
+            head = self.head
             events = self._with_findings(make())
             with suppress(HeadMoved):
                 last = self.store.append(self.ctx, events, head)
@@ -257,7 +260,7 @@ class Replay:
 
     def take(self, stored: StoredEvent) -> None:
         """Apply the next event."""
-        self.view = fold([stored], self.view)
+        self.view, self._hash = fold([stored], self.view), stored.hash
         if self.view.problems and self.view.problems[-1].seq == stored.seq:
             return
         kind, body = stored.event.kind, stored.event.body
@@ -432,6 +435,16 @@ class Replay:
             while len(self._originals) > REMEMBERED:
                 self._originals.popitem(last=False)
         return self._originals[name]
+
+    def finder(self, likely: Iterable[str]) -> Callable[[str], Message | None]:
+        """Return ``original``; from a store on a server, ``likely`` messages are read together before."""
+        if not isinstance(self.store, ReadsPositions):
+            return self.original
+        refs = {self._ref(name): name for name in likely if name.startswith("m")}
+        unread = sorted(ref for ref, name in refs.items() if ref and self.refs.get(name) != ref)
+        loaded = load_messages(self.store, self.ctx, unread)
+        found = {refs[visible.ref]: visible.message for visible in loaded}
+        return lambda name: found.get(name) or self.original(name)
 
     def _ref(self, name: str) -> Ref | None:
         """Return the position of a message in the log; ``c1`` is the first summary of its tool."""

@@ -106,7 +106,7 @@ class RequestAssembler:
         """Return the instruction files of a project, read again after a compaction."""
         if root is None:
             return []
-        made = len(self._session.trace())
+        made = self._session.last_compaction
         if self._files is None or self._files.root != root:
             self._files = InstructionFiles(self._session, root)
         elif made != self._compactions:
@@ -131,7 +131,7 @@ class RequestAssembler:
     def _invoked_skills(self, view: Sequence[Item]) -> tuple[str, ...]:
         """Return the skills in use, also those whose calls a compaction removed from the view."""
         session = self._session
-        if not session.trace():
+        if not session.last_compaction:
             return invoked_skills(item.message for item in view)
         head = session.store.head(session.ctx).seq
         after = max(0, head - MOST_EVENTS) if self._skills_upto < 0 else self._skills_upto

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from inspect import iscoroutinefunction
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -33,7 +34,7 @@ from clew.log import (
     load_messages,
     new_event,
 )
-from clew.log.protocol import Ctx, Event, Store, StoredEvent
+from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
 from clew.message import Item, Json, JsonObject, Message, Native, fixed_prefix, words
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model, Steps
@@ -331,6 +332,17 @@ class Session:
         self._replay.catch_up()
         return self._replay.in_force()
 
+    @property
+    def head(self) -> Head:
+        """Return the end of the log as far as this object has read it."""
+        return self._replay.head
+
+    @property
+    def last_compaction(self) -> int:
+        """Return the position of the newest compaction in force in the log; 0 if there is none."""
+        steps = self._replay.view.steps
+        return steps[-1].seq if steps else 0
+
     def events(self, after: int = 0) -> Iterator[StoredEvent]:
         """Yield the events of the log that follow a position."""
         return self._replay.store.read(self._replay.ctx, after)
@@ -379,9 +391,14 @@ class Session:
     def _appended_before(self, events: Sequence[Event], cause: DuplicateEvent) -> int:
         """Return the position of the last of these events, which an earlier call appended."""
         prefix = events[0].id.rpartition(":")[0] + ":"
-        earlier_events = [stored for stored in self.events() if stored.event.id.startswith(prefix)]
+        try:
+            first = self.store.find(self.ctx, events[0].id)
+        except NotFound:
+            raise cause from None
+        stored_events = self.events(first.seq - 1)
+        earlier_events = list(takewhile(lambda stored: stored.event.id.startswith(prefix), stored_events))
         if [stored.event.body.get("message") for stored in earlier_events] != [
-            stored.body.get("message") for stored in events
+            event.body.get("message") for event in events
         ]:
             raise InputError("this key was used for other messages", "use a new key") from cause
         self._replay.catch_up()

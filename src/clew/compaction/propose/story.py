@@ -70,10 +70,9 @@ class Story:
         """
         self._find = find
         self._gone = gone
-        known = turns.all
-        latest = known[-MOST_TURNS:]
-        self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
+        self._turns = _told_turns(turns)
         self._at: dict[int, list[list[Claim]]] = {}
+        self._quotes: dict[Cite, tuple[str, Trust] | None] = {}
         self._notes = turns.notes
         self._last = max((Cite(name).number for name in gone), default=0)
         self.findings = list(self._found(turns.findings, passed))
@@ -130,6 +129,12 @@ class Story:
         return claims
 
     def _quote(self, cite: Cite) -> tuple[str, Trust] | None:
+        """Return the words that a cite points at; each level of detail asks for them again."""
+        if cite not in self._quotes:
+            self._quotes[cite] = self._look_up(cite)
+        return self._quotes[cite]
+
+    def _look_up(self, cite: Cite) -> tuple[str, Trust] | None:
         message = self._find(cite.message) if cite.message in self._gone else None
         if message is None or cite.part >= len(message.parts):
             return None
@@ -144,8 +149,25 @@ class Story:
             said = self._quote(one.source)
             if said is None or (one.source.number < passed and _TROUBLE.search(said[0])):
                 continue
-            if (count := count + 1) <= MOST_FINDINGS:
-                yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
+            yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
+            if (count := count + 1) == MOST_FINDINGS:
+                return
+
+
+def _told_turns(turns: Turns) -> list[Turn]:
+    """Return the turns that a story has room for: the first and the latest."""
+    known = turns.all
+    latest = known[-MOST_TURNS:]
+    return [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
+
+
+def quoted_messages(turns: Turns) -> set[str]:
+    """Return the ids of the messages that a story of these turns may quote."""
+    cites = [turn.ask for turn in _told_turns(turns)] + [
+        turn.report for turn in _told_turns(turns) if turn.report
+    ]
+    cites += [*turns.notes[-2:], *(one.source for one in turns.findings)]
+    return {cite.message for cite in cites}
 
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:

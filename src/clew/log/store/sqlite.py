@@ -59,6 +59,11 @@ def attach(body: bytes, fetch: Callable[[str], bytes]) -> bytes:
     return _MARK.sub(lambda match: fetch(match[1].decode()), body)
 
 
+def is_apart(body: bytes) -> bool:
+    """Return True if a stored body is nothing but the digest of a blob that holds all of it."""
+    return _MARK.fullmatch(body) is not None
+
+
 def marks(body: bytes) -> list[str]:
     """Return the digests of the blobs that a stored body names directly."""
     return [match.decode() for match in _MARK.findall(body)]

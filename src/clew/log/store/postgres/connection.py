@@ -6,10 +6,10 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from clew.errors import (
     ClewError,
@@ -37,7 +37,16 @@ LOCK = 0x636C6577  # "clew": the advisory lock that one migrating process holds
 RETRY_S = 0.05
 UniqueViolation = psycopg.errors.UniqueViolation
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+Rows: TypeAlias = list[tuple[Any, ...]]
 T = TypeVar("T")
+
+
+class Query(NamedTuple):
+    """A statement and its values."""
+
+    statement: bytes
+    values: Mapping[str, Any]
+
 
 _ERRORS: tuple[tuple[type[psycopg.Error], type[ClewError]], ...] = (
     (psycopg.errors.LockNotAvailable, StoreBusy),
@@ -99,17 +108,45 @@ class Connections:
             if self._pool is not None and self._pid == os.getpid():
                 self._pool.close()
 
+    def fetch(self, workspace: str, *queries: Query) -> list[Rows]:
+        """Run queries in one transaction and one round trip; return the rows of each."""
+
+        def work(connection: Connection, _retrying: bool) -> list[Rows]:
+            with connection.pipeline():  # to the server this is one transaction
+                connection.execute(*self._enter(workspace))
+                cursors = [connection.execute(*query) for query in queries]
+            return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+        return self._retry(work)
+
     def run(self, workspace: str, work: Callable[[Connection, bool], T]) -> T:
         """Run ``work`` in one transaction and return its result.
 
         Its second argument is True if it may have committed before: an earlier try lost its connection.
         """
+        return self.run_after(workspace, None, lambda connection, retrying, _rows: work(connection, retrying))
+
+    def run_after(
+        self, workspace: str, first: Query | None, work: Callable[[Connection, bool, Rows], T]
+    ) -> T:
+        """Run ``work`` in one transaction that begins with a query, whose rows it is given.
+
+        All until ``work`` is called is one round trip. ``work`` may end the transaction itself.
+        """
+
+        def attempt(connection: Connection, retrying: bool) -> T:
+            with self._transaction(connection, workspace, first) as rows:
+                return work(connection, retrying, rows)
+
+        return self._retry(attempt)
+
+    def _retry(self, work: Callable[[Connection, bool], T]) -> T:
         deadline = time.monotonic() + self._busy_s
         retrying = tried = False
         while True:
             try:
-                with self._transaction(workspace, deadline) as connection:
-                    result = work(connection, retrying)
+                with self._open_pool().connection(max(0.1, deadline - time.monotonic())) as connection:
+                    return work(connection, retrying)
             except UniqueViolation:
                 raise  # only an append can cause it, and knows what it means
             except psycopg.Error as cause:
@@ -119,20 +156,30 @@ class Connections:
                     raise self._error(cause) from cause
                 retrying, tried = retrying or ended, True
                 time.sleep(RETRY_S)
-            else:
-                return result
 
     @contextmanager
-    def _transaction(self, workspace: str, deadline: float) -> Iterator[Connection]:
-        wait = max(0.1, deadline - time.monotonic())
-        busy_ms = int(self._busy_s * 1000)
-        values = {"schema": self._schema, "workspace": workspace, "busy": str(busy_ms)}
-        with (
-            self._open_pool().connection(wait) as connection,
-            connection.transaction(),
-        ):
-            connection.execute(sql("enter"), values)
-            yield connection
+    def _transaction(self, connection: Connection, workspace: str, first: Query | None) -> Iterator[Rows]:
+        enter = self._enter(workspace)
+        queries = [Query(sql("begin"), {}), enter, *([first] if first else [])]
+        values = {name: value for query in queries for name, value in query.values.items()}
+        # One message with several statements, not a pipeline: at the end of a pipeline the driver sends a
+        # flush, and after that the server does not end the transaction of a silent client.
+        try:
+            with psycopg.ClientCursor(connection) as cursor:
+                cursor.execute(b";".join(query.statement for query in queries), values)
+                while cursor.nextset():
+                    continue
+                rows = cursor.fetchall()
+            yield rows
+            connection.commit()  # does nothing if the transaction has ended
+        except BaseException:
+            with suppress(psycopg.Error):  # the connection is lost, and with it the transaction
+                connection.rollback()
+            raise
+
+    def _enter(self, workspace: str) -> Query:
+        busy_ms = str(int(self._busy_s * 1000))
+        return Query(sql("enter"), {"schema": self._schema, "workspace": workspace, "busy": busy_ms})
 
     def _open_pool(self) -> psycopg_pool.ConnectionPool[Connection]:
         with self._lock:

@@ -2,6 +2,12 @@
 SELECT set_config('search_path', %(schema)s, true), set_config('clew.workspace', %(workspace)s, true),
   set_config('lock_timeout', %(busy)s, true)
 
+-- begin: begins a transaction
+BEGIN
+
+-- commit: ends it
+COMMIT
+
 -- limit_silence: lets the server end a transaction of this connection whose client is silent for so many milliseconds
 SELECT set_config('idle_in_transaction_session_timeout', %(silent)s, false)
 
@@ -43,21 +49,30 @@ SELECT %(workspace)s, %(key)s, * FROM unnest(%(seqs)s::bigint[], %(ids)s::text[]
 
 -- events: events of a session after a sequence number, oldest first
 SELECT seq, id, kind, version, time, digest, hash, body FROM event
-WHERE session = %(key)s AND seq > %(after)s AND seq <= %(until)s
+WHERE session = (SELECT key FROM session WHERE workspace = %(workspace)s AND id = %(session)s)
+  AND seq > %(after)s AND seq <= %(until)s
 ORDER BY seq LIMIT %(page)s
 
 -- events_of_kinds: the same, of some kinds only
 SELECT seq, id, kind, version, time, digest, hash, body FROM event
-WHERE session = %(key)s AND seq > %(after)s AND seq <= %(until)s AND kind = ANY(%(kinds)s)
+WHERE session = (SELECT key FROM session WHERE workspace = %(workspace)s AND id = %(session)s)
+  AND seq > %(after)s AND seq <= %(until)s AND kind = ANY(%(kinds)s)
 ORDER BY seq LIMIT %(page)s
 
 -- other_events_of_kinds: the same without messages, so that an index can skip them
 SELECT seq, id, kind, version, time, digest, hash, body FROM event
-WHERE session = %(key)s AND seq > %(after)s AND seq <= %(until)s AND kind <> 'message' AND kind = ANY(%(kinds)s)
+WHERE session = (SELECT key FROM session WHERE workspace = %(workspace)s AND id = %(session)s)
+  AND seq > %(after)s AND seq <= %(until)s AND kind <> 'message' AND kind = ANY(%(kinds)s)
 ORDER BY seq LIMIT %(page)s
 
+-- events_at: the events at some positions
+SELECT seq, id, kind, version, time, digest, hash, body FROM event
+WHERE session = (SELECT key FROM session WHERE workspace = %(workspace)s AND id = %(session)s) AND seq = ANY(%(seqs)s)
+ORDER BY seq
+
 -- event_by_id: one event
-SELECT seq, id, kind, version, time, digest, hash, body FROM event WHERE session = %(key)s AND id = %(id)s
+SELECT seq, id, kind, version, time, digest, hash, body FROM event
+WHERE session = (SELECT key FROM session WHERE workspace = %(workspace)s AND id = %(session)s) AND id = %(id)s
 
 -- sessions: the sessions of a workspace, oldest first
 SELECT session.id, session.seq, session.hash, first.time, last.time FROM session
@@ -78,13 +93,16 @@ INSERT INTO blob_use (workspace, session, digest)
 SELECT %(workspace)s, %(key)s, digest FROM unnest(%(digests)s::text[]) AS used (digest) ORDER BY digest
 ON CONFLICT DO NOTHING
 
--- blobs: blobs by their digests; the content only of those up to a size
-SELECT digest, checksum, CASE WHEN octet_length(content) <= %(limit)s THEN content END FROM blob
-WHERE workspace = %(workspace)s AND digest = ANY(%(digests)s)
+-- blobs: blobs by their digests, the smallest first, up to so many bytes together
+SELECT digest, checksum, content FROM (
+  SELECT digest, checksum, content, sum(octet_length(content)) OVER (ORDER BY octet_length(content), digest) AS together
+  FROM blob WHERE workspace = %(workspace)s AND digest = ANY(%(digests)s)
+) AS sized WHERE together <= %(limit)s
 
 -- keep_snapshot: stores a snapshot of a session, replacing an earlier one
 INSERT INTO snapshot (workspace, session, seq, hash, digest, checksum, content)
-VALUES (%(workspace)s, %(key)s, %(seq)s, %(hash)s, %(digest)s, %(checksum)s, %(content)s)
+SELECT workspace, key, %(seq)s, %(hash)s, %(digest)s, %(checksum)s, %(content)s FROM session
+WHERE workspace = %(workspace)s AND id = %(session)s
 ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, digest = excluded.digest,
   checksum = excluded.checksum, content = excluded.content WHERE snapshot.seq <= excluded.seq
 

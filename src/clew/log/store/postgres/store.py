@@ -6,7 +6,8 @@ Bodies are laid out as in the SQLite store: long texts apart from their events, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -14,13 +15,24 @@ from typing import Any, NamedTuple, Self
 
 from clew.errors import DuplicateEvent, HeadMoved, NotFound, StoreDamaged
 from clew.log import ABOUT, EncodedEvent, chain, digest, encode, root
-from clew.log.protocol import Ctx, Event, Head, SessionInfo, Snapshots, Store, StoredEvent, require_name
-from clew.log.store.postgres.connection import Connection, Connections, T, UniqueViolation, sql
+from clew.log.protocol import (
+    Ctx,
+    Event,
+    Head,
+    ReadsPositions,
+    SessionInfo,
+    Snapshots,
+    Store,
+    StoredEvent,
+    require_name,
+)
+from clew.log.store.postgres.connection import Connection, Connections, Query, Rows, UniqueViolation, sql
 from clew.log.store.sqlite import (
     PAGE,
     detach,
     event_from_row,
     events_statement,
+    is_apart,
     marks,
     pack,
     session_seal,
@@ -28,9 +40,11 @@ from clew.log.store.sqlite import (
 )
 from clew.message import JsonObject
 
-SMALL_BLOB = 32 * 1024
-"""Blobs up to this size, as stored, are read together with a page of events; larger ones one at a time, so
-that memory stays bounded by the largest event. 256 events a page at 32 KiB are at most a few MB."""
+BLOBS_AT_ONCE = 8 * 1024 * 1024
+"""Bytes of blobs, as stored, that are read together with a page of events, the smallest first; the others are
+read one at a time, so that memory stays bounded by the largest event."""
+LAST = 2**62
+"""A position after every event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,7 @@ class DeletedRows(NamedTuple):
     remaining: int
 
 
-class PostgresStore(Store, Snapshots):
+class PostgresStore(Store, Snapshots, ReadsPositions):
     """Keeps logs in a schema of a PostgreSQL database, which is created or migrated when the store opens.
 
     Share one between threads; after a fork each process has its own connections. In asynchronous code, call
@@ -92,14 +106,15 @@ class PostgresStore(Store, Snapshots):
         If the connection is lost while the transaction commits, the store looks whether it did.
         """
         layout = _lay_out(events)
+        blobs = Query(sql("known_blobs"), {"workspace": ctx.workspace, "digests": list(layout.blobs)})
+        lock = _named("lock_session", ctx)
 
-        def work(connection: Connection, retrying: bool) -> Head:
-            if retrying and events and (head := _earlier_append(connection, ctx, layout.encoded)):
-                return head
-            return _append(connection, ctx, layout, expect)
+        def work(connection: Connection, retrying: bool, rows: Rows) -> Head:
+            return _append(connection, ctx, layout, expect, rows, retrying=retrying)
 
         try:
-            return self.connections.run(ctx.workspace, work)
+            first = blobs if layout.blobs else lock  # texts are compressed before the session is locked
+            return self.connections.run_after(ctx.workspace, first, work)
         except UniqueViolation as cause:
             raise _not_unique(cause, events) from cause
 
@@ -107,46 +122,47 @@ class PostgresStore(Store, Snapshots):
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
     ) -> Iterator[StoredEvent]:
         """Yield the events in order: those after ``after`` up to ``until``, of these kinds."""
-        key, head = self._run(ctx, lambda connection: _find_session(connection, ctx))
-        query: dict[str, Any] = {
-            "key": key,
-            "after": max(0, min(after, head.seq)),
-            "until": head.seq if until is None else max(0, min(until, head.seq)),
-            "kinds": None if kinds is None else list(kinds),
-            "page": PAGE,
-        }
-        statement = sql(events_statement(kinds))
-        while query["after"] < query["until"]:
-            rows, blobs = self._run(ctx, lambda connection: _page(connection, ctx, statement, query))
-            fetch = self._fetcher(ctx, blobs)
-            for row in rows:
-                yield event_from_row(ctx, row, fetch)
+        statement = events_statement(kinds)
+        bounds: dict[str, Any] = {"until": LAST if until is None else max(0, min(until, LAST)), "page": PAGE}
+        bounds["kinds"] = None if kinds is None else list(kinds)
+        start, last = max(0, min(after, LAST)), -1
+        while last < 0 or start < min(last, bounds["until"]):
+            query = _named(statement, ctx, **bounds, after=start)
+            first = [_named("session_of", ctx)] if last < 0 else []
+            *found, rows = self.connections.fetch(ctx.workspace, *first, query)
+            if found:
+                last = found[0][0][1] if found[0] else 0
+            # The second query may see events that were appended after the first.
+            yield from self._events(ctx, [row for row in rows if row[0] <= last])
             if len(rows) < PAGE:
                 return
-            query["after"] = rows[-1][0]
+            start = rows[-1][0]
+
+    def read_at(self, ctx: Ctx, positions: Sequence[int]) -> Iterator[StoredEvent]:
+        """Yield the events at these positions, in order; there may be gaps between them."""
+        wanted = sorted(set(positions))
+        for at in range(0, len(wanted), PAGE):
+            query = _named("events_at", ctx, seqs=wanted[at : at + PAGE])
+            (rows,) = self.connections.fetch(ctx.workspace, query)
+            yield from self._events(ctx, rows)
 
     def head(self, ctx: Ctx) -> Head:
         """Return the head; for a session without events, 0 and the root hash of its name."""
-        return self._run(ctx, lambda connection: _find_session(connection, ctx)[1])
+        (rows,) = self.connections.fetch(ctx.workspace, _named("session_of", ctx))
+        return _key_and_head(ctx, rows)[1]
 
     def find(self, ctx: Ctx, event_id: str) -> StoredEvent:
         """Return the event with that id, or raise ``NotFound``."""
         require_name("event id", event_id)
-
-        def work(connection: Connection) -> tuple[list[tuple[Any, ...]], dict[str, bytes]]:
-            key, _ = _find_session(connection, ctx)
-            return _page(connection, ctx, sql("event_by_id"), {"key": key, "id": event_id})
-
-        rows, blobs = self._run(ctx, work)
-        if not rows:
-            raise NotFound(f"there is no event {event_id!r} in session {ctx.session!r}")
-        return event_from_row(ctx, rows[0], self._fetcher(ctx, blobs))
+        (rows,) = self.connections.fetch(ctx.workspace, _named("event_by_id", ctx, id=event_id))
+        for event in self._events(ctx, rows):
+            return event
+        raise NotFound(f"there is no event {event_id!r} in session {ctx.session!r}")
 
     def sessions(self, workspace: str) -> Iterator[SessionInfo]:
         """Yield the sessions of a workspace, oldest first."""
         require_name("workspace", workspace)
-        query = {"workspace": workspace}
-        rows = self.connections.run(workspace, lambda c, _: c.execute(sql("sessions"), query).fetchall())
+        (rows,) = self.connections.fetch(workspace, Query(sql("sessions"), {"workspace": workspace}))
         for session, seq, head_hash, first, last in rows:
             yield SessionInfo(session, Head(seq, head_hash), first, last)
 
@@ -154,28 +170,16 @@ class PostgresStore(Store, Snapshots):
         """Store a snapshot of the session at that head, replacing an earlier one."""
         text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
         checksum, content = pack(text)
-        row = {"workspace": ctx.workspace, "seq": head.seq, "hash": head.hash, "digest": digest(text)}
-
-        def work(connection: Connection) -> None:
-            key, _ = _find_session(connection, ctx)
-            if key is not None:
-                kept = {**row, "key": key, "checksum": checksum, "content": content}
-                connection.execute(sql("keep_snapshot"), kept)
-
-        self._run(ctx, work)
+        row = {"digest": digest(text), "checksum": checksum, "content": content, **head._asdict()}
+        self.connections.fetch(ctx.workspace, _named("keep_snapshot", ctx, **row))
 
     def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""
-        row = self._run(
-            ctx, lambda connection: connection.execute(sql("snapshot"), _context_parameters(ctx)).fetchone()
-        )
-        if row is None:
-            return None
-        try:
-            body = json.loads(unpack(*row[2:]).decode("utf-8", "surrogatepass"))
-        except (StoreDamaged, ValueError):
-            return None  # it can be derived again
-        return Head(row[0], row[1]), body
+        (rows,) = self.connections.fetch(ctx.workspace, _named("snapshot", ctx))
+        for seq, head_hash, *stored in rows:
+            with suppress(StoreDamaged, ValueError):  # it can be derived again
+                return Head(seq, head_hash), json.loads(unpack(*stored).decode("utf-8", "surrogatepass"))
+        return None
 
     # Forgetting ----------------------------------------------------------------------------------------
 
@@ -201,28 +205,42 @@ class PostgresStore(Store, Snapshots):
 
     # Inside --------------------------------------------------------------------------------------------
 
-    def _run(self, ctx: Ctx, work: Callable[[Connection], T]) -> T:
-        return self.connections.run(ctx.workspace, lambda connection, _: work(connection))
+    def _events(self, ctx: Ctx, rows: Rows) -> Iterator[StoredEvent]:
+        """Yield the events of rows; their texts are read together, also those inside of another text."""
+        packed: dict[str, tuple[int, bytes]] = {}
 
-    def _fetcher(self, ctx: Ctx, blobs: Mapping[str, bytes]) -> Callable[[str], bytes]:
         def fetch(name: str) -> bytes:
-            if name in blobs:
-                return blobs[name]
-            fetched = self._run(ctx, lambda connection: _blobs(connection, ctx, [name], limit=1 << 40))
-            if name not in fetched:
+            found = packed if name in packed else self._blobs(ctx, [name], limit=LAST)
+            if name not in found:
                 raise StoreDamaged(f"blob {name} is missing")
-            return fetched[name]
+            return unpack(name, *found[name])
 
-        return fetch
+        packed |= self._blobs(ctx, [name for row in rows for name in marks(row[-1])])
+        apart = [row[-1] for row in rows if is_apart(row[-1])]
+        within = [name for body in apart for name in marks(body) if name in packed]
+        packed |= self._blobs(ctx, [inner for name in within for inner in marks(fetch(name))])
+        for row in rows:
+            yield event_from_row(ctx, row, fetch)
+
+    def _blobs(
+        self, ctx: Ctx, names: Sequence[str], limit: int = BLOBS_AT_ONCE
+    ) -> dict[str, tuple[int, bytes]]:
+        if not names:
+            return {}
+        query = Query(
+            sql("blobs"), {"workspace": ctx.workspace, "digests": [*dict.fromkeys(names)], "limit": limit}
+        )
+        (rows,) = self.connections.fetch(ctx.workspace, query)
+        return {name: (checksum, content) for name, checksum, content in rows}
 
 
-def _context_parameters(ctx: Ctx) -> dict[str, Any]:
-    return {"workspace": ctx.workspace, "session": ctx.session}
+def _named(statement: str, ctx: Ctx, **values: Any) -> Query:  # noqa: ANN401 - values of any column
+    """Return a statement about a session, with the session's name among its values."""
+    return Query(sql(statement), {"workspace": ctx.workspace, "session": ctx.session, **values})
 
 
-def _find_session(connection: Connection, ctx: Ctx, statement: str = "session_of") -> tuple[int | None, Head]:
-    row = connection.execute(sql(statement), _context_parameters(ctx)).fetchone()
-    return (None, root(ctx.session)) if row is None else (row[0], Head(row[1], row[2]))
+def _key_and_head(ctx: Ctx, rows: Rows) -> tuple[int | None, Head]:
+    return (rows[0][0], Head(*rows[0][1:])) if rows else (None, root(ctx.session))
 
 
 def _lay_out(events: Sequence[Event]) -> _Layout:
@@ -238,15 +256,19 @@ def _lay_out(events: Sequence[Event]) -> _Layout:
     return _Layout(encoded, bodies, blobs, person)
 
 
-def _append(connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | None) -> Head:
-    """Append events in the current transaction; the session stays locked until its end."""
-    new_blobs = _unknown_blobs(connection, ctx, layout.blobs)  # compressed before the session is locked
-    key, head = _find_session(connection, ctx, "lock_session")
+def _append(
+    connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | None, rows: Rows, *, retrying: bool
+) -> Head:
+    """Append in a transaction that began with these rows: known blobs, or the locked session if none."""
+    new_blobs = _new_blobs(layout.blobs, {name for (name,) in rows}) if layout.blobs else {"digests": []}
+    lock = _named("lock_session", ctx)
+    key, head = _key_and_head(ctx, connection.execute(*lock).fetchall() if layout.blobs else rows)
     if key is None and layout.encoded:
-        connection.execute(
-            sql("add_session"), {**_context_parameters(ctx), "seal": session_seal(ctx), "hash": head.hash}
-        )
-        key, head = _find_session(connection, ctx, "lock_session")
+        connection.execute(*_named("add_session", ctx, seal=session_seal(ctx), hash=head.hash))
+        key, head = _key_and_head(ctx, connection.execute(*lock).fetchall())
+    # Looked for under the lock: the server may still have been committing when the connection was lost.
+    if retrying and layout.encoded and (done := _earlier_append(connection, ctx, layout.encoded)):
+        return done
     if expect is not None and expect != head:
         raise HeadMoved(f"session {ctx.session!r} is at event {head.seq}, not at {expect.seq}")
     if not layout.encoded:
@@ -261,14 +283,11 @@ def _append(connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | No
                 connection.execute(sql("add_blobs"), {**owner, **new_blobs})
             connection.execute(sql("use_blobs"), {**owner, "digests": list(layout.blobs)})
         connection.execute(sql("add_events"), {**owner, **_columns(stored, layout.bodies)})
+        connection.execute(sql("commit"))
     return stored[-1].head
 
 
-def _unknown_blobs(connection: Connection, ctx: Ctx, blobs: Mapping[str, bytes]) -> dict[str, list[Any]]:
-    if not blobs:
-        return {"digests": []}
-    query = {"workspace": ctx.workspace, "digests": list(blobs)}
-    known = {name for (name,) in connection.execute(sql("known_blobs"), query)}
+def _new_blobs(blobs: Mapping[str, bytes], known: Collection[str]) -> dict[str, list[Any]]:
     packed = {name: pack(content) for name, content in blobs.items() if name not in known}
     return {
         "digests": list(packed),
@@ -292,11 +311,9 @@ def _columns(stored: Sequence[StoredEvent], bodies: Sequence[bytes]) -> dict[str
 
 def _earlier_append(connection: Connection, ctx: Ctx, encoded: Sequence[EncodedEvent]) -> Head | None:
     """Return the head after these events if an earlier try appended them, else None."""
-    key, _ = _find_session(connection, ctx)
     ends = (encoded[0], encoded[-1])
-    queries = ({"key": key, "id": end.event.id} for end in ends)
-    rows = [connection.execute(sql("event_by_id"), query).fetchone() for query in queries]
-    first, last = rows
+    queries = [_named("event_by_id", ctx, id=end.event.id) for end in ends]
+    first, last = [connection.execute(*query).fetchone() for query in queries]
     if first is None or last is None or (first[5], last[5]) != (ends[0].digest, ends[1].digest):
         return None
     return Head(last[0], last[6])
@@ -306,21 +323,6 @@ def _not_unique(cause: UniqueViolation, events: Sequence[Event]) -> Exception:
     if cause.diag.constraint_name == "event_id_once":
         return DuplicateEvent(f"one of {len(events)} events from {events[0].id!r} on")
     return StoreDamaged(f"a session's head is behind its events ({cause})")
-
-
-def _page(
-    connection: Connection, ctx: Ctx, statement: bytes, query: Mapping[str, Any]
-) -> tuple[list[tuple[Any, ...]], dict[str, bytes]]:
-    """Return rows of events and their small blobs."""
-    rows = connection.execute(statement, query).fetchall()
-    names = [name for row in rows for name in marks(row[-1])]
-    return rows, _blobs(connection, ctx, names, SMALL_BLOB) if names else {}
-
-
-def _blobs(connection: Connection, ctx: Ctx, names: Sequence[str], limit: int) -> dict[str, bytes]:
-    query = {"workspace": ctx.workspace, "digests": list(names), "limit": limit}
-    rows = connection.execute(sql("blobs"), query).fetchall()
-    return {name: unpack(name, checksum, content) for name, checksum, content in rows if content is not None}
 
 
 def _forget(connection: Connection, query: Mapping[str, Any]) -> DeletedRows:
