@@ -121,6 +121,17 @@ def test_the_rules_of_a_digest_count_as_pinned_in_event_and_request(session):
     assert session.fit().budget.allotment.of(Region.PINNED).asked == 0
 
 
+def test_the_rules_of_a_digest_that_quotes_tools_keep_the_label_of_their_speaker(session):
+    session.add(text_message(Role.USER, "Never modify files under legacy/. Fix the parser."))
+    for n in range(30):
+        call = ToolCall(f"c{n}", "Write", {"file_path": f"src/part_{n}.py", "content": "x = 1\n" * 40})
+        result = ToolResult(f"c{n}", (Text("File created. " * 20),))
+        session.add(Message(Role.ASSISTANT, (call,)), Message(Role.TOOL, (result,)))
+    session.compact(target_tokens=2_000)
+    labels = {one.source: one.trust for one in session.request().contributions}
+    assert (labels["d1, rules"], labels["d1"]) == (Trust.USER, Trust.UNTRUSTED)
+
+
 # A compaction that fails -----------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clew.budget import DEFAULT, Limit, Policy
-from clew.compaction.plan.render import rules_text
+from clew.compaction.plan.render import rules_text, rules_trust
 from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
 from clew.message.text import escape_tags
 from clew.request.assembled import AssembledRequest, OfferedTool
@@ -268,7 +268,7 @@ def _message_contributions(items: Sequence[Item], counter: TokenCounter) -> Iter
         rules = rules_text(item.message)
         pinned = counter.count_text(rules) if rules else 0
         if pinned:
-            yield _full_contribution(PINNED, f"{item.id}, rules", trust, pinned)
+            yield _full_contribution(PINNED, f"{item.id}, rules", rules_trust(rules), pinned)
         yield _full_contribution(section, item.id, trust, counter.count(item.message) - pinned)
 
 

@@ -24,7 +24,7 @@ from clew.compaction.plan.digest import (
     spans,
     topic_by_wording,
 )
-from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
+from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust, lowest
 
 TAG = "clew-digest"
 NOTE = (
@@ -89,6 +89,16 @@ def rules_text(message: Message) -> str:
     ends = (rest.find(f"\n{text}\n") for text in HEADINGS.values())
     end = min((end for end in ends if end >= 0), default=rest.rfind(f"\n</{TAG}>"))
     return f"{PINS_HEADING}\n{rest[:end]}" if heading and end >= 0 else ""
+
+
+def rules_trust(rules: str) -> Trust:
+    """Return the lowest label of the rules in ``rules_text``: each is quoted with its speaker."""
+    speakers = filter(None, map(_SPEAKER.fullmatch, rules.split("\n")))
+    return lowest(map(_label, speakers))
+
+
+def _label(speaker: re.Match[str]) -> Trust:
+    return next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
 
 
 def _lines(digest: Digest) -> Iterator[str]:
@@ -258,9 +268,8 @@ def _join_continuations(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> RuleQuote:
-    trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
     end = LONGEST_RULE + 1 if rule[2] else None  # a cut quote: only known to be longer
-    return RuleQuote(f"shown-{number}", _unescape(rule[1]), Cite(speaker[1], end=end), trust)
+    return RuleQuote(f"shown-{number}", _unescape(rule[1]), Cite(speaker[1], end=end), _label(speaker))
 
 
 _ID = re.compile(r"m[1-9][0-9]{0,9}")
