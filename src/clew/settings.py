@@ -89,6 +89,7 @@ class Settings:
 
     notes_tokens: int = 500
     recall_everywhere: bool = False
+    encoder: Path | None = None
     trust_roots: tuple[Path, ...] = ()
     policy_file: Path | None = None
     mask_secrets: bool = True
@@ -267,6 +268,9 @@ _ALL = (
         "recall_everywhere", _boolean, "recall from sessions of other projects too", SettableBy.PERSON
     ),
     SettingKey(
+        "encoder", _path, "folder of a sentence encoder that search by meaning uses", SettableBy.PERSON
+    ),
+    SettingKey(
         "trust_roots", _paths, "folders whose instruction files and settings are trusted", SettableBy.PERSON
     ),
     SettingKey("policy_file", _path, "the organization's policy, sent with every request", SettableBy.PERSON),
@@ -338,6 +342,17 @@ def switched_off(env: Mapping[str, str] = os.environ) -> bool:
         return bool(chosen) and _boolean(chosen)
     except ValueError:
         raise InputError(f"CLEW_OFF is {chosen!r}, not 'true' or 'false'") from None
+
+
+def encoder_folder(env: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the folder in ``CLEW_ENCODER``, for library calls, which read no settings files."""
+    return Path(env["CLEW_ENCODER"]).expanduser() if env.get("CLEW_ENCODER") else None
+
+
+def use_encoder(settings: Settings) -> None:
+    """Search with the encoder of the settings from now on, in this process and those that it starts."""
+    if settings.encoder is not None:
+        os.environ["CLEW_ENCODER"] = str(settings.encoder.absolute())
 
 
 # Merging the sources ----------------------------------------------------------------------------------

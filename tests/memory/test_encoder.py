@@ -1,14 +1,21 @@
 """A local sentence encoder: vectors of its own kind beside the word vectors that ship with clew."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from clew import Session, SqliteStore
-from clew.errors import NotFound
-from clew.memory import SentenceEmbedder, StaticEmbedder, open_memory
-from clew.memory.embedders import ENCODER_SHARE
+from clew.chat import open_chat
+from clew.cli import main
+from clew.errors import InputError, NotFound
+from clew.hosts.current import CurrentSession
+from clew.hosts.search import ProjectSearch
+from clew.memory import SentenceEmbedder, StaticEmbedder, embedders, open_memory
+from clew.memory.embedders import ENCODER_SHARE, embed_new
+from clew.memory.index.sqlite import SqliteIndex
+from clew.settings import load_settings
 
 SUBJECTS = ({"ski", "sport", "hobby"}, {"soup", "food", "meal"})
 
@@ -91,3 +98,92 @@ def test_a_message_without_a_common_word_is_found(tmp_path):
 def test_a_folder_without_the_files_says_what_is_expected(tmp_path):
     with pytest.raises(NotFound, match=r"model\.onnx"):
         SentenceEmbedder(tmp_path)
+
+
+# Switched on by a setting -----------------------------------------------------------------------------
+
+QUESTION, ANSWER = "What sport or hobby?", "I love to ski"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that stands for an encoder, which is not loaded from it, and a home of its own."""
+    path = tmp_path / "models" / "tiny"
+    path.mkdir(parents=True)
+    monkeypatch.setattr(embedders, "_loaded_encoder", embedder)
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path / "clew"))
+    monkeypatch.setenv("CLEW_ENCODER", "")  # restored after the test: commands set it from the settings
+    monkeypatch.delenv("CLEW_STORE", raising=False)
+    return path
+
+
+def filled(store, **options):
+    session = Session.open("s", store, window=100_000, **options)
+    for text in ("We had soup again.", "The train was late.", ANSWER):
+        session.add({"role": "user", "content": text})
+    return session
+
+
+def answer(memory):
+    memory.catch_up()
+    return next((hit.entry.text for hit in memory.search(QUESTION)), None)
+
+
+def test_the_variable_switches_it_on_for_sessions_and_chats(folder, tmp_path, monkeypatch):
+    with SqliteStore(tmp_path / "clew.db") as store:
+        with filled(store) as session:
+            assert answer(session.memory) != ANSWER  # the shipped word vectors do not find it
+        monkeypatch.setenv("CLEW_ENCODER", str(folder))
+        with Session.open("s", store) as session, SqliteIndex(store.path) as index:
+            assert session.memory.embedder.name == index.model == "sentence/tiny"
+            assert answer(session.memory) == ANSWER
+            assert answer(open_chat(session, index=index).memory) == ANSWER
+
+
+def test_a_session_takes_an_embedder(folder, tmp_path):
+    with SqliteStore(tmp_path / "clew.db") as store, filled(store, embedder=embedder(folder)) as session:
+        assert answer(session.memory) == ANSWER
+
+
+def test_the_setting_switches_it_on_for_commands(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "clew"
+    home.mkdir()
+    (home / "clew.toml").write_text(f'encoder = "{folder}"\n')
+    with SqliteStore(home / "clew.db") as store, filled(store):
+        pass
+    assert main(["recall", "--embed"]) == 0
+    assert main(["recall", "--all", QUESTION]) == 0
+    assert ANSWER in capsys.readouterr().out
+
+
+def test_only_the_person_sets_it(folder, tmp_path):
+    (tmp_path / "clew.toml").write_text(f'encoder = "{folder}"\n')
+    with pytest.raises(InputError, match="encoder"):
+        load_settings(start=tmp_path)
+
+
+def test_the_tools_of_a_host_use_it(folder, tmp_path, monkeypatch):
+    path, parent = tmp_path / "s1.jsonl", None
+    with path.open("w") as file:
+        for n, text in enumerate(("We had soup again.", "The train was late.", ANSWER)):
+            place = {"parentUuid": parent, "uuid": f"u{n}", "sessionId": "s1", "cwd": "/project"}
+            record = {**place, "type": "user", "message": {"role": "user", "content": text}}
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+            parent = f"u{n}"
+    monkeypatch.setenv("CLEW_ENCODER", str(folder))
+    search = ProjectSearch(CurrentSession("claude-code", "s1", path, "/project"))
+    assert ANSWER in search.recall(QUESTION, 3, whole_project=False)
+    search.close()
+
+
+def test_a_slow_encoder_embeds_little_before_a_search(folder, tmp_path):
+    with SqliteStore(tmp_path / "clew.db") as store:
+        encoder = embedder(folder)
+        with Session.open("s", store, embedder=encoder) as session:
+            session.add(*({"role": "user", "content": f"line {n} of soup"} for n in range(300)))
+            session.memory.catch_up()
+            index = session.memory.index
+            assert index.progress(encoder.name) == (encoder.at_once, 300)
+            embed_new(index, encoder, 1_000)
+            assert index.progress(encoder.name) == (300, 300)

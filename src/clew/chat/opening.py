@@ -127,6 +127,7 @@ def open_chat(
         index=index,
         counter=session.counter,
         numbered=session,
+        embedder=session.embedder or "default",
         project=recorded if isinstance(recorded, str) else session.project,
     )
 

@@ -23,7 +23,7 @@ from clew.log import ABOUT, fold, import_session, load_messages, named_messages
 from clew.log.protocol import Ctx, Store
 from clew.log.store import MemoryStore, SqliteStore, open_store
 from clew.log.transfer import OWN
-from clew.settings import network_disk, store_address
+from clew.settings import load_settings, network_disk, store_address, use_encoder
 from clew.transcripts import (
     Entry,
     FoundSession,
@@ -213,9 +213,10 @@ def own_store() -> Iterator[Store | None]:
 
 @contextmanager
 def open_index(store: Store, model: str | None = None) -> Iterator[Index]:
-    """Open the search index of a store; ``model`` is the embedder's name, None for the shipped one."""
+    """Open the search index of a store; ``model`` is the embedder's name, None for that of the settings."""
     from clew.memory.memory import index_of  # imported only by commands that search
 
+    use_encoder(load_settings().settings)
     index = index_of(store, WORKSPACE, model)
     if index is None:
         raise NoIndex("this store has no search index")

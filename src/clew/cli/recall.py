@@ -15,11 +15,11 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
-from clew.memory import Memory, Resolved, StaticEmbedder, catch_up_all, embed_lacking, open_memory
+from clew.memory import Memory, Resolved, catch_up_all, default_embedder, embed_lacking, open_memory
 from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
-from clew.memory.index.protocol import EntryKind, Filters, Index, VectorIndex
+from clew.memory.index.protocol import Embedder, EntryKind, Filters, Index, VectorIndex
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import SearchScope, project_at
 from clew.memory.search import Hit, Query
@@ -41,8 +41,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     with own_store() as store:
         if store is None:
             raise NotFound("clew's log is empty", "`clew import FILE` adds a session")
-        embedder = _embedder(required=args.embed)
-        with open_index(store, embedder.name if embedder else "") as index:
+        with open_index(store) as index:
+            embedder = default_embedder(getattr(index, "model", ""))
+            if args.embed and embedder is None:
+                raise MissingExtra("clew[embeddings]")
             _catch_up(store, index, term)
             if embedder:
                 _embed(index, embedder, term, told=args.embed)
@@ -81,15 +83,6 @@ def _resolve(memory: Memory, ref: str) -> Resolved:
         raise NotFound(cause.detail, f"search for it with `clew recall WORDS`{beside}") from cause
 
 
-def _embedder(required: bool) -> StaticEmbedder | None:
-    try:
-        return StaticEmbedder()
-    except MissingExtra:
-        if required:
-            raise
-        return None
-
-
 def _filters(args: argparse.Namespace) -> Filters:
     return Filters(
         sessions=(args.session,) if args.session else (),
@@ -112,7 +105,7 @@ def _catch_up(store: Store, index: Index, term: Terminal) -> None:
             show(done, total)
 
 
-def _embed(index: Index, embedder: StaticEmbedder, term: Terminal, *, told: bool) -> None:
+def _embed(index: Index, embedder: Embedder, term: Terminal, *, told: bool) -> None:
     done = 0
     if not isinstance(index, VectorIndex):
         return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from clew.errors import InputError, NotFound
+from clew.errors import ClewError, InputError, NotFound
 from clew.hosts.current import CurrentSession, project_sessions
 from clew.hosts.session_state import HostSession, flat, read_session
 from clew.log import message_event
@@ -23,7 +24,7 @@ from clew.memory.notes.rules import key_of
 from clew.memory.selection import excerpt_start
 from clew.message import Trust
 from clew.secrets import mask_message
-from clew.settings import store_path
+from clew.settings import load_settings, store_path, use_encoder
 
 WORKSPACE = "host"
 EXCERPT = 240
@@ -45,6 +46,8 @@ class ProjectSearch:
     def __init__(self, current: CurrentSession) -> None:
         """Start with an empty index in a temporary folder."""
         self.current = current
+        with suppress(ClewError):  # inside another program: without settings rather than not at all
+            use_encoder(load_settings().settings)
         self._folder = TemporaryDirectory(prefix="clew-mcp-")
         self._start()
 

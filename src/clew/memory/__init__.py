@@ -4,6 +4,7 @@ from clew.memory.embedders import (
     EndpointEmbedder,
     SentenceEmbedder,
     StaticEmbedder,
+    default_embedder,
     embed_lacking,
     shipped_embedder,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "analyse",
     "catch_up",
     "catch_up_all",
+    "default_embedder",
     "embed_lacking",
     "neighbours",
     "open_memory",

@@ -30,8 +30,9 @@ from clew.errors import (
     ModelTimeout,
     NotFound,
 )
-from clew.memory.index.protocol import SHIPPED_MODEL, Embedder, VectorIndex
+from clew.memory.index.protocol import SHIPPED_MODEL, Embedder, VectorIndex, encoder_name
 from clew.memory.terms import surface
+from clew.settings import encoder_folder
 
 if TYPE_CHECKING:
     import numpy
@@ -48,6 +49,19 @@ MOST_WORDS = 2_000
 def shipped_embedder() -> StaticEmbedder | None:
     """Return the shipped embedder; None without numpy. Its table is loaded on first use."""
     return StaticEmbedder() if find_spec("numpy") else None
+
+
+def default_embedder(model: str) -> Embedder | None:
+    """Return the embedder of an index that was opened without naming one; None if there is none."""
+    folder = encoder_folder()
+    if folder and model == encoder_name(folder):
+        return _loaded_encoder(folder.absolute())
+    return shipped_embedder() if model == SHIPPED_MODEL else None
+
+
+@cache
+def _loaded_encoder(folder: Path) -> SentenceEmbedder:
+    return SentenceEmbedder(folder)
 
 
 class StaticEmbedder:
@@ -130,8 +144,11 @@ class SentenceEmbedder:
     and ``tokenizer.json``, the layout of common exports.
     """
 
+    at_once = 128
+    """Texts embedded before a search, about a second of work; the rest is done later."""
+
     def __init__(self, folder: Path, *, session: OnnxSession | None = None, tokenizer: Any = None) -> None:  # noqa: ANN401 - tokenizers.Tokenizer, an optional package
-        self.name = f"sentence/{folder.resolve().name}"
+        self.name = encoder_name(folder)
         self._words = StaticEmbedder()
         self._session = session or _onnx_session(folder / "model.onnx")
         self._tokenizer = tokenizer or _tokenizer(folder / "tokenizer.json")
@@ -221,7 +238,7 @@ def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) ->
 def embed_new(index: VectorIndex, embedder: Embedder, most: int) -> None:
     """Embed about ``most`` entries that have no vector of this model, oldest first."""
     made = 0
-    while made < most and (some := _embed_some(index, embedder, BATCH)):
+    while made < most and (some := _embed_some(index, embedder, min(BATCH, most))):
         made += some
 
 

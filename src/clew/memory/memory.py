@@ -15,10 +15,9 @@ from clew.log.journal import TRIES, Clock, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.log.store.sqlite import SqliteStore
 from clew.log.transfer import OWN, ImportedEvents
-from clew.memory.embedders import embed_new, shipped_embedder
+from clew.memory.embedders import default_embedder, embed_new
 from clew.memory.index.protocol import (
     ANYTHING,
-    SHIPPED_MODEL,
     Embedder,
     Entry,
     EntryKind,
@@ -79,7 +78,7 @@ class Memory:
         ctx: Ctx,
         index: Index | None = None,
         *,
-        embedder: Embedder | Literal["shipped"] | None = "shipped",
+        embedder: Embedder | Literal["default"] | None = "default",
         policy: TierPolicy = DEFAULT,
         counter: TokenCounter | None = None,
         notebook: Notebook | None = None,
@@ -90,15 +89,15 @@ class Memory:
     ) -> None:
         """Open the memory of a session; without an index, nothing can be searched.
 
-        ``embedder`` adds search by meaning. The default is the one shipped with clew, if numpy is installed
-        and the index was opened for it. ``numbered``, the session itself, avoids reading the log if there is
-        no index. A search covers the sessions of ``project``, by default the one recorded for this session,
-        unless ``where`` allows more.
+        ``embedder`` adds search by meaning. The default is the one that the index was opened for: the encoder
+        that ``CLEW_ENCODER`` names, or the one shipped with clew, if numpy is installed. ``numbered``, the
+        session itself, avoids reading the log if there is no index. A search covers the sessions of
+        ``project``, by default the one recorded for this session, unless ``where`` allows more.
         """
         self.store = store
         self.ctx = ctx
         self.index = index
-        self.embedder = _shipped_embedder(index) if embedder == "shipped" else embedder
+        self.embedder = _embedder_of(index) if embedder == "default" else embedder
         self.policy = policy
         self.notebook = notebook or Notebook(store, ctx.workspace, ctx.session, clock=clock)
         self.resolver = Resolver(store, ctx, index, numbered)
@@ -128,7 +127,7 @@ class Memory:
         kept_ctx = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
         new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, kept_ctx))
         if self.embedder and isinstance(self.index, VectorIndex):
-            embed_new(self.index, self.embedder, EMBEDDED_AT_ONCE)
+            embed_new(self.index, self.embedder, getattr(self.embedder, "at_once", EMBEDDED_AT_ONCE))
         return new
 
     def search(
@@ -402,7 +401,7 @@ def open_memory(
     ctx: Ctx,
     *,
     index: Index | Literal["store"] | None = "store",
-    embedder: Embedder | Literal["shipped"] | None = "shipped",
+    embedder: Embedder | Literal["default"] | None = "default",
     **options: Unpack[MemoryOptions],
 ) -> Memory:
     """Return the memory of a session. All of clew opens memories here.
@@ -413,7 +412,7 @@ def open_memory(
     """
     if index != "store":
         return Memory(store, ctx, index, embedder=embedder, **options)
-    model = embedder.name if embedder and embedder != "shipped" else None if embedder else ""
+    model = embedder.name if embedder and embedder != "default" else None if embedder else ""
     own_index = index_of(store, ctx.workspace, model)
     memory = Memory(store, ctx, own_index, embedder=embedder, **options)
     memory.searchable = own_index is not None
@@ -439,8 +438,8 @@ def _sources(note: Note) -> list[tuple[str, str]]:
     return [(note.source.session, message) for message in note.source.messages]
 
 
-def _shipped_embedder(index: Index | None) -> Embedder | None:
-    return shipped_embedder() if getattr(index, "model", "") == SHIPPED_MODEL else None
+def _embedder_of(index: Index | None) -> Embedder | None:
+    return default_embedder(getattr(index, "model", ""))
 
 
 def _is_out(ref: str, tiers: Tiers) -> bool:

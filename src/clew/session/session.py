@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from clew.log.store import SqliteStore
     from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
+    from clew.memory.index.protocol import Embedder
     from clew.request.assembled import AssembledRequest, OfferedTool
     from clew.request.progress_log import Checkpoint
     from clew.request.sections import Piece
@@ -107,6 +108,8 @@ class Session:
         """
         self.project: str | None = None
         """The project of the session; recorded with the next message unless one is recorded already."""
+        self.embedder: Embedder | None = None
+        """The embedder for search by meaning; None for the default. Set before the first search."""
         self._replay = Replay(store, ctx, counter or counter_for(gauge.model), off=off)
         self._memory: Memory | None = None
         self._requests: RequestAssembler | None = None
@@ -135,6 +138,7 @@ class Session:
         summarizer: AsyncSummariser | None = None,
         mask_secrets: bool = True,
         off: bool | None = None,
+        embedder: Embedder | None = None,
     ) -> Session:
         """Open a session, or start it if there is none of this name.
 
@@ -148,7 +152,8 @@ class Session:
         ``summarizer``) is a ``clew.Model``, a function ``str -> str`` or a model name.
 
         ``off`` shows the whole history in this process, as if nothing had been compacted, and records
-        nothing of that; by default it is what ``CLEW_OFF`` says.
+        nothing of that; by default it is what ``CLEW_OFF`` says. ``embedder`` is used for search by meaning,
+        instead of the one that ``CLEW_ENCODER`` names or that ships with clew.
         """
         if summariser is not None and summarizer is not None:
             raise InputError("both summariser and summarizer are given", "pass one of them")
@@ -157,10 +162,12 @@ class Session:
         gauge = Gauge(model_named(model), policy, window)
         is_off = switched_off() if off is None else off
         if store is not None and not isinstance(store, str):
-            return cls(store, ctx, gauge, writer, mask_secrets=mask_secrets, off=is_off)
-        own = _own_store(store)
-        session = cls(own, ctx, gauge, writer, mask_secrets=mask_secrets, off=is_off)
-        session._closing.append(own.close)
+            session = cls(store, ctx, gauge, writer, mask_secrets=mask_secrets, off=is_off)
+        else:
+            own = _own_store(store)
+            session = cls(own, ctx, gauge, writer, mask_secrets=mask_secrets, off=is_off)
+            session._closing.append(own.close)
+        session.embedder = embedder
         return session
 
     def set_model(self, model: str) -> None:
@@ -238,7 +245,13 @@ class Session:
         if self._memory is None:
             from clew.memory import open_memory  # imported only if memory is used
 
-            self._memory = open_memory(self.store, self.ctx, counter=self.counter, numbered=self)
+            self._memory = open_memory(
+                self.store,
+                self.ctx,
+                counter=self.counter,
+                numbered=self,
+                embedder=self.embedder or "default",
+            )
             self._closing.append(self._memory.close)
         return self._memory
 

@@ -18,7 +18,6 @@ from clew.log.store.postgres.connection import sql as statement
 from clew.memory.index.approximate import spelled_like
 from clew.memory.index.protocol import (
     FOLDER,
-    SHIPPED_MODEL,
     Analysed,
     Filters,
     Index,
@@ -27,6 +26,7 @@ from clew.memory.index.protocol import (
     Mark,
     VectorIndex,
     Wanted,
+    default_model,
 )
 from clew.memory.index.rows import (
     COUNT_LIMIT,
@@ -67,15 +67,15 @@ class PostgresIndex(Index, VectorIndex):
     def __init__(self, connections: Connections, workspace: str = "local", model: str | None = None) -> None:
         """Open the index of a store: ``PostgresIndex(store.connections, workspace)``.
 
-        ``model`` names the embedder whose vectors are searched: if None, the one that ships with clew if
-        numpy is installed; if empty, none.
+        ``model`` names the embedder whose vectors are searched: if None, the encoder that ``CLEW_ENCODER``
+        names or else, if numpy is installed, the one that ships with clew; if empty, none.
         """
-        has_numpy = find_spec("numpy") is not None
-        if model and not has_numpy:
+        model = default_model() if model is None else model
+        if model and find_spec("numpy") is None:
             raise MissingExtra("clew[embeddings]")
         self._connections = connections
         self._workspace = workspace
-        self._model = (SHIPPED_MODEL if has_numpy else "") if model is None else model
+        self._model = model
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._whole: dict[str, int] = {}
         """For each model, a key up to which every entry has an embedding."""

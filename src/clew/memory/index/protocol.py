@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from clew.message import Trust
+from clew.settings import encoder_folder
 
 FOLDER = "knowledge:"
 """Before the root of an indexed folder of documents: the name that groups its pieces."""
 SHIPPED_MODEL = "clew-static-1"
-"""The embedder that ships with clew; the default if numpy is installed."""
+"""The embedder that ships with clew; the default if numpy is installed and no encoder is set."""
+
+
+def encoder_name(folder: Path) -> str:
+    """Return the name of the sentence encoder in a folder: vectors of two names are never compared."""
+    return f"sentence/{folder.resolve().name}"
+
+
+def default_model() -> str:
+    """Return the embedder of an index for which none is named; empty if there is none."""
+    if folder := encoder_folder():
+        return encoder_name(folder)
+    return SHIPPED_MODEL if find_spec("numpy") else ""
 
 
 class EntryKind(StrEnum):

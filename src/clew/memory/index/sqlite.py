@@ -17,7 +17,6 @@ from clew.log.store.database import Database, statements
 from clew.memory.index.approximate import Signs, spelled_like
 from clew.memory.index.protocol import (
     FOLDER,
-    SHIPPED_MODEL,
     Analysed,
     Filters,
     Index,
@@ -26,6 +25,7 @@ from clew.memory.index.protocol import (
     Mark,
     VectorIndex,
     Wanted,
+    default_model,
 )
 from clew.memory.index.rows import (
     COUNT_LIMIT,
@@ -52,14 +52,14 @@ class SqliteIndex(Index, VectorIndex):
     ) -> None:
         """Open the file's index.
 
-        ``model`` names the embedder whose vectors are searched: if None, the one that ships with clew if
-        numpy is installed; if empty, none.
+        ``model`` names the embedder whose vectors are searched: if None, the encoder that ``CLEW_ENCODER``
+        names or else, if numpy is installed, the one that ships with clew; if empty, none.
         """
-        has_numpy = find_spec("numpy") is not None
-        if model and not has_numpy:
+        model = default_model() if model is None else model
+        if model and find_spec("numpy") is None:
             raise MissingExtra("clew[embeddings]")
         self._database = Database(path, busy_s, exclusive)
-        self._model = (SHIPPED_MODEL if has_numpy else "") if model is None else model
+        self._model = model
         self._signs = Signs()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._whole: dict[str, int] = {}
