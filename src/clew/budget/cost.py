@@ -243,13 +243,13 @@ def _summary_cost(outlook: Outlook, option: Option) -> float:
     return cost * relative_price(model, cache.model)
 
 
-def requests_to_come(requests_made: int, growth_tokens: float = 0.0, room_tokens: float = math.inf) -> float:
+def requests_to_come(made: int, growth_tokens: float = 0.0, room_tokens: float = math.inf) -> float:
     """Return how many more requests to expect, from the number made so far.
 
     As many again, between ``FEWEST_REQUESTS`` and ``MOST_REQUESTS``; but no more than fit before the window
     is full anyway, if each request adds ``growth_tokens`` and ``room_tokens`` are left.
     """
-    likely = min(MOST_REQUESTS, max(FEWEST_REQUESTS, float(requests_made)))
+    likely = min(MOST_REQUESTS, max(FEWEST_REQUESTS, float(made)))
     until_pressure = max(0.0, room_tokens) / growth_tokens if growth_tokens > 0 else math.inf
     return min(likely, until_pressure)
 
