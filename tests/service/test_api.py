@@ -13,11 +13,13 @@ pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed: c
 pytest.importorskip("procrastinate", reason="the job engine is not installed: clew[service]")
 
 import uvicorn
+from procrastinate.exceptions import ConnectorException
 
 from clew.log.store.postgres import PostgresStore
 from clew.service import app as app_module
 from clew.service.app import Service, Tokens
 from clew.service.jobs import Jobs
+from clew.service.metrics import Metrics
 from clew.service.operations import OPERATIONS
 from clew.service.sessions import SessionCache
 from tests.postgres import new_schema, the_server
@@ -223,3 +225,42 @@ def test_health_metrics_and_description(client, url):
         text = reply.read().decode()
     assert 'clew_requests_total{operation="sessions",status="200"}' in text
     assert 'clew_request_seconds_bucket{operation="sessions",le="+Inf"}' in text
+
+
+def test_metrics_are_recorded_with_opentelemetry():
+    pytest.importorskip("opentelemetry.sdk", reason="the OpenTelemetry SDK is not installed: clew[otel]")
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+    reader = InMemoryMetricReader()
+    provider = MeterProvider(metric_readers=[reader])
+    metrics = Metrics(provider.get_meter("clew"))
+    with PostgresStore(the_server().address, schema=new_schema()) as store:
+        service = Service(store, SessionCache(store), Tokens({NORTH: "north"}), metrics=metrics)
+        with serving(service) as address:
+            Client(address)("POST", "/v1/sessions/seen/messages", {"messages": talk(1)})
+            Client(address, "wrong")("GET", "/v1/sessions")
+    metrics.job("compacted")
+    (scope,) = reader.get_metrics_data().resource_metrics[0].scope_metrics
+    found = {one.name: list(one.data.data_points) for one in scope.metrics}
+    requests = [dict(point.attributes) for point in found["http.server.request.duration"]]
+    assert [(one["http.route"], one["http.response.status_code"]) for one in requests] == [
+        ("/v1/sessions/{session}/messages", 200),
+        ("/v1/sessions", 401),
+    ]
+    assert [dict(point.attributes) for point in found["clew.jobs"]] == [{"clew.job.result": "compacted"}]
+    provider.shutdown()
+
+
+def test_an_append_succeeds_although_the_queue_of_compactions_cannot_be_reached(service, monkeypatch):
+    class Unreachable:
+        def defer(self, **_fields):
+            raise ConnectorException("server closed the connection")
+
+    monkeypatch.setattr(service.jobs._app, "configure_task", lambda *_given, **_locks: Unreachable())
+    with serving(service) as address:
+        body = {"messages": talk(60), "window": 6_000}
+        status, done = Client(address)("POST", "/v1/sessions/queue/messages", body)
+        assert (status, done["compacting"], len(done["ids"])) == (200, False, 60)
+        status, refused = Client(address)("POST", "/v1/sessions/queue/compact", {"background": True})
+        assert (status, refused["error"]["type"]) == (503, "StoreUnreachable")

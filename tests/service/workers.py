@@ -77,6 +77,7 @@ def serve(address: str, schema: str, how: str = "") -> None:
 def append(address: str, schema: str, first: str, threads: str, sessions: str, times: str) -> None:
     """Append to sessions from several threads and ask for their compaction, as the handlers do."""
     jobs = jobs_of(address, schema)
+    say("started")
     with ThreadPoolExecutor() as pool:
         workers = range(int(first), int(first) + int(threads))
         list(pool.map(lambda worker: append_as(worker, jobs, sessions, times), workers))

@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,21 +38,24 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         from clew.log.store.postgres import PostgresStore
         from clew.service.app import Service, Tokens
         from clew.service.jobs import Jobs
-        from clew.service.metrics import Metrics
+        from clew.service.metrics import Metrics, otel_meter
         from clew.service.sessions import SessionCache
     except (ImportError, MissingExtra) as cause:
         raise MissingExtra("clew[service]") from cause
+    if args.archive and not args.keep_days:
+        raise InputError("--archive needs --keep-days", "add --keep-days N: older sessions are moved")
     tokens = _tokens(args.tokens, term)
     with ExitStack() as opened:
         store = opened.enter_context(_wait_for_store(lambda: PostgresStore(args.store), term))
         if not store.isolated:
             term.note("⚠ this role bypasses row-level security; use one that is not a superuser")
-        metrics = Metrics()
+        metrics = Metrics(otel_meter())
         jobs = opened.enter_context(closing(Jobs(store, finished=metrics.job)))
         if args.workers:
             opened.enter_context(jobs.working(args.workers))
         if args.keep_days:
-            opened.enter_context(_retention(store, sorted(set(tokens.values())), args.keep_days))
+            end_sessions = _retire(store, sorted(set(tokens.values())), args.keep_days, args.archive)
+            opened.enter_context(_retention(end_sessions, term.note))
         sessions = SessionCache(store, args.model, args.window)
         app = Service(store, sessions, Tokens(tokens), jobs, args.ahead, metrics).app()
         term.note(f"API: http://{args.host}:{args.port or 8700}/openapi.json. Ctrl-C stops it.")
@@ -84,18 +87,36 @@ def _wait_for_store(connect: Callable[[], PostgresStore], term: Terminal) -> Pos
             time.sleep(1.0)
 
 
-@contextmanager
-def _retention(store: PostgresStore, workspaces: Sequence[str], days: int) -> Iterator[None]:
-    """Delete sessions that have not changed for so many days, at once and then every hour."""
+def _retire(
+    store: PostgresStore, workspaces: Sequence[str], days: int, address: str | None
+) -> Callable[[], None]:
+    """Return a function that deletes old sessions, or moves them to an archive."""
     from clew.service.app import days_ago
 
+    if address:
+        from clew.service.archive import archive
+
+    def retire() -> None:
+        for workspace in workspaces:
+            if address:
+                archive(store, workspace, days_ago(days), address)
+            else:
+                store.forget(workspace, unchanged_since=days_ago(days))
+
+    return retire
+
+
+@contextmanager
+def _retention(retire: Callable[[], None], note: Callable[[str], None]) -> Iterator[None]:
+    """Call ``retire`` from a thread, at once and then every hour."""
     stopped = threading.Event()
 
     def run() -> None:
         while True:
-            for workspace in workspaces:
-                with suppress(ClewError):  # tried again in an hour
-                    store.forget(workspace, unchanged_since=days_ago(days))
+            try:
+                retire()
+            except ClewError as error:  # tried again in an hour
+                note(printable(f"⚠ old sessions: {error}"))
             if stopped.wait(RETENTION_S):
                 return
 

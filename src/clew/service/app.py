@@ -124,7 +124,7 @@ class Service:
                 response = await self._answer(operation, request)
             except ClewError as error:
                 response = error_response(error)
-            self.metrics.request(operation.name, response.status_code, time.monotonic() - started)
+            self.metrics.request(operation, response.status_code, time.monotonic() - started)
             return response
 
         return answer
@@ -167,7 +167,12 @@ class Service:
     def compact_ahead(self, session: Session, fields: Mapping[str, Any]) -> bool:
         """Have a session compacted in the background if its window fills up; return whether it was asked."""
         full = session.tokens > self.ahead * session.gauge.window.usable_tokens
-        return bool(self.jobs and self.ahead and full and not session.is_off and self._defer(session, fields))
+        if not (self.jobs and self.ahead and full) or session.is_off:
+            return False
+        try:
+            return self._defer(session, fields)
+        except StoreUnreachable:
+            return False  # the messages are stored; a later append asks again
 
     def _defer(self, session: Session, fields: Mapping[str, Any]) -> bool:
         if self.jobs is None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from clew.errors import ClewError, CompactionUnderWay, InputError, MissingExtra, StalePlan
+from clew.errors import ClewError, CompactionUnderWay, InputError, MissingExtra, StalePlan, StoreUnreachable
 from clew.log import digest
 from clew.log.protocol import Ctx
 from clew.log.store.postgres import PostgresStore
@@ -77,6 +77,8 @@ class Jobs:
             )
         except AlreadyEnqueued:
             return False
+        except ConnectorException as cause:
+            raise StoreUnreachable(f"the queue of compactions ({' '.join(str(cause).split())})") from cause
         return True
 
     def run(self, workspace: str, session: str, after: int, model: str | None, window: int | None) -> str:

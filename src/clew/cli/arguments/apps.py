@@ -135,6 +135,11 @@ def serve(parser: argparse.ArgumentParser) -> None:
         help="every hour, delete sessions without an append for N days (default: keep all)",
     )
     service.add_argument(
+        "--archive",
+        metavar="PLACE",
+        help="move them to this folder or object storage instead (s3://bucket/path; extra clew[archive])",
+    )
+    service.add_argument(
         "--most-requests",
         type=positive,
         default=256,

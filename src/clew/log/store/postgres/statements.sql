@@ -110,6 +110,9 @@ ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, di
 SELECT snapshot.seq, snapshot.hash, snapshot.digest, checksum, content FROM snapshot
 JOIN session ON session.key = snapshot.session WHERE session.workspace = %(workspace)s AND session.id = %(session)s
 
+-- unchanged: the sessions of a workspace without an append since a time
+SELECT id FROM session WHERE workspace = %(workspace)s AND changed < %(before)s ORDER BY key
+
 -- allow_forget: lets this transaction delete events and blobs
 SELECT set_config('clew.forget', 'on', true)
 

@@ -166,6 +166,13 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
         for session, seq, head_hash, first, last in rows:
             yield SessionInfo(session, Head(seq, head_hash), first, last)
 
+    def unchanged(self, workspace: str, since: datetime) -> list[str]:
+        """Return the names of the sessions without an append since a time, oldest first."""
+        require_name("workspace", workspace)
+        query = Query(sql("unchanged"), {"workspace": workspace, "before": since})
+        (rows,) = self.connections.fetch(workspace, query)
+        return [name for (name,) in rows]
+
     def save_snapshot(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
         """Store a snapshot of the session at that head, replacing an earlier one."""
         text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
