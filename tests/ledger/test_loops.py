@@ -152,6 +152,18 @@ def test_a_question_the_user_moved_on_from_is_open_until_a_report():
     ]
 
 
+def test_a_question_answered_on_the_way_is_closed_when_the_user_moves_on():
+    said = [
+        user("Did we not have a parser before?"),
+        assistant("Yes, the old parser in parse.py returns a struct."),
+        did("Bash", {"command": "make"}, "ok"),
+    ]
+    assert open_texts(ledger_of(*said), LoopKind.QUESTION) == ["Did we not have a parser before?"]
+    ledger = ledger_of(*said, user("Use the interface, not a switch."))
+    assert ends(ledger, LoopKind.QUESTION) == [("Did we not have a parser before?", Closed.ANSWERED)]
+    assert open_texts(ledger, LoopKind.QUESTION) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -103,6 +103,8 @@ class Talk:
     settles_nothing: bool = False
     """The model's last text only acknowledged, promised or refused, and no call followed it."""
     put_off: DeferredRequests = field(default_factory=DeferredRequests)
+    stated: Cite | None = None
+    """The model's last statement since the user last spoke, even if calls followed it."""
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of the last announcements, and of questions asked by calls; may include closed ones."""
@@ -199,11 +201,18 @@ class Talk:
                     self.open.pop(loop.id, None)
                     self.ended.append(loop)
             self.put_off.settle()
+        elif self.stated is not None and not goes_on:
+            self._answered_on_the_way(self.stated)
         elif self.settles_nothing and not goes_on and not asks_nothing_new(utterance.text):
             self._put_off()
         self._answer(utterance, goes_on)
-        self.report = self.asked = None
+        self.report = self.asked = self.stated = None
         self.settles_nothing = False
+
+    def _answered_on_the_way(self, by: Cite) -> None:
+        """Close the user's questions: the model said something, went on working, and the user moved on."""
+        questions = [loop for loop in self.open.values() if loop.kind is LoopKind.QUESTION]
+        self._end([loop.id for loop in questions if _reported(loop, by)], Closed.ANSWERED, by)
 
     def _answer(self, utterance: Utterance, goes_on: bool) -> None:
         """Close the questions of the model that the user's words answer; keep those that "go on" does not."""
@@ -237,7 +246,7 @@ class Talk:
         self.asked = None
         cite = utterance.cite(0, len(utterance.text))
         if is_report(utterance.text):
-            self.report = cite
+            self.report = self.stated = cite
             self.put_off.hear(utterance.text)
         elif self.report is not None and self.report.message != cite.message:
             self.report = cite  # text after a report: it does not close what it announces itself
