@@ -197,3 +197,10 @@ def test_an_outdated_test_run_keeps_its_verdict():
     run = ("bash", {"command": "pytest"})
     view = history((*run, f"{LONG}\n3 failed, 5 passed"), (*run, f"{LONG}\n8 passed"))
     assert pruned(view)["m3"].startswith("3 failed, 5 passed\n[outdated: the same call")
+
+
+def test_numbered_listings_of_other_lines_are_not_outdated_even_if_the_call_names_no_range():
+    listing = ["\n".join(f"{start + n}\tvalue_{start + n}" for n in range(30)) for start in (100, 900)]
+    same = {"text": "the log of the run"}
+    view = history(("Show", same, listing[0]), ("Show", same, listing[1]), ("run", {"cmd": "b"}, "ok"))
+    assert recent(view) == {}

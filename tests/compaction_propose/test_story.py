@@ -141,6 +141,21 @@ def test_only_what_left_the_view_is_quoted_and_each_quote_is_exact():
     assert all(one.sources[0].message in gone for one in story.findings)
 
 
+def test_findings_since_the_last_request_come_first():
+    later = [
+        text_message(Role.USER, "Now audit the exported file."),
+        spoken("I found that 41 of the 120 blocks are not real calls."),
+        *step("x", "run", {"cmd": "grep -c block out.md"}, "120"),
+        spoken("Confirmed: the parser skips them."),
+    ]
+    view = [*_talk(3), *items(later, first=13)]
+    story = Story(read(view).turns, {item.id for item in view}, {i.id: i.message for i in view}.get)
+    sources = [claim.sources[0].number for claim in story.findings]
+    assert sources[0] >= 13
+    assert sources == sorted(sources, key=lambda number: number < 13)
+    assert any(number < 13 for number in sources)
+
+
 def test_a_message_that_cannot_be_looked_up_is_left_out():
     view = _talk(2)
     story = Story(read(view).turns, {item.id for item in view}, lambda name: None)

@@ -118,3 +118,9 @@ def test_an_answer_is_kept_with_its_question():
     line = "Should we move it? No, never touch src/legacy/ in V1."
     ledger = ledger_of(*busy(EARLY_TURNS), user(f"Some context first.\n{line}\nThat is all."))
     assert line in [words.quote for words in ledger.user_quotes]
+
+
+def test_a_wrapped_line_is_kept_with_its_continuation():
+    item = "- Skip the check for requests with no `Content-Length` header (streaming \n  or chunked)"
+    text = "Cap the size of requests.\n\n" + f"{item}; do not buffer the body\n- Return 413.\n" + "x " * 200
+    assert [one.quote for one in ledger_of(user(text)).user_quotes] == [f"{item}; do not buffer the body"]

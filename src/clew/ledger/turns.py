@@ -254,8 +254,9 @@ _PLAIN_BAN = lazy_pattern(
 )
 _OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
 """A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
-_LINE = lazy_pattern(r"[^\n]+")
-_PIECE = lazy_pattern(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
+_LINE = lazy_pattern(r"[^\n]+(?:(?<![.:;!?{}])[ \t]*\n[ \t]+(?![-*•+#\d])\S[^\n]*){0,3}")
+"""A line, with the indented lines that continue its sentence."""
+_PIECE = lazy_pattern(r"[^.!?。！？।]+(?:\.(?=\S)[^.!?。！？।]*)*[.!?。！？।]*")
 _ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
 """An answer in the result of a tool by which an agent asks the user."""
 _REASON = lazy_pattern(r"\bthe user said:\s*(.{3,240})", re.DOTALL)

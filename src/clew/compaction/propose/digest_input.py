@@ -150,9 +150,12 @@ class DigestInput:
     def _early_words(self) -> list[Claim]:
         """The user's early statements, as many as fit into a part of the room for names of changed files."""
         left = int(self.terms.for_changes * EARLY_WORDS_SHARE) * CHARACTERS_PER_TOKEN
+        goals = "\n".join(one.text for one in self._open_work() if one.kind is ClaimKind.GOAL)
         kept = []
         for claim in self.brief.claims:
-            if claim.kind is ClaimKind.USER and len(claim.text) <= left and not self.asks(claim):
+            if claim.kind is not ClaimKind.USER or claim.text.strip() in goals:
+                continue
+            if len(claim.text) <= left and not self.asks(claim):
                 kept.append(claim)
                 left -= len(claim.text)
         return kept

@@ -180,7 +180,7 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _shows_other_lines(step: Step, later: Step) -> bool:
     """Whether two reads that look alike show different parts of a file: some logs leave out the range."""
-    if not _files(step)[0]:
+    if not _files(step)[0] and not _NUMBERED.match(step.text):
         return False
     lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
     return len(lines & others) < LEAST_SHARED * len(lines)

@@ -75,7 +75,8 @@ class Story:
         self._quotes: dict[Cite, tuple[str, Trust] | None] = {}
         self._notes = turns.notes
         self._last = max((Cite(name).number for name in gone), default=0)
-        self.findings = list(self._found(turns.findings, passed))
+        asked = turns.all[-1].ask.number if turns.all else 0
+        self.findings = list(self._found(turns.findings, passed, asked))
         """What the agent found out, strongest first, latest first among equals."""
 
     def entries(self, level: int) -> list[list[Claim]]:
@@ -142,10 +143,11 @@ class Story:
         text = words(part)[cite.start : cite.end]
         return (text, min(part.trust, Trust.USER)) if text.strip() else None
 
-    def _found(self, findings: Sequence[Finding], passed: int) -> Iterator[Claim]:
+    def _found(self, findings: Sequence[Finding], passed: int, asked: int) -> Iterator[Claim]:
+        """Yield findings: those since the last request first, then by rank, latest first."""
         count = 0
         latest_first = list(reversed(findings))
-        for one in sorted(latest_first, key=lambda one: one.rank):
+        for one in sorted(latest_first, key=lambda one: (one.source.number < asked, one.rank)):
             said = self._quote(one.source)
             if said is None or (one.source.number < passed and _TROUBLE.search(said[0])):
                 continue
