@@ -13,12 +13,15 @@ from clew.log.store import SqliteStore
 from clew.log.store.database import migrate, migrations
 from clew.memory import Memory, Query, analyse, passages, search
 from clew.memory.index.approximate import distance
+from clew.memory.index.protocol import Entry
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import LARGE, LARGE_PIECE, OVERLAP, PIECE
 from clew.memory.question import understand
 from clew.memory.scope import InView
-from clew.memory.terms import joined_terms, name_terms
-from clew.message import Role, text_message
+from clew.memory.search import Hit, MatchInfo
+from clew.memory.selection import is_echo
+from clew.memory.terms import Trait, joined_terms, name_terms
+from clew.message import Role, Trust, text_message
 from clew.session import Session
 from tests.memory.said import AT, together, turn
 
@@ -119,6 +122,33 @@ def test_long_runs_without_spaces_are_read_in_linear_time(repeated):
     name_terms(text)
     understand(text, date(2026, 1, 1))
     assert time.process_time() - begin < 2  # quadratic patterns took more than ten seconds
+
+
+@pytest.mark.parametrize("repeated", [" ", "\t\n", "?", ") ", "*", "]", "[image:", '"', "中", "1-1-", "May "])
+def test_long_runs_of_marks_and_spaces_are_indexed_in_linear_time(repeated):
+    text = f"x {repeated * (8_000 // len(repeated))}x"
+    entry = Entry(ref="m1", session="s", time=AT, role="user", trust=Trust.USER, text=text)
+    begin = time.process_time()
+    analyse(entry)
+    is_echo(frozenset(), Hit(entry, 1, 1.0, MatchInfo()))
+    assert time.process_time() - begin < 0.5  # 8,000 spaces took minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Is it late?", True),
+        ('"Is it late?" [image: a clock?] ', True),
+        ("*(Is it late?)*\n", True),
+        ("Is it late? Yes.", False),
+        ("[image: late?]", False),
+        ("Late [image: a] )?", True),
+        ("", False),
+    ],
+)
+def test_what_follows_a_question_does_not_hide_it(text, asks):
+    entry = Entry(ref="m1", session="s", time=AT, role="user", trust=Trust.USER, text=text)
+    assert bool(analyse(entry).traits & Trait.ASKS) is asks
 
 
 # What is in view -------------------------------------------------------------------------------------

@@ -39,9 +39,11 @@ COMPARED_CHARACTERS = 2_000
 _ASKS = re.compile(
     r"\W*(?:let me |i'll |i will )?"
     r"(?:what|which|who|whom|whose|where|when|why|how|did|do|does|is|are|was|were|can|could|should|would|"
-    r"remind|tell|find|show|recall|search|look|check)\b|.*[?？]\W*\Z",
-    re.IGNORECASE | re.DOTALL,
+    r"remind|tell|find|show|recall|search|look|check)\b",
+    re.IGNORECASE,
 )
+_AFTER_WORDS = re.compile(r"\w\W*+\Z|\A\W*+\Z")
+"""The end of a text from its last word on; possessive, so that long runs of marks take linear time."""
 _LOOKUP_WORDS = frozenset(terms("let look search find check recall remember remind tell show ll"))
 """Words that announce a look-up and say nothing about its subject."""
 
@@ -104,7 +106,8 @@ def _continues_neighbour(hit: Hit, question_terms: frozenset[str]) -> bool:
 def is_echo(question_terms: frozenset[str], hit: Hit) -> bool:
     """Return True if a hit only asks what is asked now: the question itself, or an earlier form of it."""
     text = hit.entry.text
-    if not _ASKS.match(text):
+    end = _AFTER_WORDS.search(text)
+    if not _ASKS.match(text) and not (end and ("?" in end[0] or "？" in end[0])):
         return False
     words = set(_content_terms(text)) - _LOOKUP_WORDS
     return len(words - question_terms) <= MAX_NEW_SHARE * len(words)

@@ -170,7 +170,7 @@ _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|couple|few|several|twice|once)\b", re.I
 )
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
-_AT_END = re.compile(r"[\s\"')\]*]*(?:\[image:[^\]]*\])?\s*$")
+_CLOSING = "\"')]*"
 
 
 NAMES_SHIFT = 8
@@ -278,7 +278,7 @@ def _day(time: str) -> date:
 
 
 def _traits(text: str, dated: bool) -> Trait:
-    ending = _AT_END.sub("", text)
+    ending = _last_sentence_end(text)
     checks = {
         Trait.ASKS: ending.endswith(("?", "？")),
         Trait.HOLDS_QUESTION: "?" in text or "？" in text,
@@ -291,6 +291,21 @@ def _traits(text: str, dated: bool) -> Trait:
         if so:
             traits |= trait
     return traits
+
+
+def _last_sentence_end(text: str) -> str:
+    """Return a text without what may follow its last sentence: brackets, quotes, the caption of an image.
+
+    Not a regular expression, which takes cubic time on long runs of spaces.
+    """
+    text = text.rstrip()
+    caption = text.rfind("[image:")
+    if text.endswith("]") and caption >= 0 and "]" not in text[caption:-1]:
+        text = text[:caption]
+    end = len(text)
+    while end and (text[end - 1].isspace() or text[end - 1] in _CLOSING):
+        end -= 1
+    return text[:end]
 
 
 def _marks(span: DateSpan) -> Iterator[str]:
