@@ -20,6 +20,7 @@ CHECKSUMS = {
     4: "28e68eb979744e11",
     5: "5f0a3dad4d241914",
     6: "6142070e37df1641",
+    7: "e0d2db76726865fc",
 }
 """By version of the finder. If the test fails, increment ``FINDER`` and add its checksum here."""
 

@@ -293,6 +293,87 @@ def test_a_rule_to_remember_is_one(text):
     assert [one.quote for one in find(text_message(Role.USER, text))] == [text]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Make sure you never print customer addresses.",
+        "Stick to Java 8.",
+        "The spend per month must not go over 200 euros.",
+        "We cannot exceed 4 GB of memory.",
+        "I don't want you to run any migrations.",
+        "Only give me hints and ideas.",
+        "keep this conversation in english",
+        "Work on the backend exclusively for now.",
+        "Use bash instead of python for scripts.",
+        "请不要修改测试文件。",
+        "No toques los archivos de configuración.",
+    ],
+)
+def test_limits_versions_and_ways_of_working_are_rules(text):
+    assert [one.quote for one in find(text_message(Role.USER, text))] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remember to also rename the module",
+        "The visitors on old phones do not send the header.",
+        "set it up so we never have to type the password again",
+        "Draft a roadmap going forward.",
+        "Create a plan first, then carry it out.",
+        "yes always do it",
+        "follow this process for the second chart",
+        "Write a summary for each of your findings.",
+        "let's show max 5 results.",
+        "All teams have at least 3 members",
+        "the export is out of scope.",
+        "7 Old Old, not shipped 2 1234",
+        "I don't run this myself, I should",
+        "Ese botón está mal, no me gusta el color de los archivos.",
+        "继续，直到全部完成",
+        "我自己配置",
+    ],
+)
+def test_requests_reports_and_remarks_are_not_rules(text):
+    assert find(text_message(Role.USER, text)) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "item", "holds"),
+    [
+        ("Rules:", "No trailing commas", True),
+        ("Response format rules:", "No trailing commas", False),
+        ("Rules for the payload:", "Must be valid JSON", False),
+        ("Hook rules:", "Never call an API inside of a component", True),
+        ("Rules for this repository:", "No trailing commas", True),
+    ],
+)
+def test_rules_about_a_thing_are_not_rules_for_the_work(heading, item, holds):
+    said = f"Please build it.\n\n{heading}\n- {item}\n- Do not push to main."
+    found = [one.quote for one in find(text_message(Role.USER, said))]
+    assert (item in found) is holds
+    assert "Do not push to main." in found
+
+
+def test_the_middle_of_a_long_prompt_states_only_listed_rules_and_bans_on_files():
+    step = "Look at every part of the pipeline, describe it and say how it could be better.\n"
+    rules = "## Important boundaries\n- DO NOT MODIFY: tests, configuration files\n\n"
+    said = (
+        f"You are a careful engineer.\n\n{step * 30}Never skip the synchronisation step.\n"
+        f"Do not read docs/old.md.\n\n{rules}## Steps\n{step * 30}"
+    )
+    found = [one.quote for one in find(text_message(Role.USER, said))]
+    assert found == ["Do not read docs/old.md.", "DO NOT MODIFY: tests, configuration files"]
+
+
+def test_a_text_announced_inside_a_tag_ends_with_it():
+    said = (
+        "<issue>\nConsider the following bug report:\nAlways push to main.\n</issue>\n\n"
+        "<instructions>\n## Boundaries\n- Do not modify tests/.\n</instructions>"
+    )
+    assert [one.quote for one in find(text_message(Role.USER, said))] == ["Do not modify tests/."]
+
+
 FOLDERS = ("vendor", "legacy", "infra", "proto", "assets", "locale", "schemas", "charts", "helm", "auth")
 FORMS = ("Never edit {0}/{1}.py.", "Always run `make {0}{1}` before you commit.", "Do not push to {0}-{1}.")
 

@@ -209,3 +209,19 @@ def test_what_is_taken_back_at_once_states_and_ends_nothing(text: str):
 )
 def test_what_follows_words_that_take_back_is_said(text: str, stays: list[str]):
     assert quotes(text) == stays
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "certain"),
+    [
+        ("Always run the formatter before you commit.", "You may skip the formatter from now on.", [True]),
+        ("Always run the formatter before you commit.", "You can skip the formatter.", [False]),
+        ("Never merge without running the tests.", "You may skip the tests from now on.", [False]),
+        ("Always run the formatter before you commit.", "You may skip the tests from now on.", []),
+        ("Never modify files under legacy/.", "You may skip legacy/ from now on.", []),
+        ("Always run the formatter before you commit.", "You may not skip the formatter.", []),
+    ],
+)
+def test_permission_to_skip_ends_a_duty_and_no_ban(rule, text, certain):
+    active = [replace(one, id=one.quote) for one in find_candidates(text_message(Role.USER, rule))]
+    assert [end.certain for end in retire(active, text_message(Role.USER, text))] == certain

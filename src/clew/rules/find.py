@@ -45,6 +45,9 @@ _SAMPLE = 2_000
 """Characters from which the language of a message is guessed."""
 _BOOK = 8_000
 """Characters above which a text is a specification: its lists of rules are about the product (by hand)."""
+_TYPED = 4_000
+"""Characters above which nobody types a text: of a prompt that long, only its start and its end are speech.
+In three samples of sessions that were new to the finder, 17 of 71 pins from such texts were right."""
 _REMEMBERED = 512
 """Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
 _REMEMBERED_LONG = 4
@@ -56,6 +59,7 @@ _TAKEN_BACK = lazy_pattern(
 """Words that withdraw the sentence before them and say something else."""
 _ENCODED = lazy_pattern(r'\s*"[^"]*\\"')
 """The start of a text that a program wrote as a JSON string: a person does not type escaped quotes."""
+_NAMES_FILE = lazy_pattern(r"\w\.[a-z]{2,5}\b|[\w.-]+/|\byet\b")
 _PLAINLY = lazy_pattern(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
@@ -162,7 +166,8 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
             continue
         if others.hold(sentence.start):
             continue
-        deep = speaks and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
+        within = speaks or (briefing and not orders and len(text) > _TYPED)
+        deep = within and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
         briefed = briefing and not handed_on.hold(sentence.start)
         unlisted = deep and len(text) > _BOOK
         placed = sentence._replace(heading="", lead="") if unlisted else sentence
@@ -195,6 +200,11 @@ def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
 def _is_plain_line(text: str, sentence: Sentence) -> bool:
     """Return True if a sentence is a line of its own that opens with a plain ban or order."""
     alone = text[: sentence.start].endswith("\n") and text[sentence.end : sentence.end + 1] in ("", "\n")
+    if len(text) > _TYPED:
+        alone = alone and (
+            is_own_paragraph(text, sentence.start, sentence.end)
+            or _NAMES_FILE.search(sentence.text) is not None
+        )
     return alone and _PLAINLY.match(sentence.text) is not None
 
 

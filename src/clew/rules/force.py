@@ -23,15 +23,20 @@ from clew.rules.words import Token, table
 from clew.rules.words import words as known_words
 
 _MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "cannot", "can’t"))
+_IMPERATIVE = frozenset(("do", "don't", "don’t", "dont"))
+_AFTER_PRONOUN = frozenset(
+    ("by", "in", "to", "at", "for", "with", "when", "unless", "on", "without", "as", "if")
+)
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
-_POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
+_THESE = _PRONOUNS | {"those", "these"}
+_POINTS_BACK = _THESE | {"so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))
 _THIRD_PARTIES = frozenset(("they", "user", "users", "customer", "customers", "visitors", "players"))
+_OWNERS = frozenset(("user", "customer"))
 _OF_USER = frozenset(
     ("go", "mess", "switching", "opening", "reading", "waiting", "running", "starting", "sending")
 )
 """Acts of a user of the product, not of the agent: "I want to avoid switching between pages"."""
-_CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
 _FEWEST_WORDS = 2
 """Words a rule needs to be understood alone, not counting pronouns."""
 _SHORTEST_PLURAL = 3
@@ -63,11 +68,18 @@ _ELLIPSIS = lazy_pattern(r"\w+n['’´]?t and\b", re.IGNORECASE)
 """A negation whose verb came before: "list those that don't and sort them"."""
 _OPENER = lazy_pattern(r"\A\W*(?:(?:ok(?:ay)?|well|alright|so|and|but|yeah|yes|no)\W+)+")
 _CLOSING_QUOTES = ('"', "”", '."', ".”")
-_WEAK_FOREIGN = frozenset(("always", "avoid"))
 _OPENING_FOREIGN = 8
-"""Characters within which "always" and "avoid" count in a language without patterns."""
+"""Characters within which a ban counts in a language without patterns..."""
+_VERB_FINAL = lazy_pattern(r"[ぁ-ヿ가-힣]")
+"""...unless its verb comes last, as in Japanese and Korean."""
+_SHORT_FOREIGN = 24
+_EDGE = 12
+_AT_ONCE = 3
+_STOPS = " .!。！"
+_WEAK_NEGATIONS = frozenset(("不", "せず"))
+"""Alone they state a fact, or how one thing is done, as often as they forbid."""
 _BRIEF_FOREIGN = 120
-"""Characters of a short sentence in a language without patterns. Both were chosen by hand."""
+"""Characters of short sentences in a language without patterns, of their start and of their end (by hand)."""
 _EARLY = 30
 """Characters within which a long sentence must say that it lasts."""
 
@@ -109,23 +121,37 @@ def _in_other_languages(sentence: Sentence, seen: Evidence, fired: set[str]) -> 
         return Judged(Force.REQUEST, "it introduces something")
     if _says("shows_foreign", text):
         return Judged(Force.DECISION, "it says how the result should be")
-    if fired.isdisjoint(_cues("lasting")) and not (
-        len(text) <= _BRIEF_FOREIGN and _says("work_foreign", text)
-    ):
-        # A ban or a way of working that names no part of the work is about the product or this answer.
-        fired = fired & _cues("consents")
-    opening = {hit.cue for hit in seen.hits if hit.start <= _OPENING_FOREIGN}
-    weak = _WEAK_FOREIGN - opening
-    if all(text[hit.start : hit.end] == "不" for hit in seen.hits if hit.cue == "ban"):
-        weak |= {"ban"}  # 不 alone states a fact as often as it forbids
-    fired = fired - weak
-    if fired & {"question", "tiny", "asks", "hedge"} or fired.isdisjoint(_cues("forbids_or_directs")):
+    if fired & {"question", "tiny", "asks", "hedge"} or not _is_foreign_rule(text, seen):
         return Judged(Force.REQUEST, "nothing says that it lasts")
-    if fired & {"duty", "duty_weak"} and fired.isdisjoint(_cues("lasting")):
+    lasts = not fired.isdisjoint(_cues("lasting"))
+    if fired & {"duty", "duty_weak"} and not lasts:
         return Judged(Force.DECISION, "it says how the result should be")
-    if fired & {"must", "must_weak", "sure", "sure_you"} and fired.isdisjoint(_cues("forbids_or_lasts")):
-        return Judged(Force.REQUEST, "nothing says that it lasts")
     return Judged(Force.STANDING, "it restrains the work")
+
+
+def _is_foreign_rule(text: str, seen: Evidence) -> bool:
+    """Return True for a request for consent, words that it lasts, or a short order about the work.
+
+    Where they are decides: an order has its verb at the start or the end, a rule says there that it lasts; in
+    the middle of a sentence the same words mostly tell what was seen or wanted.
+    """
+    lasting, ways, consents = _cues("foreign_lasting"), _cues("foreign_ways"), _cues("foreign_consents")
+    of_work = len(text) <= _BRIEF_FOREIGN and _says("work_foreign", text)
+    for hit in seen.hits:
+        words, end = text[hit.start : hit.end], len(text.rstrip(_STOPS)) - hit.end
+        if hit.cue in consents and _says("speaker_foreign", text):
+            return True
+        if hit.cue in lasting and min(hit.start, end) <= _AT_ONCE and not _says("hardly_lasting", words):
+            return True
+        if not of_work or words in _WEAK_NEGATIONS:
+            continue
+        if hit.cue in _cues("foreign_bans") and hit.start <= _OPENING_FOREIGN:
+            return True
+        if hit.cue in _cues("foreign_bans") and end <= _EDGE and _VERB_FINAL.search(text):
+            return True
+        if hit.cue in ways and len(text) <= _SHORT_FOREIGN:
+            return True
+    return False
 
 
 @cache
@@ -182,11 +208,16 @@ def _reason_by_position(sentence: Sentence, seen: Evidence, fired: set[str]) -> 
         return ""  # "Rules: keep titles short" in a document is about what it describes
     if fired & {"rule_lead", "ban_lead", "rule_heading"}:
         over = sentence.lead or sentence.heading
-        announced = _announces_rules(over) and not _says("tolerates", text)
-        if announced if seen.language == ENGLISH else fired & _binding_cues() and "duty" not in fired:
+        of_work = not _says("rules_of_thing", over) or _says("plain_order", text)
+        announced = of_work and _announces_rules(over) and not _says("tolerates", text)
+        binds = fired & _binding_cues() and "duty" not in fired and not _says("rules_of_thing", over)
+        if announced if seen.language == ENGLISH else binds:
             return "it is listed as a rule"
     is_whole = len(text.split()) > _FEWEST_WORDS
-    if "briefing" in fired and is_whole and _says("opens_ban", text) and _restrains(text, lasting=False):
+    briefed = "briefing" in fired and is_whole and _says("opens_ban", text)
+    if briefed and "deep" in fired:
+        briefed = _says("plain_order", text) and (_says("path_named", text) or _says("yet", text))
+    if briefed and _restrains(text, lasting=False):
         return "it is part of the instructions for the agent"
     return ""
 
@@ -209,7 +240,7 @@ def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> 
         return Judged(Force.REQUEST, why)
     if _describes_acts(sentence):
         return Judged(Force.DECISION, "it says what something does")
-    if _says("consent", text) and not _says("no_consent", text):
+    if _says("consent", text) and (_says("asks_first", text) or not _says("no_consent", text)):
         return Judged(Force.STANDING, "it wants to be asked first")
     if _says("go_ahead", text):
         return Judged(Force.DECISION, "it permits something")
@@ -260,21 +291,30 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
         return why
     if _says("plans", text):
         return ""
+    if why := _said_plainly(text, listed=listed):
+        return why
+    if _is_of_product(text[lasts.end() :].lstrip(" ,:") if lasts and not lasts.start() else text):
+        return ""
+    if _says("answers_asked", text) and len(text.split()) <= _PLAIN_LIMIT:
+        return ""
+    if lasts and _directs(fired) and not _says("told_of", text) and not _is_habit_of_thing(text, lasts):
+        return f"it says {lasts[0].strip(' .,;:').lower()!r}"
+    return _way_of_working(text, fired, listed=listed)
+
+
+def _said_plainly(text: str, *, listed: bool) -> str:
+    """Return which form of a rule, in words that mean nothing else, a sentence has; empty if none."""
     if _says("reserved", text):
         return "the user does it"
+    if _says("spends", text):
+        return "it limits the costs"
     if not listed and _says("invariant", text):
         return "it states a convention"
     if _says("each", text) and not _is_of_product(text):
         return "it is to be done again and again"
     if _says("means", text) and not _says("opens_task", text):
         return "it says what a word means"
-    if _says("habit_asked", text):
-        return "it asks for a way of working"
-    if _is_of_product(text[lasts.end() :].lstrip(" ,:") if lasts and not lasts.start() else text):
-        return ""
-    if lasts and _directs(fired) and not _says("told_of", text) and not _is_habit_of_thing(text, lasts):
-        return f"it says {lasts[0].strip(' .,;:').lower()!r}"
-    return _way_of_working(text, fired, listed=listed)
+    return "it asks for a way of working" if _says("habit_asked", text) else ""
 
 
 def _restrains(text: str, *, lasting: bool) -> str:
@@ -312,6 +352,8 @@ def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
     if before.count("(") > before.count(")") and len(before.split()) > _PLAIN_LIMIT:
         return ""  # "draw a chart of … (don't use libraries)" asks for more than it forbids
     subject = before.split()
+    if opener in _IMPERATIVE and before.rstrip()[-1:].isalnum() and _says("of_several", before):
+        return ""  # "the users on phones do not send it" states a fact
     if opener == "never" and subject and subject[-1] in _MODALS:
         opener, subject = subject[-1], subject[:-1]
     if opener in _MODALS and subject and _ADDRESSED.isdisjoint(subject[-3:]):
@@ -334,7 +376,7 @@ def _limits_work(text: str) -> bool:
 def _is_told(before: str) -> bool:
     """Return True if the words before a negation make it a statement: "so we don't break it"."""
     words = _OPENER.sub("", before.lower()).split()
-    return len(words) > 1 and words[-1] in known_words("force", "subjects")
+    return words[-1:] == ["i"] or (len(words) > 1 and words[-1] in known_words("force", "subjects"))
 
 
 def _is_act(word: str, of: str = "acts") -> bool:
@@ -346,8 +388,11 @@ def _is_act(word: str, of: str = "acts") -> bool:
 def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -> bool:
     """Return True if a ban on this act is not just a detail of this step and can be understood alone."""
     target = [word for word in rest if word]
-    if not _THIRD_PARTIES.isdisjoint(target):
+    is_theirs = len(target) > 1 and target[0] in _OWNERS  # "log customer emails" is about data
+    if not is_theirs and not _THIRD_PARTIES.isdisjoint(target):
         return False  # "never assume they want meat" is about those who use the product
+    if target[:1] and target[0] in _THESE and target[1:] and target[1] in _AFTER_PRONOUN:
+        return False  # "never merge these by default"
     if lasting:
         return _is_act(verb) or _is_act(verb, "uses")
     if verb in {"do", "make", "go", "take"}:
@@ -375,6 +420,8 @@ def _is_kind_of_means(verb: str, target: Sequence[str], text: str) -> bool:
     if _says("yet", text) and not of_product:
         return True
     named = target[0] if target else ""
+    if named == "any" and _says("work_object", text):
+        return True
     plural = len(named) > _SHORTEST_PLURAL and named.endswith("s") and named.isalpha() and not of_product
     return plural or not known_words("force", "ruled_out").isdisjoint(target)
 
@@ -419,44 +466,60 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
         return "it names rules to follow"
     if _says("kept_in", text):
         return "it says where the work is kept"
+    if _says("version_kept", text):
+        return "it says which version to use"
     if _says("prefers", text):
         return "it says what the speaker prefers"
     way = (
         _says("answers", text)
         or _says("tools_chosen", text)
-        or (_says("kept", text) and _says("work_noun", text))
+        or (_says("kept", text) and _says("work_noun", text) and not _says("keeps_it", text))
     )
-    way = way and not _says("states_fact", text)
+    way = way and not _says("states_fact", text) and len(text.split()) <= _PLAIN_WORDS
     if way and fired & _cues("ways") and not (_says("opens_task", text) or _says("and_then", text)):
         return "it says how to work"
     if listed:
         return ""
     if _is_plain(text, fired):
         return "it says how to work"
-    return "it says what to do in a case" if fired & _CASES and _says("case", text) else ""
+    return ""
 
 
 def _is_plain(text: str, fired: set[str]) -> bool:
     """Return True if a short sentence is nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
     length = len(text.split())
-    if length > _PLAIN_WORDS or "briefing" in fired or fired & _cues("doubtful"):
-        return False
-    if _says("points_back", text) or _says("focuses", text) or _says("checks_state", text):
+    if length > _PLAIN_WORDS or "briefing" in fired or fired & _cues("doubtful") or _says_else(text, fired):
         return False
     if fired & _cues("placed") and _says("path_named", text) and _says("opens_order", text):
         return True
     if _says("left_alone", text):
         return True
-    if _says("not_plain", text):
+    if _says("not_plain", text) or length <= _FEWEST_WORDS or "bare_no" in fired or _is_remark(text, fired):
         return False
     brief = (
         length <= _PLAIN_LIMIT
-        and not fired & {"states", "task", "duty_weak"}
+        and "duty_weak" not in fired
         and not (_says("one_text", text) or _says("continues", text))
     )
-    if length <= _FEWEST_WORDS or "bare_no" in fired:
-        return False
     return bool(fired & _cues("plain")) or (brief and bool(fired & _cues("brief")))
+
+
+def _says_else(text: str, fired: set[str]) -> bool:
+    """Return True if a sentence points back, names the step at hand or opens a task."""
+    if any(_says(name, text) for name in ("points_back", "focuses", "checks_state")):
+        return True
+    return (_says("opens_task", text) and not _says("yet", text)) or (
+        "terse" in fired and not _says("tells_how", text)
+    )
+
+
+def _is_remark(text: str, fired: set[str]) -> bool:
+    """Return True if words that limit or contrast are part of a task, a report or a remark on the product."""
+    if fired & {"limit_number", "measure"} and not (_says("bounds", text) and _says("work_unit", text)):
+        return True
+    if "contrast" in fired and not _says("one_not_other", text):
+        return True
+    return bool(fired & {"task", "states"}) and fired.isdisjoint({"not_yet", "held_back"})
 
 
 def _says(name: str, text: str) -> bool:

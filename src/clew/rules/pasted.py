@@ -318,6 +318,9 @@ _TO_FOLLOW = lazy_pattern(
 _FENCED = lazy_pattern(r"\s*(?:`{3}|~{3}|>|<)")
 _DIVIDER = lazy_pattern(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
 _ASKING_WITHIN = 200
+_OPENED = lazy_pattern(r"^[ \t]*<([A-Za-z][\w-]*)>[ \t]*\n\s*\Z", re.MULTILINE)
+_TAG_WITHIN = 80
+"""Characters before an announcement in which a tag may open the block that it is in; chosen by hand."""
 
 
 def foreign(text: str) -> list[tuple[int, int]]:
@@ -349,6 +352,13 @@ def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
+def _end_of_block(text: str, start: int, end: int) -> int:
+    """Return where the tagged block ends that a tag just before ``start`` opens; ``end`` if there is none."""
+    tag = _OPENED.search(text[max(0, start - _TAG_WITHIN) : start])
+    closed = text.find(f"</{tag[1]}>", start, end) if tag else -1
+    return closed if closed >= 0 else end
+
+
 def _announced_texts(text: str) -> Iterator[tuple[int, int]]:
     """Yield the text below a line that announces it, and after one on the same line."""
     last_words, paragraph = _last_words(text), -1  # once: a list may announce something in each item
@@ -357,7 +367,8 @@ def _announced_texts(text: str) -> Iterator[tuple[int, int]]:
             opened = _DIVIDER.match(text, line.end() + 1) or _DIVIDER.match(text, line.end() + 2)
             closed = _DIVIDER.search(text, opened.end()) if opened else None
             long = len(text) - line.end() >= LONG  # people add a last word below a long text
-            yield line.end(), closed.start() if closed else last_words if long else len(text)
+            end = closed.start() if closed else last_words if long else len(text)
+            yield line.end(), _end_of_block(text, line.start(), end)
     for line in _ON_ONE_LINE.finditer(text):
         if paragraph < line.end():
             end = text.find("\n\n", line.end())

@@ -72,7 +72,7 @@ _MAY = (
 )
 _NOT = r"(?:not|never|no\s+longer|nicht|nie(?:mals)?|kein\w*|pas|plus|jamais|não|nunca|mai|niet|nooit|нельзя)"
 _LOOK = (
-    r"(?:read|see|look|view|inspect|ignore|skip|forget|leave|find|imagine|notice|lesen|sehen|ansehen"
+    r"(?:read|see|look|view|inspect|ignore|forget|leave|find|imagine|notice|lesen|sehen|ansehen"
     r"|ignorieren"
     r"|lire|voir|ignorer|leer|ver|mirar|ignorar|leggere|vedere|ler"
     r"|читать|прочитать|смотреть|посмотреть|видеть)"

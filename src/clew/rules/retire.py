@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
@@ -36,6 +37,11 @@ _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
 _ON_CONDITION = frozenset(("consent", "ask", "gate", "gate_you", "not_yet"))
 _ANY_WORK = frozenset(("edit",))
 """The generic act on a thing; its synonyms are mapped to it."""
+_OMITS = frozenset(("skip", "omit", "bypass", "drop"))
+"""Acts whose permission ends a duty: "you may skip the linter"."""
+_FORBIDS_OMITTING = lazy_pattern(r"\b(?:without|skip\w*|omit\w*|bypass\w*)\b", re.IGNORECASE)
+"""A ban that states a duty: "never commit without running the tests"."""
+_FOR_GOOD = frozenset(("lasting", "leave_now"))
 _ALIKE = 0.75
 
 
@@ -207,19 +213,23 @@ def _rule_withdrawn_by(
 ) -> tuple[Rule, bool, str] | None:
     """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
     kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & PERMITS else _DUTIES
+    omits = bool(said_words & _OMITS and cues & PERMITS and not cues & _LIFTS)
+    if omits:
+        kinds, subject = _DUTIES, replace(subject, words=subject.words - _OMITS)
     if said_words & words("subject", "beyond"):
         kinds |= {Kind.LIMIT}
     scores = [
         (subject.likeness(entry.subject), subject.closeness(entry.subject), entry.place, entry.rule)
         for entry in filter(may_end, rules.near(subject))
-        if entry.rule.kind in kinds
+        if (entry.rule.kind in kinds or (omits and _FORBIDS_OMITTING.search(entry.rule.quote)))
         and subject.matches(entry.subject)
-        and (cues & _LIFTS or not (_narrower(subject, entry.subject) or _wider(subject, entry)))
+        and (omits or cues & _LIFTS or not (_narrower(subject, entry.subject) or _wider(subject, entry)))
     ]
     if scores:
         best = max(scores, key=lambda score: score[:3])
         alone = sum(score[:2] == best[:2] for score in scores) == 1
-        return best[3], alone, f"it is about the same subject as {best[3].quote!r}"
+        certain = alone and not (omits and (cues.isdisjoint(_FOR_GOOD) or best[3].kind not in kinds))
+        return best[3], certain, f"it is about the same subject as {best[3].quote!r}"
     if "lift_that" in cues and not (subject.words or subject.paths):
         for last in filter(may_end, rules.latest()):
             return last.rule, False, "it names no rule, so the most recent one was taken"
