@@ -11,7 +11,19 @@ from clew.compaction.propose import propose
 from clew.compaction.task import Keep
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded, PinsDoNotFit
-from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
+from clew.message import (
+    Cite,
+    Item,
+    Media,
+    Message,
+    Origin,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trust,
+    text_message,
+)
 from tests.compaction_propose.sessions import LONG, Living, items, situation, spoken, step, tokens_of
 
 PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
@@ -105,6 +117,34 @@ def test_prunings_that_are_not_enough_are_kept_and_reach_into_recent_messages():
     assert stub.reason == "repeated in m35"
     assert stub.message.parts[0].text == "[the same output as further down, in m35]"
     assert plan.fits
+
+
+def test_what_people_decided_stays_in_a_small_digest_before_names_and_story():
+    said = (
+        "Let's use SQLite instead of Postgres.",
+        "We will go with option 2.",
+        "Let's not merge the PR yet.",
+    )
+    messages = [text_message(Role.USER, "Port the importer.")]
+    for n in range(60):
+        path = {"file_path": f"src/importer/part_{n}.py", "content": LONG}
+        messages += step(f"c{n}", "Write", path, "File created.")
+        messages += [text_message(Role.ASSISTANT, f"Part {n} of the importer is written. " * 6)]
+        messages += [text_message(Role.USER, said[n // 10] if n in (0, 10, 20) else f"Go on with {n}.")]
+    view = items(messages)
+    for target in (1_500, 3_000, 6_000):
+        digest = condensed(propose(situation(view, target))).digest
+        assert {claim.text for claim in digest.claims if claim.kind is ClaimKind.DECISION} >= {*said}
+
+
+def test_text_of_a_harness_is_pruned_like_tool_output_and_not_cut_off():
+    skill = "\n".join(f"{n}. Always look at chapter {n} of the manual before you write." for n in range(300))
+    messages = [text_message(Role.USER, "Port it."), text_message(Role.USER, skill, Origin.INJECTED)]
+    messages += [message for n in range(8) for message in step(f"c{n}", "get", {"of": n}, f"{n} is there")]
+    view = items(messages)
+    plan = propose(situation(view, tokens_of(view) // 3))
+    assert plan.digests == ()
+    assert {op.rung for op in plan.operations} == {Rung.PRUNE}
 
 
 def test_the_last_messages_and_those_kept_verbatim_are_not_pruned():

@@ -31,7 +31,7 @@ from clew.compaction.propose.tail import (
     water_level,
 )
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
-from clew.message import Cite, Text
+from clew.message import Cite, Origin, Text
 
 LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
@@ -371,7 +371,8 @@ def _shortened(page: Page, index: int, tokens: int) -> list[Shrink]:
     """Return how a message is shown in so many tokens."""
     count, message = page.counter.count_part, page.view[index].message
     level = part_level(message, tokens, count)
-    prose = (part for part in message.parts if isinstance(part, Text))
+    prose = (part for part in message.parts if isinstance(part, Text) and message.origin is Origin.SPOKEN)
+    # What a tool or a harness wrote is pruned; of what people and the agent said, the rest is cut off.
     rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
     return shorten(page, (index,), level, rung)
 

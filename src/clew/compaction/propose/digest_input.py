@@ -65,7 +65,7 @@ class DigestInput:
         """The mandatory claims."""
         changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
-        return [*self._open_work(), *self._early_words, *(changes if few else ())]
+        return [*self._open_work(), *self._decided, *self._early_words, *(changes if few else ())]
 
     def _open_work(self) -> list[Claim]:
         """Return the goal and the open items; the request in progress as fully as its room allows."""
@@ -145,6 +145,18 @@ class DigestInput:
             return request._replace(text=text, verbatim=text == request.text)
         usual = self.for_request if is_gone else LONGEST_IN_VIEW
         return shorten_claim(request, self.terms.longest or usual)
+
+    @cached_property
+    def _decided(self) -> list[Claim]:
+        """What people decided, the latest first, as far as it fits into the room for changed files."""
+        left = self.terms.for_changes * CHARACTERS_PER_TOKEN
+        kept = []
+        for claim in reversed(self.brief.claims):
+            is_choice = claim.kind is ClaimKind.DECISION and claim.trust >= Trust.USER and claim.verbatim
+            if is_choice and len(claim.text) <= left and not self.asks(claim):
+                kept.append(claim)
+                left -= len(claim.text)
+        return kept[::-1]
 
     @cached_property
     def _early_words(self) -> list[Claim]:
