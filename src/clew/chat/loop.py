@@ -194,7 +194,7 @@ class Chat:
         try:
             assembled = yield from self._fitter.fit(signals, first=first, auto=self.auto)
         except BudgetExceeded as error:
-            yield TurnFailed(error, MAKE_ROOM)
+            yield TurnFailed(error, "" if self.auto else MAKE_ROOM)
             return None
         body = self.requests.body(assembled, self.model)
         self._calls.begin(assembled, body, self.model.wire)

@@ -172,6 +172,10 @@ WARNING_STEP = 0.05
 SQUEEZED = 0.9
 """Share of the available tokens that a forced compaction may fill; the rest is a margin. Chosen by hand."""
 MAKE_ROOM = "/compact makes room, /auto on compacts automatically"
+NARROWER = (
+    "nothing was sent, and compaction cannot make it smaller; give a narrower task in a new chat, "
+    "revoke rules with /unpin, or use a larger window"
+)
 
 
 @dataclass(slots=True)
@@ -208,7 +212,7 @@ class RequestFitter:
         over = fill.used_tokens > fill.window.usable_tokens
         room = fill.window.usable_tokens - sum(assembled.tokens_outside_view.values())
         if over and not (yield from self.force_compaction(int(room * SQUEEZED), auto=auto)):
-            raise BudgetExceeded(str(fill))
+            raise BudgetExceeded(str(fill), NARROWER if auto else None)
         return self.requests.assembled() if over or fitted.compaction else assembled
 
     def _boundaries(self) -> Iterator[Signal]:

@@ -38,16 +38,21 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
             yield Finding("pins", Level.REFUSE, pin.id, f'"{pin.quote}" may not be a rule', why)
     missing = missing_pins(case)
     for pin in missing:
-        what = f'the rule "{pin.quote}" would no longer be in the view'
         level = _level_of_missing(case, pin.source)
+        gone = (
+            "was not in the view before either" if level is Level.NOTE else "would no longer be in the view"
+        )
+        what = f'the rule "{pin.quote}" {gone}'
         yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
     collapsed = _not_shown(case, case.required.collapsed)
     if collapsed:
         what = f"{len(collapsed):,} rules that were found in the conversation would not be shown"
         why = "there is no room for their words; one line leads to them"
         yield Finding("pins", Level.NOTE, "", what, why)
-    entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in (*missing, *collapsed)]
-    total = len(case.required.pins) + len(case.required.collapsed)
+    # Without a digest, a rule that the view did not show before, such as one set by hand, is sent beside it.
+    lost = [pin for pin in missing if _level_of_missing(case, pin.source) is not Level.NOTE]
+    entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in (*lost, *collapsed)]
+    total = len(case.required.pins) - (len(missing) - len(lost)) + len(case.required.collapsed)
     yield loss_of(case, LossKind.RULE, total, entries)
 
 
