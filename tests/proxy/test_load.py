@@ -23,7 +23,7 @@ from tests.conftest import tries
 from tests.proxy.test_faults import started
 from tests.proxy.test_pass_through import home  # noqa: F401  # a fixture
 
-CONVERSATIONS, ROUNDS, FIRST = 64, tries(12, 50), 120
+CONVERSATIONS, ROUNDS, FIRST = tries(24, 64), tries(12, 50), 120
 """Conversations, requests of each, and messages in its first one: 270 kB, so that it is logged."""
 GENERATIONS = tries(1, 3)
 """How often all conversations end and as many new ones begin."""
