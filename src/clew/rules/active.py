@@ -188,17 +188,17 @@ def find_abandonment(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> A
     return Abandonment(start, clause[-1].end, words[first].word, tuple(token.word for token in rest))
 
 
-def ends_rule(gone: Abandonment, subject: Subject, entry: IndexedRule) -> bool:
+def ends_rule(abandonment: Abandonment, subject: Subject, entry: IndexedRule) -> bool:
     """Return True if abandoning its subject ends a rule and what follows replaces it."""
     if not subject.words or subject.paths or not subject.words <= entry.subject.words:
         return False
-    if gone.verb in known_words("letgo", "of_mind") and _names_bound(subject, entry):
+    if abandonment.verb in known_words("letgo", "of_mind") and _names_bound(subject, entry):
         return True
-    opening = known_words("letgo", "pointing").intersection(gone.rest[:_WITHIN])
-    if entry.rule.kind in _BANS and opening and _orders(gone.rest):
+    opening = known_words("letgo", "pointing").intersection(abandonment.rest[:_WITHIN])
+    if entry.rule.kind in _BANS and opening and _orders(abandonment.rest):
         return True  # "never mind the schema, just change it"
     settles = entry.choices or any(reason.cue in _CHOOSING for reason in entry.rule.reasons)
-    return bool(settles) and (_chooses(gone.rest) or _suits(gone.rest))
+    return bool(settles) and (_chooses(abandonment.rest) or _suits(abandonment.rest))
 
 
 def _names_bound(subject: Subject, entry: IndexedRule) -> bool:

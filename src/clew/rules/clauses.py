@@ -47,27 +47,29 @@ _HEAVY = 3.0
 
 
 def split_exception(
-    sentence: Sentence, seen: Evidence, around: Surroundings
+    sentence: Sentence, cues: Evidence, surroundings: Surroundings
 ) -> tuple[tuple[Sentence, Evidence], ...]:
     """Split a permission with an exception into the permission and the rule; () if it has none.
 
     "You can now touch lib/ but not lib/core/" permits lib/ and forbids lib/core/.
     """
-    given = next((hit.end for hit in seen.hits if hit.cue in PERMITS), 0)
+    given = next((hit.end for hit in cues.hits if hit.cue in PERMITS), 0)
     holding = known_words("permission", "holding_back")
-    holds_back = given and any(token.word in holding for token in seen.words)
-    held = _HELD_BACK.search(sentence.text, given) if holds_back else None
-    if held is None:
+    holds_back = given and any(token.word in holding for token in cues.words)
+    match = _HELD_BACK.search(sentence.text, given) if holds_back else None
+    if match is None:
         return ()
-    permission = _part(sentence, 0, held.start())
-    heard = evidence(permission, around)
-    kept = tuple(token for token in seen.words if token.start >= held.end())
-    if heard is None or not kept or is_false_permission(sentence.text):
+    permission = _part(sentence, 0, match.start())
+    heard = evidence(permission, surroundings)
+    kept_tokens = tuple(token for token in cues.words if token.start >= match.end())
+    if heard is None or not kept_tokens or is_false_permission(sentence.text):
         return ()
-    if not (_is_given(heard) or kept[0].word == PATH):
+    if not (_is_given(heard) or kept_tokens[0].word == PATH):
         return ()
     passing = heard._replace(hits=(*heard.hits, Hit("leave_now", 0, len(permission.text))))
-    rest = Evidence((Hit("held_back", held.start("held"), held.end()),), kept, about_from=held.end())
+    rest = Evidence(
+        (Hit("held_back", match.start("held"), match.end()),), kept_tokens, about_from=match.end()
+    )
     return (permission, passing), (sentence, rest)
 
 
@@ -77,25 +79,25 @@ def _is_given(permission: Evidence) -> bool:
 
 
 def split_rules(
-    sentence: Sentence, seen: Evidence, around: Surroundings
+    sentence: Sentence, cues: Evidence, surroundings: Surroundings
 ) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield a sentence unchanged, or its clauses if every one of them is a rule with a subject."""
     # "don't fix it, just look" is one remark.
-    whole = len(sentence.text) > _LONGEST or any(hit.cue == "for_turn" for hit in seen.hits)
-    cuts = () if whole else _cuts(sentence.text, seen)
+    whole = len(sentence.text) > _LONGEST or any(hit.cue == "for_turn" for hit in cues.hits)
+    cuts = () if whole else _cuts(sentence.text, cues)
     for cut in cuts:
-        first = _piece(sentence, 0, cut, around)
-        rest = _piece(sentence, cut, len(sentence.text), around)
+        first = _piece(sentence, 0, cut, surroundings)
+        rest = _piece(sentence, cut, len(sentence.text), surroundings)
         if first is not None and rest is not None and not (_is_case(first[1]) or _is_incomplete(first, rest)):
             yield first
-            yield from split_rules(*rest, around)
+            yield from split_rules(*rest, surroundings)
             return
-    yield sentence, seen
+    yield sentence, cues
 
 
-def _is_case(seen: Evidence) -> bool:
+def _is_case(cues: Evidence) -> bool:
     """Return True if a clause is only the condition of the next: "if anything is unclear, stop and ask"."""
-    return any(hit.cue == "if" and hit.start == 0 for hit in seen.hits)
+    return any(hit.cue == "if" and hit.start == 0 for hit in cues.hits)
 
 
 def _is_incomplete(first: tuple[Sentence, Evidence], rest: tuple[Sentence, Evidence]) -> bool:
@@ -115,15 +117,15 @@ def _cuts(text: str, seen: Evidence) -> Iterator[int]:
 
 
 def _piece(
-    sentence: Sentence, begin: int, end: int, around: Surroundings
+    sentence: Sentence, begin: int, end: int, surroundings: Surroundings
 ) -> tuple[Sentence, Evidence] | None:
     """Return a part of a sentence if it is a rule by itself and names its subject."""
     piece = _part(sentence, begin, end)
-    seen = evidence(piece, around)
-    if seen is None or not model().is_rule(hit.cue for hit in seen.hits):
+    cues = evidence(piece, surroundings)
+    if cues is None or not model().is_rule(hit.cue for hit in cues.hits):
         return None
-    scope = scope_of(piece.text, seen.words, seen.hits)
-    return (piece, seen) if scope.paths or subject_of(piece.text, seen.words, scope).words else None
+    scope = scope_of(piece.text, cues.words, cues.hits)
+    return (piece, cues) if scope.paths or subject_of(piece.text, cues.words, scope).words else None
 
 
 def _part(sentence: Sentence, begin: int, end: int) -> Sentence:
@@ -148,16 +150,16 @@ def withdraws(sentence: Sentence) -> bool:
     return withdrawal_index(tokens(sentence.text)) == 0
 
 
-def withdrawal_index(said: Sequence[Token]) -> int | None:
+def withdrawal_index(sentence_tokens: Sequence[Token]) -> int | None:
     """Return the index of words that withdraw all before them and add nothing: "wait no, keep that"."""
     kept = words("unsaid", "kept")
-    tail = len(said)  # all words from here on only confirm the withdrawal
-    while tail and said[tail - 1].word in kept:
+    tail = len(sentence_tokens)  # all words from here on only confirm the withdrawal
+    while tail and sentence_tokens[tail - 1].word in kept:
         tail -= 1
-    for i, token in enumerate(said):
+    for i, token in enumerate(sentence_tokens):
         for phrase in _withdrawals().get(token.word, ()) if token.opens else ():
             end = i + len(phrase)
-            if end >= tail and [other.word for other in said[i:end]] == phrase:
+            if end >= tail and [other.word for other in sentence_tokens[i:end]] == phrase:
                 return i
     return None
 
@@ -172,30 +174,30 @@ def _withdrawals() -> dict[str, list[list[str]]]:
     return phrases
 
 
-def borrows(sentence: Sentence, before: Sentence, seen: Evidence) -> bool:
+def borrows(sentence: Sentence, before: Sentence, cues: Evidence) -> bool:
     """Return True if a sentence after a semicolon uses the verb of the rule before it.
 
     "Answer in Spanish; code and commits in English": without its own verb it chooses among the same
     alternatives as the rule.
     """
-    if not model().is_rule(hit.cue for hit in seen.hits) or sentence.text.endswith("?"):
+    if not model().is_rule(hit.cue for hit in cues.hits) or sentence.text.endswith("?"):
         return False
-    said = tokens(sentence.text)
+    sentence_tokens = tokens(sentence.text)
     telling = words("evidence", "telling") | words("permission", "fact_words")
-    if len(said) > _SHORT_WORDS or not telling.isdisjoint(token.word for token in said):
+    if len(sentence_tokens) > _SHORT_WORDS or not telling.isdisjoint(token.word for token in sentence_tokens):
         return False
-    return not set(_groups_chosen_from(before.text, seen.words)).isdisjoint(
-        _groups_chosen_from(sentence.text, said)
+    return not set(_groups_chosen_from(before.text, cues.words)).isdisjoint(
+        _groups_chosen_from(sentence.text, sentence_tokens)
     )
 
 
-def with_borrowed_verb(sentence: Sentence, seen: Evidence | None) -> Evidence:
+def with_borrowed_verb(sentence: Sentence, cues: Evidence | None) -> Evidence:
     """Return the evidence of a sentence plus the verb it borrows."""
-    alone = seen or Evidence((), tuple(tokens(sentence.text)))
+    alone = cues or Evidence((), tuple(tokens(sentence.text)))
     return alone._replace(hits=(*alone.hits, Hit("borrowed", 0, len(sentence.text))))
 
 
-def _groups_chosen_from(text: str, said: Sequence[Token]) -> Iterator[int]:
+def _groups_chosen_from(text: str, sentence_tokens: Sequence[Token]) -> Iterator[int]:
     """Yield the groups of alternatives that a sentence chooses from."""
-    subject = subject_of(text, said, scope_of(text, said, ()))
-    yield from (choice.group for choice in choices(said, subject) if choice.chosen)
+    subject = subject_of(text, sentence_tokens, scope_of(text, sentence_tokens, ()))
+    yield from (choice.group for choice in choices(sentence_tokens, subject) if choice.chosen)

@@ -117,14 +117,14 @@ class Node:
         """Return the successors for a word."""
         if self._pending:
             self._expand()
-        found = self._led.get(word)
-        if found is None:
+        nodes = self._led.get(word)
+        if nodes is None:
             if len(self._led) >= _REMEMBERED:
                 self._led.clear()
             plain = (self._plain[word],) if word in self._plain else ()
             wide = (node for entry, node in self._wide if is_entry(word, entry))
-            found = self._led[word] = (*plain, *wide)
-        return found
+            nodes = self._led[word] = (*plain, *wide)
+        return nodes
 
     def _expand(self) -> None:
         wide: dict[Entry, Node] = {}
@@ -229,15 +229,15 @@ class Language:
 
     def _hits_at(self, nodes: Iterable[Node], words: Sequence[Token], i: int, present: set[str]) -> list[Hit]:
         """Return the cues whose phrase starts at ``i``, except those inside a ``NOTHING`` phrase."""
-        found: list[Hit] = []
+        hits: list[Hit] = []
         contained = -1
         for node in nodes:
             for phrase, behind in node.along(words, i + 1, self.grammar.fillers):
                 if phrase.tail_words <= present and (end := self._end(phrase, words, i, behind)):
-                    found.append(Hit(phrase.cue, words[i].start, words[end - 1].end))
+                    hits.append(Hit(phrase.cue, words[i].start, words[end - 1].end))
                     if phrase.cue == NOTHING:
-                        contained = max(contained, found[-1].end)
-        return found if contained < 0 else [hit for hit in found if hit.end > contained]
+                        contained = max(contained, hits[-1].end)
+        return hits if contained < 0 else [hit for hit in hits if hit.end > contained]
 
     def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
         """Return True if a heading or lead-in announces rules."""

@@ -73,22 +73,24 @@ class Evidence(NamedTuple):
         return " " * self.about_from + text[self.about_from :]
 
 
-def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
+def evidence(sentence: Sentence, surroundings: Surroundings) -> Evidence | None:
     """Return the cues that fire in a sentence; None if nothing could state or end a rule."""
     text = sentence.text
     plain = words_again(text)
-    name = guess(text, plain, around.language)
+    name = guess(text, plain, surroundings.language)
     tongue = language(name)
     spaced = isinstance(tongue, Language)
-    over = tuple(_over(sentence, around, name))
-    if spaced and not (over or around.briefing or _may_match(name, frozenset(plain))):
+    over = tuple(_over(sentence, surroundings, name))
+    if spaced and not (over or surroundings.briefing or _may_match(name, frozenset(plain))):
         return None
     words = tuple(tokens(text))
     hits = [*tongue.hits(text, words), *over]
     hits += shapes(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
     surrounding = (
-        () if _is_title(text) else _surrounding_hits(hits, around, sentence.lead, is_order=_is_order(words))
+        ()
+        if _is_title(text)
+        else _surrounding_hits(hits, surroundings, sentence.lead, is_order=_is_order(words))
     )
     return Evidence((*hits, *surrounding), words, "ban_lead" in cues, bool(over), name)
 
@@ -123,7 +125,7 @@ def _prefilter_words() -> frozenset[str]:
 
 
 def _surrounding_hits(
-    hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: bool
+    hits: Sequence[Hit], surroundings: Surroundings, lead: str, *, is_order: bool
 ) -> Iterator[Hit]:
     """Yield the cues of the surroundings, alone and combined with the cues of a sentence.
 
@@ -131,16 +133,18 @@ def _surrounding_hits(
     introduction names a case: "When closing issues:".
     """
     cues = {hit.cue for hit in hits}
-    if around.document:
+    if surroundings.document:
         yield Hit("document", 0, 0)
-    if around.deep and cues.isdisjoint(_TO_THE_AGENT):
+    if surroundings.deep and cues.isdisjoint(_TO_THE_AGENT):
         yield Hit("deep", 0, 0)
-    if around.briefing:
+    if surroundings.briefing:
         yield Hit("briefing", 0, 0)
     listed = bool(lead) and _first_word(lead) not in known_words("evidence", "cases")
     opening = {hit.cue for hit in hits if hit.start <= OPENING}
-    binding = cues & _BRIEFED or "conduct" in opening or (around.orders and (is_order or opening & ORDERS))
-    if (around.briefing and binding and not listed) or ("conduct" in cues and cues & _RULE_PLACES):
+    binding = (
+        cues & _BRIEFED or "conduct" in opening or (surroundings.orders and (is_order or opening & ORDERS))
+    )
+    if (surroundings.briefing and binding and not listed) or ("conduct" in cues and cues & _RULE_PLACES):
         yield Hit("ordered", 0, 0)
 
 
@@ -218,17 +222,17 @@ def _needs(name: str) -> _Needs:
         makes_rules = uses[word] >= _MANY and word not in everywhere
         return makes_rules, not is_function_word(word), word not in everywhere, len(word), word
 
-    found, by_class = _Needs({}, {}), dict[frozenset[str], list[_Need]]()
+    needs_found, by_class = _Needs({}, {}), dict[frozenset[str], list[_Need]]()
     for need in needs:
         first, second, *_ = *sorted(need.words, key=tells, reverse=True), "", ""
         if need.classes and not (first and tells(first)[0]):
             by_class.setdefault(need.classes[0], []).append(need)
         else:
-            found.by_word.setdefault(first, {}).setdefault(second or first, []).append(need)
+            needs_found.by_word.setdefault(first, {}).setdefault(second or first, []).append(need)
     for members, group in by_class.items():
         for member in members:
-            found.by_member.setdefault(member, []).append(group)
-    return found
+            needs_found.by_member.setdefault(member, []).append(group)
+    return needs_found
 
 
 def _need(phrase: Phrase) -> _Need:
@@ -241,11 +245,11 @@ def _need(phrase: Phrase) -> _Need:
     return _Need(words)
 
 
-def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:
+def _over(sentence: Sentence, surroundings: Surroundings, name: str) -> Iterator[Hit]:
     """Yield the cues of the heading and the lead-in above a sentence."""
-    if sentence.item and sentence.heading and _is_ban(sentence.heading, around.language):
+    if sentence.item and sentence.heading and _is_ban(sentence.heading, surroundings.language):
         yield Hit("ban_lead", 0, 0)
-    elif sentence.heading and _heads_rules(sentence.heading, around.language):
+    elif sentence.heading and _heads_rules(sentence.heading, surroundings.language):
         yield Hit("rule_heading", 0, 0)
     if sentence.lead:
         if _bans(sentence.lead, name) or _heads_bans(sentence.lead, name):

@@ -175,11 +175,11 @@ class Pins:
         return bool(reading.said) or role in SPEAKERS
 
     def _expires(self, reading: Spoken) -> bool:
-        return bool(self._passing) and any(said.speaker is USER for said in reading.said)
+        return bool(self._passing) and any(utterance.speaker is USER for utterance in reading.said)
 
     def _pass(self, reading: Spoken) -> None:
         """End the rules that were for one answer, because the user speaks again."""
-        spoken = next(said for said in reading.said if said.speaker is USER)
+        spoken = next(utterance for utterance in reading.said if utterance.speaker is USER)
         place = spoken.cite(0, len(spoken.text))
         passing, self._passing = self._passing, []
         for pin in (self.held[id_] for id_ in passing):
@@ -190,7 +190,7 @@ class Pins:
 
     def _find(self, message: Message, source: Cite) -> Findings:
         """Return what a piece of a message ends and states, without applying it."""
-        ended = [
+        endings = [
             Ending(
                 self.held[end.rule].ref,
                 end.how,
@@ -200,12 +200,12 @@ class Pins:
             )
             for end in (retire(self._rules, message) if self._rules else ())
         ]
-        ends = {one.at for one in ended}
-        found = (in_whole_message(one, source) for one in self._search(message))
+        ends = {one.at for one in endings}
+        rules = (in_whole_message(one, source) for one in self._search(message))
         # "You may push now" ends a rule; it is not recorded as a permission as well.
-        kept = (one for one in found if one.kind is not Kind.PERMISSION or one.span not in ends)
+        kept_rules = (one for one in rules if one.kind is not Kind.PERMISSION or one.span not in ends)
         by_system = message.role in _SYSTEM
-        return (*ended, *(one for one in kept if not (by_system and self._is_of_prompt(one.quote))))
+        return (*endings, *(one for one in kept_rules if not (by_system and self._is_of_prompt(one.quote))))
 
     def _is_of_prompt(self, quote: str) -> bool:
         """Whether the prompt contains these words: it was sent or logged again."""
@@ -232,19 +232,19 @@ class Pins:
                 self._put(replace(pin, status=status, ended_by=place, why=step.why, end_is_certain=True))
                 ended.setdefault(step.at, []).append(pin.id)
 
-    def _add_found(self, found: Rule, place: Cite, replaces: Iterable[str]) -> None:
-        quote = _within(found.quote)
+    def _add_found(self, rule: Rule, place: Cite, replaces: Iterable[str]) -> None:
+        quote = _within(rule.quote)
         if _plain(quote) in self._switched_off:
             return
         same = self._by_words.get(_plain(quote))
         if same is not None:
             pin = self.held[same]
             pin = replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:])
-            if pin.made_by is MadeBy.PERSON and found.lead:
-                pin = _as_read(pin, found)
+            if pin.made_by is MadeBy.PERSON and rule.lead:
+                pin = _as_read(pin, rule)
             self._put(pin)
         else:
-            pin = self._new(replace(found, quote=quote, source=place))
+            pin = self._new(replace(rule, quote=quote, source=place))
         for old in replaces:
             if old != pin.id:
                 self._put(replace(self.held[old], replaced_by=pin.id))
@@ -313,16 +313,16 @@ class Pins:
         return closed
 
 
-def _as_read(pin: Rule, found: Rule) -> Rule:
+def _as_read(pin: Rule, rule: Rule) -> Rule:
     """Return a rule set by hand as the finder reads it in context: "push" under "Please don't:"."""
     return replace(
         pin,
-        kind=found.kind,
-        scope=found.scope,
-        strength=found.strength,
-        confidence=found.confidence,
-        reasons=found.reasons,
-        because=found.because,
+        kind=rule.kind,
+        scope=rule.scope,
+        strength=rule.strength,
+        confidence=rule.confidence,
+        reasons=rule.reasons,
+        because=rule.because,
     )
 
 
@@ -331,10 +331,10 @@ def _parse_rule(quote: str, made_by: MadeBy = MadeBy.FOUND) -> Rule:
 
     If they state several rules, a prohibition among them takes precedence.
     """
-    found = find_candidates(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
-    if not found:
+    rules = find_candidates(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
+    if not rules:
         return Rule(quote, None, scope=scope_of(quote, tokens(quote), ()), made_by=made_by)
-    first = next((one for one in found if one.kind is Kind.PROHIBITION), found[0])
+    first = next((rule for rule in rules if rule.kind is Kind.PROHIBITION), rules[0])
     return Rule(quote, None, first.kind, first.scope, first.strength, made_by=made_by)
 
 
@@ -351,9 +351,9 @@ def _spoken_pieces(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
             yield message, Cite(reading.item.id)
         else:
             yield from _in_pieces(message, reading.item.id)
-    for said in reading.said:
-        if said.aside:
-            yield Message(Role.USER, (Text(said.text, trust=said.trust),)), said.cite(0, 0)
+    for utterance in reading.said:
+        if utterance.aside:
+            yield Message(Role.USER, (Text(utterance.text, trust=utterance.trust),)), utterance.cite(0, 0)
 
 
 def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
@@ -384,7 +384,7 @@ def _within(quote: str, most: int = LONGEST_RULE) -> str:
     """
     if len(quote) <= most:
         return quote
-    ends = [found.end() for found in _CLAUSE_END.finditer(quote, 0, most)]
+    ends = [match.end() for match in _CLAUSE_END.finditer(quote, 0, most)]
     words = quote.rfind(" ", 0, most)
     cut = next((end for end in (*ends[-1:], words) if end > most // 2), most)
     return quote[:cut].rstrip()

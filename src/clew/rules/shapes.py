@@ -221,6 +221,6 @@ def _sums(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hi
     order = case and next((hit for hit in hits if hit.cue in _IN_CASE and hit.start > case.end), None)
     if case and order:
         yield Hit("if_order", case.start, order.end)
-    asked = next((hit for hit in hits if hit.cue == "request"), None)
-    if asked and any(hit.cue in _ASKED for hit in hits):
-        yield Hit("asked", asked.start, asked.end)
+    ask_hit = next((hit for hit in hits if hit.cue == "request"), None)
+    if ask_hit and any(hit.cue in _ASKED for hit in hits):
+        yield Hit("asked", ask_hit.start, ask_hit.end)

@@ -91,13 +91,13 @@ def utterances(item: Item) -> list[Utterance]:
     return found
 
 
-def _around_digests(said: Utterance) -> Iterator[Utterance]:
+def _around_digests(utterance: Utterance) -> Iterator[Utterance]:
     """Yield the text before, between and after digests; a digest quotes other speakers."""
     at = 0
-    for block in (*_DIGEST_BLOCK.finditer(said.text), None):
-        end = block.start() if block else len(said.text)
-        if not said.text[at:end].isspace() and at < end:
-            yield said._replace(text=said.text[at:end], start=said.start + at)
+    for block in (*_DIGEST_BLOCK.finditer(utterance.text), None):
+        end = block.start() if block else len(utterance.text)
+        if not utterance.text[at:end].isspace() and at < end:
+            yield utterance._replace(text=utterance.text[at:end], start=utterance.start + at)
         at = block.end() if block else end
 
 

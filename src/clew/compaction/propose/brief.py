@@ -13,8 +13,8 @@ from clew.message import Cite, Item, Message, Text, ToolResult, Trust
 
 def number_claims(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
     """Sort claims into display order and give them ids."""
-    shown = sorted(claims, key=lambda claim: ORDER[claim.kind])
-    return tuple(one._replace(id=f"{digest_id}.{n}") for n, one in enumerate(shown, start=1))
+    shown_claims = sorted(claims, key=lambda claim: ORDER[claim.kind])
+    return tuple(numbered._replace(id=f"{digest_id}.{n}") for n, numbered in enumerate(shown_claims, start=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,26 +86,26 @@ class DigestBuilder:
             if spare <= 0:
                 break
             chosen = choice.claims(spare)
-            made = self._weighed([*self._matter.must, *chosen])
-            if chosen and made.tokens <= room and (is_scrap or made.tokens > best.tokens):
-                best, is_scrap = made, False  # anything is better than the placeholder line
-            if made.tokens <= room and (choice.is_all or made.tokens >= room * WELL_FILLED):
+            digest = self._weighed([*self._matter.must, *chosen])
+            if chosen and digest.tokens <= room and (is_scrap or digest.tokens > best.tokens):
+                best, is_scrap = digest, False  # anything is better than the placeholder line
+            if digest.tokens <= room and (choice.is_all or digest.tokens >= room * WELL_FILLED):
                 break
-            spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))
+            spare = int(CAUTION * spare * wanted / max(1, digest.tokens - self.least_tokens))
         return self._signed(best, written) if written else best
 
-    def _signed(self, made: SizedDigest, written: Written) -> SizedDigest:
+    def _signed(self, digest: SizedDigest, written: Written) -> SizedDigest:
         """Return a digest that names the model as its author only if a line of the model is in it."""
-        own = {one.text for one in written.claims}
-        if any(one.text in own for one in made.digest.claims):
-            return made
+        own = {claim.text for claim in written.claims}
+        if any(claim.text in own for claim in digest.digest.claims):
+            return digest
         self._frame = replace(self._frame, author=CODE, prompt_version=None)
-        return self._weighed(made.digest.claims)
+        return self._weighed(digest.digest.claims)
 
     def _weighed(self, claims: Iterable[Claim]) -> SizedDigest:
-        once = {(one.kind, one.text, one.sources): one for one in _without_parts(claims)}
-        story = sorted((one for one in once.values() if one.kind in STORY), key=place)
-        others = (one for one in once.values() if one.kind not in STORY)
+        once = {(claim.kind, claim.text, claim.sources): claim for claim in _without_parts(claims)}
+        story = sorted((claim for claim in once.values() if claim.kind in STORY), key=place)
+        others = (claim for claim in once.values() if claim.kind not in STORY)
         digest = replace(self._frame, claims=number_claims((*others, *story), self._frame.id))
         return SizedDigest(digest, self._scene.task.counter.count(digest_message(digest)))
 
@@ -113,12 +113,12 @@ class DigestBuilder:
 def _without_parts(claims: Iterable[Claim]) -> list[Claim]:
     """Return the claims without the user's sentences that a longer quote of the same message contains."""
     every = list(claims)
-    quotes = by_turn(one for one in every if one.kind is ClaimKind.USER)
+    quotes = by_turn(claim for claim in every if claim.kind is ClaimKind.USER)
     return [
-        one
-        for one in every
-        if one.kind is not ClaimKind.USER
-        or not any(one.text != text and one.text in text for text in quotes[one.sources[0].message])
+        claim
+        for claim in every
+        if claim.kind is not ClaimKind.USER
+        or not any(claim.text != text and claim.text in text for text in quotes[claim.sources[0].message])
     ]
 
 
@@ -129,38 +129,40 @@ def hidden_claims(scene: Scene, shrinks: Iterable[Shrink]) -> tuple[Claim, ...]:
         scene.task.mandatory([Item(name, message) for name, message in shown.items()]).claims if shown else ()
     )
     return tuple(
-        one._replace(trust=label_of(one, scene.original))
-        for one in claims
-        if one.kind in (ClaimKind.DECISION, ClaimKind.ERROR)
+        claim._replace(trust=label_of(claim, scene.original))
+        for claim in claims
+        if claim.kind in (ClaimKind.DECISION, ClaimKind.ERROR)
         and any(
             cite.message in shown and not _is_readable(scene, cite, shown[cite.message])
-            for cite in one.sources
+            for cite in claim.sources
         )
     )
 
 
-def _is_readable(scene: Scene, cite: Cite, shown: Message) -> bool:
+def _is_readable(scene: Scene, cite: Cite, shown_message: Message) -> bool:
     """Whether the cited words are in the message as it is shown."""
-    whole = scene.source(cite.message)
-    if whole is None or cite.part >= min(len(whole.parts), len(shown.parts)):
+    whole_message = scene.source(cite.message)
+    if whole_message is None or cite.part >= min(len(whole_message.parts), len(shown_message.parts)):
         return False
-    return words(whole.parts[cite.part])[cite.start : cite.end] in words(shown.parts[cite.part])
+    return words(whole_message.parts[cite.part])[cite.start : cite.end] in words(
+        shown_message.parts[cite.part]
+    )
 
 
 def _framed(scene: Scene, matter: DigestInput) -> Digest:
     """Return a digest with its span and rules, and no claims yet."""
     earlier = matter.earlier
     names = [item.id for item in matter.span]
-    own: Sequence[Item] = matter.span
+    own_items: Sequence[Item] = matter.span
     if earlier and (shown := scene.task.shown):
         index = names.index(shown[0])
         names[index : index + 1] = earlier.covers
-        own = [item for item in matter.span if item.id != shown[0]]
+        own_items = [item for item in matter.span if item.id != shown[0]]
     return Digest(
         scene.task.digest_id,
         earlier.level + 1 if earlier else 0,
         tuple(names),
-        checksum(own, earlier.checksum if earlier else ""),
+        checksum(own_items, earlier.checksum if earlier else ""),
         (),
         matter.brief.pins,
         folds=(earlier.id,) if earlier else (),

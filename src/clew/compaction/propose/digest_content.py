@@ -28,16 +28,16 @@ class Gauge:
     def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
         """Count an evenly spread sample: texts alone, as list lines, and under turn headings."""
         count = counter.count_text
-        plain = [one.text for one in _sample(claims)]
+        plain = [claim.text for claim in _sample(claims)]
         words = count("\n".join(plain))
         breaks = sum(text.count("\n") for text in plain)
         broken = count("\n".join(text.replace("\n", "\n  ") for text in plain)) if breaks else words
         self._per_byte = words / max(1, sum(map(_bytes, plain)))
         self._per_break = (broken - words) / max(1, breaks)
         few = _sample(claims, FEW)
-        words = count("\n".join(one.text for one in few))
-        lines = count("\n".join(f"- {one.text}" for one in few))
-        named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in few))
+        words = count("\n".join(claim.text for claim in few))
+        lines = count("\n".join(f"- {claim.text}" for claim in few))
+        named = count("\n".join(f"[{claim.sources[0].message}]\n- {claim.text}" for claim in few))
         self._per_line = (lines - words) / max(1, len(few))
         self.per_turn = (named - lines) / max(1, len(few))
         """Tokens of a turn heading."""
@@ -97,34 +97,34 @@ class DigestContent:
         self._focus = focus
         must = matter.must
         earlier = matter.earlier.claims if matter.earlier else ()
-        self._told = must
+        self._mandatory = must
         self._ledger = focus.first(
             [
-                one
-                for one in (*matter.hidden, *matter.brief.claims)
-                if one.kind not in NEVER_LEFT_OUT
-                and one not in must
-                and not (one.kind in (ClaimKind.USER, ClaimKind.DECISION) and matter.asks(one))
+                claim
+                for claim in (*matter.hidden, *matter.brief.claims)
+                if claim.kind not in NEVER_LEFT_OUT
+                and claim not in must
+                and not (claim.kind in (ClaimKind.USER, ClaimKind.DECISION) and matter.asks(claim))
             ]
         )
         if written is None:  # without new prose, reuse that of the earlier digest
-            self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
+            self._prose = [claim for claim in earlier if claim.kind in _PROSE and not _is_exact(claim)]
         else:
-            self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
+            self._prose = [claim._replace(trust=label_of(claim, scene.original)) for claim in written.claims]
         run = task.ledger.last_run
         passed = run.source.number if run and not run.failed else 0
         self._story = Story(task.ledger.turns, matter.gone, scene.source, passed)
         self._goal_lines = _goal_lines(must, scene.source)
-        carried = [one for one in earlier if one.kind in STORY] if not _knows(scene, matter) else []
+        carried = [claim for claim in earlier if claim.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._findings = focus.first(self._story.findings)
         if carried:
-            self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
+            self._findings += [claim for claim in earlier if claim.kind is ClaimKind.FINDING]
         self._for_facts = int(scene.room * (FOCUS_SHARE if focus else FACTS_SHARE))
         self._facts = list(value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
         if carried:
-            self._facts += [one for one in earlier if one.topic is Topic.NAMES]
+            self._facts += [claim for claim in earlier if claim.topic is Topic.NAMES]
         self._gauge = Gauge(
             task.counter,
             [
@@ -148,47 +148,39 @@ class DigestContent:
 
     def claims(self, room: int) -> list[Claim]:
         """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
-        known, cost = self._known(room)
-        left = room - cost
-        notes, cost = self._working_notes(min(left, room * NOTES_SHARE))
-        left -= cost
-        prose, cost = self._fill(self._prose, left)
-        left -= cost
-        self._noted = {one.sources[0].message for one in notes}
-        told, cost = self._story_claims(min(left, room * STORY_SHARE))
-        left -= cost
-        said = by_turn((*self._told, *notes, *told))
-        new = [one for one in self._findings if not is_said(one, said)]
-        findings, cost = self._fill(new, min(left, room * FINDINGS_SHARE))
-        left -= cost
-        edits, cost = self._fill(self._edits, min(left, room * EDITS_SHARE))
-        left -= cost
-        chosen = (*self._told, *known, *notes, *prose, *told, *findings, *edits)
-        facts, cost = self._unnamed_values(chosen, min(left, self._for_facts))
-        left -= cost
-        taken = {id(claim) for claim in (*known, *findings)}
-        rest = [one for one in (*self._ledger, *new) if id(one) not in taken]
-        more, cost = self._fill(rest, left)
-        if left - cost > 0 and not self._story_is_whole:  # room that nothing else needs
-            before = sum(map(self._gauge.claim, told))
-            told, _ = self._story_claims(before + left - cost)
+        known_claims, cost = self._known(room)
+        remaining = room - cost
+        notes, cost = self._working_notes(min(remaining, room * NOTES_SHARE))
+        remaining -= cost
+        prose, cost = self._fill(self._prose, remaining)
+        remaining -= cost
+        self._noted = {claim.sources[0].message for claim in notes}
+        story, cost = self._story_claims(min(remaining, room * STORY_SHARE))
+        remaining -= cost
+        quoted = by_turn((*self._mandatory, *notes, *story))
+        new = [claim for claim in self._findings if not is_said(claim, quoted)]
+        findings, cost = self._fill(new, min(remaining, room * FINDINGS_SHARE))
+        remaining -= cost
+        edits, cost = self._fill(self._edits, min(remaining, room * EDITS_SHARE))
+        remaining -= cost
+        chosen = (*self._mandatory, *known_claims, *notes, *prose, *story, *findings, *edits)
+        facts, cost = self._unnamed_values(chosen, min(remaining, self._for_facts))
+        remaining -= cost
+        taken = {id(claim) for claim in (*known_claims, *findings)}
+        rest = [claim for claim in (*self._ledger, *new) if id(claim) not in taken]
+        more, cost = self._fill(rest, remaining)
+        if remaining - cost > 0 and not self._story_is_whole:  # room that nothing else needs
+            before = sum(map(self._gauge.claim, story))
+            story, _ = self._story_claims(before + remaining - cost)
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
-        known = [claim for claim in self._ledger if id(claim) in taken]
-        found = sorted((claim for claim in new if id(claim) in taken), key=place)
-        return [
-            *known,
-            *notes,
-            *edits,
-            *prose,
-            *told,
-            *found,
-            *facts,
-        ]
+        known_claims = [claim for claim in self._ledger if id(claim) in taken]
+        all_findings = sorted((claim for claim in new if id(claim) in taken), key=place)
+        return [*known_claims, *notes, *edits, *prose, *story, *all_findings, *facts]
 
     def _working_notes(self, room: float) -> tuple[list[Claim], float]:
         """Return the agent's latest plan or status as fully as fits, and its tokens."""
-        if any(one.kind is ClaimKind.NEXT for one in self._prose):
+        if any(claim.kind is ClaimKind.NEXT for claim in self._prose):
             return [], 0.0
         for level in LEVELS:
             notes = self._story.notes(level, self._goal_lines)
@@ -202,16 +194,16 @@ class DigestContent:
         named = {word for claim in chosen for word in WORD.findall(claim.text)}
         named |= {word.rpartition("/")[2] for word in named}
         turns: set[str] = set()
-        taken = []
+        taken_claims = []
         left = room
         for claim in self._facts:
             turn = claim.sources[0].message
             cost = self._gauge.line(claim) + (0.0 if turn in turns else self._gauge.per_turn)
             if cost <= left and claim.text.rpartition("/")[2] not in named:
-                taken.append(claim)
+                taken_claims.append(claim)
                 turns.add(turn)
                 left -= cost
-        return sorted(taken, key=place), room - left
+        return sorted(taken_claims, key=place), room - left
 
     def _story_claims(self, room: float) -> tuple[list[Claim], float]:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
@@ -240,9 +232,9 @@ class DigestContent:
 
     def _unsaid(self, level: int) -> list[list[Claim]]:
         """Return the claims of each turn at a level of detail, without what mandatory claims say."""
-        said = by_turn((*self._told, *self._prose, *self._ledger))
+        said = by_turn((*self._mandatory, *self._prose, *self._ledger))
         asked = (ClaimKind.GOAL, ClaimKind.NEXT)
-        goals = {one.sources[0].message for one in self._told if one.kind in asked}
+        goals = {other.sources[0].message for other in self._mandatory if other.kind in asked}
         found = []
         for entry in self._story.entries(level):
             new = [
@@ -263,25 +255,25 @@ class DigestContent:
         others = [
             claim for claim in self._ledger if claim.kind is not ClaimKind.DECISION and claim not in changes
         ]
-        named, cost = self._fill(changes, room * FILES_SHARE)
+        named_claims, cost = self._fill(changes, room * FILES_SHARE)
         decided.sort(key=lambda claim: -claim.trust)
         firm, more = self._fill(decided, min(room - cost, room * DECISIONS_SHARE))
         cost += more
-        known, more = self._fill(others, min(room - cost, room * LEDGER_SHARE))
-        return [*named, *firm, *known], cost + more
+        known_claims, more = self._fill(others, min(room - cost, room * LEDGER_SHARE))
+        return [*named_claims, *firm, *known_claims], cost + more
 
     def _fill(self, claims: Iterable[Claim], room: float) -> tuple[list[Claim], float]:
         """Take claims in order as long as they fit; return them and their tokens."""
-        taken = []
+        taken_claims = []
         left = room
         for claim in claims:
             if left < self._gauge.per_turn:
                 break
             cost = self._gauge.claim(claim)
             if cost <= left:
-                taken.append(claim)
+                taken_claims.append(claim)
                 left -= cost
-        return taken, room - left
+        return taken_claims, room - left
 
 
 _PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)
@@ -309,9 +301,9 @@ def is_said(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
 
 def _goal_lines(claims: Iterable[Claim], find: Callable[[str], Message | None]) -> frozenset[str]:
     """Return the lines of the messages that state the goal; plans often repeat them."""
-    names = {one.sources[0].message for one in claims if one.kind is ClaimKind.GOAL}
-    found = [message for name in names if (message := find(name))]
-    texts = (words(part) for message in found for part in message.parts)
+    names = {claim.sources[0].message for claim in claims if claim.kind is ClaimKind.GOAL}
+    messages = [message for name in names if (message := find(name))]
+    texts = (words(part) for message in messages for part in message.parts)
     return frozenset(line.strip() for text in texts for line in text.split("\n"))
 
 
@@ -331,18 +323,18 @@ def _is_exact(claim: Claim) -> bool:
     return claim.verbatim or is_restated(claim)
 
 
-def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
+def _once(all_claims: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
     """Return quotes of people, oldest first, without duplicates and without what is quoted above anyway."""
     told = by_turn(above)
-    latest = {claim.text: claim for claim in said}
-    found = []
+    latest = {claim.text: claim for claim in all_claims}
+    claims = []
     for claim in latest.values():
         text = claim.text
         for other in told.get(claim.sources[0].message, ()):
             text = "" if text in other else _unsaid(text, other)
         if text:
-            found.append(claim if text == claim.text else claim._replace(text=text))
-    return found
+            claims.append(claim if text == claim.text else claim._replace(text=text))
+    return claims
 
 
 def _unsaid(text: str, said: str) -> str:

@@ -124,7 +124,10 @@ class Scene:
         known = {shrink.id for shrink in shrinks}
         stays = (*self.view[: self.first], *self.view[start:]) if self.pruned else ()
         kept = {item.id for item in stays}
-        return [*shrinks, *(one for one in self.pruned if one.id in kept and one.id not in known)]
+        return [
+            *shrinks,
+            *(earlier for earlier in self.pruned if earlier.id in kept and earlier.id not in known),
+        ]
 
     @cached_property
     def floor(self) -> int:
@@ -271,10 +274,10 @@ class Scene:
 
     def original(self, name: str) -> Message | None:
         """Return a message of the view in its original form; None if the view does not have it."""
-        shown = self.task.by_id.get(name)
-        if shown is None or self.task.originals is None:
-            return shown
-        return self.task.originals(name) or shown
+        shown_message = self.task.by_id.get(name)
+        if shown_message is None or self.task.originals is None:
+            return shown_message
+        return self.task.originals(name) or shown_message
 
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""

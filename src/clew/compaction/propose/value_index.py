@@ -61,18 +61,23 @@ def value_index(scene: Scene, gone: Collection[str], most: int) -> Iterator[Clai
 
 
 def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
-    found = [
-        one
-        for one in values_of([*_leaving(scene, gone), *(item for item in scene.view if item.id not in gone)])
-        if one.last_message in gone and one.kind not in _NOT_NAMES and one.is_spoken and _is_name(one.text)
+    values = [
+        candidate
+        for candidate in values_of(
+            [*_leaving(scene, gone), *(item for item in scene.view if item.id not in gone)]
+        )
+        if candidate.last_message in gone
+        and candidate.kind not in _NOT_NAMES
+        and candidate.is_spoken
+        and _is_name(candidate.text)
     ]
-    length = 1 + max((value.last_index for value in found), default=0)
+    length = 1 + max((value.last_index for value in values), default=0)
     focus = scene.focus
 
     def rating(value: Value) -> tuple[bool, float]:
         return bool(focus) and focus.meets(value.text), _rating(value, length)
 
-    return heapq.nlargest(most, found, key=rating)
+    return heapq.nlargest(most, values, key=rating)
 
 
 def _leaving(scene: Scene, gone: Collection[str]) -> Iterator[Item]:

@@ -44,12 +44,12 @@ class WrittenClaim(NamedTuple):
 
 def read_answer(text: str) -> list[WrittenClaim] | None:
     """Return the claims of an answer; None if it has no list of claims, not even an empty one."""
-    found: list[WrittenClaim] = []
+    claims: list[WrittenClaim] = []
     is_list = False
     for value in _objects(_THINKING.sub("", text[:LONGEST_ANSWER])):
         is_list = is_list or isinstance(value.get("claims"), list)
-        found += (told for one in _claim_objects(value) if (told := _told(one)))
-    return found[:MOST_CLAIMS] if found or is_list else None
+        claims += (claim for one in _claim_objects(value) if (claim := _told(one)))
+    return claims[:MOST_CLAIMS] if claims or is_list else None
 
 
 def _objects(text: str) -> Iterator[JsonObject]:
@@ -209,36 +209,42 @@ def _tokens(given: str, sources: Mapping[str, Source]) -> Iterator[str]:
 # One claim -------------------------------------------------------------------------------------------
 
 
-def claims_of(told: Iterable[WrittenClaim], sources: Mapping[str, Source]) -> Iterator[Claim]:
+def claims_of(claims: Iterable[WrittenClaim], sources: Mapping[str, Source]) -> Iterator[Claim]:
     """Yield the acceptable claims among those a summariser wrote."""
-    for one in told:
-        named = _named(one.sources, sources)
-        if 0 < len(named) <= MOST_SOURCES:
-            claim = _carried(one, named) or _claim(one._replace(text=_cut(one.text)), named)
+    for written in claims:
+        cited_sources = _named(written.sources, sources)
+        if 0 < len(cited_sources) <= MOST_SOURCES:
+            claim = _carried(written, cited_sources) or _claim(
+                written._replace(text=_cut(written.text)), cited_sources
+            )
             if claim is not None:
                 yield claim
 
 
-def _carried(told: WrittenClaim, named: Iterable[Source]) -> Claim | None:
+def _carried(written: WrittenClaim, sources: Iterable[Source]) -> Claim | None:
     """Return the earlier claim that is repeated word for word."""
-    earlier = (claim for source in named for claim in source.claims)
-    same = (claim for claim in earlier if gist(claim.text) == gist(told.text))
+    earlier = (claim for source in sources for claim in source.claims)
+    same = (claim for claim in earlier if gist(claim.text) == gist(written.text))
     return next((claim._replace(id="") for claim in same), None)
 
 
-def _claim(told: WrittenClaim, named: Sequence[Source]) -> Claim | None:
-    for source in named:
-        exact = _exact_place(told, source)
+def _claim(claim: WrittenClaim, sources: Sequence[Source]) -> Claim | None:
+    for source in sources:
+        exact = _exact_place(claim, source)
         if exact is not None:
-            alone = told.kind in QUOTES_ONLY  # only the user's own message can prove the user's words
-            return _quote(told.kind, exact, [] if alone else [one for one in named if one is not source])
-    return None if told.kind in QUOTES_ONLY else _in_own_words(told, named)
+            alone = claim.kind in QUOTES_ONLY  # only the user's own message can prove the user's words
+            return _quote(
+                claim.kind,
+                exact,
+                [] if alone else [other_source for other_source in sources if other_source is not source],
+            )
+    return None if claim.kind in QUOTES_ONLY else _in_own_words(claim, sources)
 
 
-def _exact_place(told: WrittenClaim, source: Source) -> Place | None:
+def _exact_place(claim: WrittenClaim, source: Source) -> Place | None:
     """Return where a text occurs word for word; for the user's words only where a person typed them."""
     for place in source.places:
-        span = _span(told.text, place) if place.typed or told.kind not in QUOTES_ONLY else None
+        span = _span(claim.text, place) if place.typed or claim.kind not in QUOTES_ONLY else None
         if span is not None:
             start, end = span
             return replace(place, cite=place.cite._replace(start=start, end=end), text=place.text[start:end])
@@ -287,16 +293,16 @@ def _quote(kind: ClaimKind, exact: Place, others: Sequence[Source]) -> Claim:
     return Claim("", _kind(kind, trust), exact.text, cites, trust, verbatim=True)
 
 
-def _in_own_words(told: WrittenClaim, named: Sequence[Source]) -> Claim:
+def _in_own_words(claim: WrittenClaim, sources: Sequence[Source]) -> Claim:
     """Return a paraphrase: labelled as a model's words at best; a decision of the user becomes a fact.
 
     Invisible characters are removed: in a quote they belong to the source, here they could only mislead.
     """
-    trust = lowest(source.trust for source in named)
-    decided = told.kind is ClaimKind.DECISION and trust > Trust.ASSISTANT
-    kind = ClaimKind.FACT if decided else _kind(told.kind, trust)
-    cites = tuple(cite for source in named for cite in source.cites)
-    return Claim("", kind, _UNSEEN.sub("", told.text), cites, min(trust, Trust.ASSISTANT))
+    trust = lowest(source.trust for source in sources)
+    decided = claim.kind is ClaimKind.DECISION and trust > Trust.ASSISTANT
+    kind = ClaimKind.FACT if decided else _kind(claim.kind, trust)
+    cites = tuple(cite for source in sources for cite in source.cites)
+    return Claim("", kind, _UNSEEN.sub("", claim.text), cites, min(trust, Trust.ASSISTANT))
 
 
 def _kind(kind: ClaimKind, trust: Trust) -> ClaimKind:
@@ -308,7 +314,7 @@ def _cut(text: str) -> str:
     if len(text) <= LONGEST_CLAIM:
         return text
     head = text[:LONGEST_CLAIM]
-    ends = [found.end() for found in _SENTENCE_END.finditer(head)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     at = ends[-1] if ends else head.rfind(" ")
     return head[: at if at > 0 else LONGEST_CLAIM].strip()
 
@@ -328,12 +334,12 @@ def settled(claims: Iterable[Claim]) -> Iterator[Claim]:
 def distinct(claims: Iterable[Claim], known: Iterable[str]) -> list[Claim]:
     """Return claims without those that repeat known texts or each other."""
     said = set(map(gist, known))
-    found = []
+    kept_claims = []
     for claim in claims:
         if gist(claim.text) not in said:
             said.add(gist(claim.text))
-            found.append(claim)
-    return found
+            kept_claims.append(claim)
+    return kept_claims
 
 
 def fitted(claims: Sequence[Claim], room_tokens: int, counter: TokenCounter) -> tuple[Claim, ...]:

@@ -207,8 +207,8 @@ class Portion:
             at = _middle(self.pieces, count)
             first, second = self.pieces[:at], self.pieces[at:]
         elif len(self.pieces[0].text) >= 2 * SHORTEST_PIECE:
-            one, other = _cut_in_two(self.pieces[0])
-            first, second = (one,), (other,)
+            piece, other = _cut_in_two(self.pieces[0])
+            first, second = (piece,), (other,)
         else:
             return ()
         deeper = replace(self, halvings=self.halvings + 1)
@@ -221,28 +221,28 @@ class Portion:
 def portions(pieces: Iterable[Piece], room_tokens: int, count: Count) -> list[Portion]:
     """Group pieces into portions of at most so many tokens, split between messages; split giants."""
     room = max(room_tokens, LEAST_ROOM)
-    made: list[Portion] = []
-    taken: list[Piece] = []
+    finished: list[Portion] = []
+    current_pieces: list[Piece] = []
     used = 0
-    for piece in (small for whole in pieces for small in _small_enough(whole, room, count)):
+    for piece in (small for whole_piece in pieces for small in _small_enough(whole_piece, room, count)):
         size = _size(piece, count)
-        if taken and used + size > room:
-            made.append(Portion(tuple(taken), used, begins=not made, ends=False))
-            taken, used = [], 0
-        taken.append(piece)
+        if current_pieces and used + size > room:
+            finished.append(Portion(tuple(current_pieces), used, begins=not finished, ends=False))
+            current_pieces, used = [], 0
+        current_pieces.append(piece)
         used += size
-    return [*made, Portion(tuple(taken), used, begins=not made)] if taken else []
+    return [*finished, Portion(tuple(current_pieces), used, begins=not finished)] if current_pieces else []
 
 
 def _small_enough(piece: Piece, room: int, count: Count) -> Iterator[Piece]:
     """Yield a piece in as many pieces as needed to fit; joined, their texts are its text."""
     waiting = [piece]
     while waiting:
-        one = waiting.pop()
-        if _size(one, count) <= room or len(one.text) < 2:
-            yield one
+        small_piece = waiting.pop()
+        if _size(small_piece, count) <= room or len(small_piece.text) < 2:
+            yield small_piece
         else:
-            waiting += reversed(_cut_in_two(one))
+            waiting += reversed(_cut_in_two(small_piece))
 
 
 def _cut_in_two(piece: Piece) -> tuple[Piece, Piece]:

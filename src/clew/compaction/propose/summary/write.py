@@ -76,10 +76,10 @@ def write(  # noqa: PLR0913 - the whole order in one call; it is one value from 
         claims, read = yield from _by_transcript(order, effort)
     brief = outline.brief
     known = (*(pin.quote for pin in brief.pins), *(claim.text for claim in brief.claims))
-    told = fitted(distinct(claims, known), outline.room_tokens, counter)
-    if not told:
+    written_claims = fitted(distinct(claims, known), outline.room_tokens, counter)
+    if not written_claims:
         raise SummaryFailed("; ".join(effort.problems) or "it has nothing to say")
-    return Written(told, model_name, PROMPT_VERSION, read, tuple(effort.problems))
+    return Written(written_claims, model_name, PROMPT_VERSION, read, tuple(effort.problems))
 
 
 @dataclass(slots=True)
@@ -201,11 +201,11 @@ def _answered(
         except ModelError as error:
             problem = error
             continue
-        told = read_answer(reply.text)
-        claims = list(claims_of(told or (), shown))
-        if claims or told == []:
+        written_claims = read_answer(reply.text)
+        claims = list(claims_of(written_claims or (), shown))
+        if claims or written_claims == []:
             return claims
-        problem = ModelError(_useless(reply, told is not None), advice="")
+        problem = ModelError(_useless(reply, written_claims is not None), advice="")
         more = [f"The answer could not be used: {problem.detail}."]
     return problem
 
