@@ -8,8 +8,10 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -34,8 +36,23 @@ def test_the_image_copies_what_exists_and_installs_extras_that_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (extras,) = re.findall(r"'\.\[(.*?)\]'", DOCKERFILE)
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
-    needed = {project["readme"], *project.get("license-files", [])}
-    assert all(f"{name} " in DOCKERFILE for name in needed if isinstance(name, str))
+
+
+def test_the_package_can_be_built_from_what_the_image_copies(tmp_path):
+    """What `pip install .` needs is in the image: readme, licences, and files included by name."""
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, build = pyproject["project"], pyproject["tool"]["hatch"]["build"]
+    included = [*build.get("force-include", {}), *build["targets"]["wheel"].get("force-include", {})]
+    for line in re.findall(r"^COPY (.*)$", DOCKERFILE, re.M):
+        *names, target = shlex.split(line)
+        for name in names:
+            place = tmp_path / target / (Path(name).name if target.endswith("/") else "")
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            place.parent.mkdir(parents=True, exist_ok=True)
+            copy(ROOT / name, place)
+    needed = [project["readme"], *project.get("license-files", []), *included, "pyproject.toml"]
+    assert included
+    assert [name for name in needed if not (tmp_path / name).exists()] == []
 
 
 def test_the_command_of_the_container_is_one_that_clew_accepts(capsys):
