@@ -252,7 +252,7 @@ def test_automatic_compaction_is_told_every_time_and_no_turn_fails():
 
 
 def test_rules_that_fill_the_window_are_never_reported_as_lost_and_the_error_asks_for_less():
-    chat = new_chat(window=6_000, auto=True)
+    chat = new_chat(window=5_000, auto=True)
     for number in range(60):
         chat.session.pin(f"Never touch table number {number}, and always ask before {number + 1} is changed.")
     happened = [one for number in range(40) for one in tell(chat, FACT.format(number) * 2)]
