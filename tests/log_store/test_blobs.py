@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
 from clew.log import canonical, digest
-from clew.log.store.sqlite import SEPARATE_FROM, attach, detach, pack, unpack
+from clew.log.store.sqlite import SEPARATE_FROM, attach, detach, is_apart, marks, pack, unpack
 from tests.log.generated import bodies, json_values
 
 LONG = "long " * SEPARATE_FROM
@@ -47,6 +47,11 @@ def test_a_body_that_is_long_by_many_short_strings_lies_apart_whole():
     short, blobs = detach(body)
     assert re.fullmatch(b"\x02sha256:[0-9a-f]{64}\x03", short)
     assert list(blobs.values()) == [body]
+    assert is_apart(short)
+    assert marks(short) == list(blobs)
+    part, blobs = detach(canonical({"id": 1, "text": LONG}))
+    assert not is_apart(part)
+    assert marks(part) == list(blobs)
 
 
 def test_a_string_of_escapes_alone_costs_no_more_memory_than_it_is_long():
