@@ -76,7 +76,13 @@ def test_words_for_errors_in_source_code_do_not_choose_its_lines():
 
 @pytest.mark.parametrize(
     "verdict",
-    ["all 29 tests passed", "Tests Passed: 41, Failed: 0", "FAIL\tsrc/app 0.3s", "3 failed, 2 passed"],
+    [
+        "all 29 tests passed",
+        "All tests passed.",
+        "Tests Passed: 41, Failed: 0",
+        "FAIL\tsrc/app 0.3s",
+        "3 failed, 2 passed",
+    ],
 )
 def test_the_verdict_of_a_run_is_shown_however_small_the_excerpt(verdict: str):
     lines = "\n".join(f"compiled module {n} of the whole application" for n in range(300))

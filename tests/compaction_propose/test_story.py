@@ -18,7 +18,7 @@ from clew.compaction.propose.story import (
     telling,
 )
 from clew.log.store import MemoryStore
-from clew.message import Role, Trust, text_message
+from clew.message import Message, Role, Trust, text_message
 from clew.session import Session
 from tests.compaction_propose.sessions import items, read, spoken, step
 from tests.session.talk import answer, call
@@ -306,3 +306,45 @@ def test_a_written_file_is_shown_by_what_it_defines():
     by_id = {item.id: item.message for item in view}
     (claim,) = last_edits(read(view).artifacts.changed, set(by_id), by_id.get)
     assert claim.text.endswith("\n+ def load_all():")
+
+
+# The list that a request points at --------------------------------------------------------------------
+
+LIST = """# Phase 4
+
+- [x] Set up the store
+- [ ] Audit the parser:
+  - Inspect `parser.py`
+- [ ] Add a cache
+- [ ] Write the docs
+"""
+
+
+def _working_through(*later: Message) -> Session:
+    session = Session.open("s", MemoryStore(), window=50_000)
+    session.add(text_message(Role.USER, "Process the first unchecked task of `docs/PHASE-4.md`."))
+    numbered = "\n".join(f"{n:6}→{line}" for n, line in enumerate(LIST.split("\n"), start=1))
+    session.add(*step("r", "Read", {"file_path": "/p/docs/PHASE-4.md"}, numbered), *later)
+    for n in range(40):
+        session.add(spoken(f"Part {n} computes total_{n}. " * 12))
+        session.add(*step(f"c{n}", "Bash", {"command": f"cat part_{n}.py"}, f"total_{n} = {n}\n" * 60))
+    return session
+
+
+def test_the_digest_quotes_the_unchecked_items_of_the_list_that_the_request_names():
+    made = _working_through().compact(target_tokens=4_000)
+    (claim, other) = (one for one in made.digest.claims if one.text.startswith("PHASE-4.md"))
+    assert claim.text == "PHASE-4.md\n- [ ] Audit the parser:\n  - Inspect `parser.py`"
+    assert other.text == "PHASE-4.md\n- [ ] Add a cache"
+    assert claim.trust is Trust.UNTRUSTED
+
+
+def test_an_item_that_was_checked_off_since_is_not_quoted():
+    edit = {
+        "file_path": "/p/docs/PHASE-4.md",
+        "old_string": "- [ ] Audit the parser:",
+        "new_string": "- [x] Audit the parser:",
+    }
+    made = _working_through(*step("e", "Edit", edit, "ok")).compact(target_tokens=4_000)
+    texts = [one.text for one in made.digest.claims if one.text.startswith("PHASE-4.md")]
+    assert texts == ["PHASE-4.md\n- [ ] Add a cache", "PHASE-4.md\n- [ ] Write the docs"]

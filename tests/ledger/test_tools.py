@@ -80,6 +80,12 @@ def test_a_call_is_known_by_name_or_by_shape(name, arguments, does, subject):
         ),
         (
             "Write",
+            {"text": ""},
+            "File created successfully at: /a.py (file state is current in your context)",
+            [Touch(Action.CREATED, "/a.py")],
+        ),
+        (
+            "Write",
             {"file_path": "/a.py"},
             "The file /a.py has been updated.",
             [Touch(Action.MODIFIED, "/a.py")],

@@ -247,7 +247,7 @@ def _patch_text(arguments: JsonObject) -> str:
 
 _IN_RESULT = lazy_pattern(
     r"^The file (?P<edited>\S.*?) has been (?:updated|created)"
-    r"|^File created successfully at: (?P<made>.+?)\s*$"
+    r"|^File created successfully at: (?P<made>.+?)(?:[ \t]+\([^()\n]*\))?\s*$"
     r"|^\(Open file: (?P<open>[^)\n]+)\)",
     re.MULTILINE,
 )

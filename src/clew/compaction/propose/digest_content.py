@@ -10,7 +10,7 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
+from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, unchecked_items
 from clew.compaction.propose.value_index import value_index
 from clew.ledger.kinds import WORD
 from clew.message import Message, words
@@ -69,6 +69,8 @@ DECISIONS_SHARE = 0.8
 """...for decisions, a person's first..."""
 LEDGER_SHARE = 0.2
 """...for other optional claims of the ledger..."""
+TASKS_SHARE = 0.6
+"""...for the items of a list that the request points at..."""
 NOTES_SHARE = 0.4
 """...for the agent's own plan or status, if a model has not written one..."""
 STORY_SHARE = 0.75
@@ -117,6 +119,8 @@ class DigestContent:
         self._goal_lines = _goal_lines(must, scene.source)
         carried = [claim for claim in earlier if claim.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
+        asked = "\n".join(one.text for one in (matter.request, matter.goal) if one)
+        self._tasks = list(unchecked_items(asked, task.ledger.artifacts.files, scene.source))
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._findings = focus.first(self._story.findings)
         if carried:
@@ -150,6 +154,8 @@ class DigestContent:
         """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
         known_claims, cost = self._known(room)
         remaining = room - cost
+        tasks, cost = self._fill(self._tasks, min(remaining, room * TASKS_SHARE))
+        remaining -= cost
         notes, cost = self._working_notes(min(remaining, room * NOTES_SHARE))
         remaining -= cost
         prose, cost = self._fill(self._prose, remaining)
@@ -163,6 +169,7 @@ class DigestContent:
         remaining -= cost
         edits, cost = self._fill(self._edits, min(remaining, room * EDITS_SHARE))
         remaining -= cost
+        edits = [*tasks, *edits]
         chosen = (*self._mandatory, *known_claims, *notes, *prose, *story, *findings, *edits)
         facts, cost = self._unnamed_values(chosen, min(remaining, self._for_facts))
         remaining -= cost

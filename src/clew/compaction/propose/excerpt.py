@@ -50,7 +50,7 @@ _MATTERS = (
 _VERDICT = re.compile(
     r"^(?=.{1,300}$).*?(?:\d (?:tests? |specs? )?"
     r"(?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
-    r"|\b(?:passed|failed|failures)[:=] ?\d"
+    r"|\b(?:passed|failed|failures)[:=] ?\d|\ball (?:\w+ )?(?:tests?|checks?) (?:have )?(?:passed|pass)\b"
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$"
     r"|^(?:FAIL[ \t]\S.*|PASS|FAIL|OK)$",
     re.MULTILINE | re.IGNORECASE,

@@ -15,7 +15,7 @@ from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import STRUCTURE, excerpt
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Finding, Turn, Turns
-from clew.message import Cite, Message, ToolCall, Trust, words
+from clew.message import Cite, Message, ToolCall, ToolResult, Trust, words
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
 """Characters quoted of each request and report, highest level first."""
@@ -52,6 +52,15 @@ _TROUBLE = re.compile(
 )
 """A state that a passing run of the tests mostly ends."""
 
+_LIST_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
+_LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
+"""What tools put before a line of a file."""
+_UNCHECKED = ("- [ ] ", "* [ ] ", "+ [ ] ")
+_CHECKED = re.compile(r"[-*+] \[[xX]\] ")
+MOST_ITEMS, LONGEST_ITEM = 2, 900
+"""Unchecked items quoted of a list, and the characters of each; chosen by hand."""
+ANSWERED_WITHIN = 6
+"""Messages after a call in which its result is looked for: several calls may be answered one by one."""
 _SAYS_LITTLE = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|import\b|from\b|use\b|using\b|package\b|#include)")
 """A comment or an import."""
 
@@ -188,6 +197,63 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
             lines = "".join(f"\n+ {line}" for line in added)
             cites = (Cite(cite.message, cite.part),)
             yield Claim("", ClaimKind.ARTIFACT, f"{artifact.name}{lines}", cites, Trust.UNTRUSTED)
+
+
+def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterator[Claim]:
+    """Yield the first unchecked items of each list that a request names: they say what the work is.
+
+    They are quoted from the first reading of the file, without those that its last edit checked off.
+    """
+    for artifact in files:
+        name = artifact.name.rpartition("/")[2]
+        if not _LIST_FILE.search(name) or name not in asked:
+            continue
+        place = _answer_to(artifact.first, find)
+        if place is None:
+            continue
+        cite, text = place
+        lines = [_LINE_NUMBER.sub("", line) for line in text.split("\n")]
+        done = _checked_off(artifact.last_change, find)
+        sources = (Cite(artifact.first.message, artifact.first.part), cite)
+        items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)
+        for item in islice(items, MOST_ITEMS):
+            yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{item}", sources, Trust.UNTRUSTED)
+
+
+def _answer_to(cite: Cite, find: Find) -> tuple[Cite, str] | None:
+    """Return where the result of a call is, and its text; None if it cannot be looked up."""
+    message = find(cite.message)
+    part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
+    if not isinstance(part, ToolCall):
+        return None
+    for number in range(cite.number + 1, cite.number + 1 + ANSWERED_WITHIN):
+        answer = find(f"m{number}")
+        for i, result in enumerate(answer.parts if answer else ()):
+            if isinstance(result, ToolResult) and result.call_id == part.call_id:
+                return Cite(f"m{number}", i), result.text
+    return None
+
+
+def _unchecked(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the unchecked items of a list, each with the indented lines below it."""
+    item: list[str] = []
+    for line in [*lines, ""]:
+        if item and line.startswith((" ", "\t")) and len("\n".join(item)) + len(line) < LONGEST_ITEM:
+            item.append(line.rstrip())
+            continue
+        if item:
+            yield "\n".join(item)
+        item = [line.rstrip()] if line.startswith(_UNCHECKED) else []
+
+
+def _checked_off(cite: Cite | None, find: Find) -> set[str]:
+    """Return the items that an edit checked off, as they were before."""
+    message = find(cite.message) if cite else None
+    part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
+    if not isinstance(part, ToolCall):
+        return set()
+    new = (line.strip() for _, texts in edits(part.arguments) for text in texts for line in text.split("\n"))
+    return {f"{line[:2]}[ ]{line[5:]}" for line in new if _CHECKED.match(line)}
 
 
 def _telling_lines(lines: list[str]) -> list[str]:
