@@ -10,7 +10,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.errors import MissingExtra
 from clew.log.store.postgres.connection import Connection, Connections
@@ -98,7 +98,7 @@ class PostgresIndex(Index, VectorIndex):
 
         def work(connection: Connection, _again: bool) -> None:
             home = _lock_index(connection, workspace)
-            if seen in (None, (home[0], home[3])):
+            if seen in (None, home.identity):
                 self._write(connection, workspace, home, entries, marks or {})
 
         self._connections.run(workspace, work)
@@ -107,7 +107,7 @@ class PostgresIndex(Index, VectorIndex):
         self,
         connection: Connection,
         workspace: str,
-        home: Sequence[int],
+        home: _Workspace,
         entries: Sequence[Analysed],
         marks: Mapping[str, Mark],
     ) -> None:
@@ -122,13 +122,13 @@ class PostgresIndex(Index, VectorIndex):
         replaced = _existing(connection, list(new))
         gone = _drop(connection, [(row[0], row[3]) for row in replaced.values()])
         places = _Places(connection, [key for key, *_ in sessions.values()])
-        rows, last = [], home[4]
+        rows, last = [], home.last
         for at, analysed in new.items():
             old = replaced.get(at)
             same = old and old[2] == analysed.entry.kind
             place = old[1] if old and same else places.next(at[0], analysed.entry.kind)
             last = KEYS.next_key(last, analysed.length)
-            rows.append(_row(analysed, last, at[0], place, home[0]))
+            rows.append(_row(analysed, last, at[0], place, home.key))
         if rows:
             columns: dict[str, Any] = {name: [row[name] for row in rows] for name in _COLUMNS}
             connection.execute(_sql("add_entries"), {"workspace": workspace, **columns})
@@ -142,7 +142,7 @@ class PostgresIndex(Index, VectorIndex):
         for name, mark in marks.items():
             read = {"key": sessions[name][0], "upto": mark.seq, "messages": mark.messages}
             connection.execute(_sql("read_upto"), read)
-        self._whole = {model: min(key, home[4]) for model, key in self._whole.items()}
+        self._whole = {model: min(key, home.last) for model, key in self._whole.items()}
 
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
         """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
@@ -155,7 +155,7 @@ class PostgresIndex(Index, VectorIndex):
             query = {"session": known[session][0], "refs": list(refs)}
             found = set(connection.execute(_sql("entries_of"), query).fetchall())
             gone = _drop(connection, sorted(found))
-            shrunk = {"workspace": workspace, "entries": -gone[0], "words": -gone[1], "last": home[4]}
+            shrunk = {"workspace": workspace, "entries": -gone[0], "words": -gone[1], "last": home.last}
             connection.execute(_sql("grow_workspace"), shrunk)
 
         self._connections.run(workspace, work)
@@ -170,20 +170,20 @@ class PostgresIndex(Index, VectorIndex):
         def work(connection: Connection, _again: bool) -> tuple[IndexStats, Mark]:
             if session:  # so that ``add`` can notice that the session was forgotten meanwhile
                 connection.execute(_sql("add_workspace"), {"workspace": workspace})
-            home = connection.execute(_sql("workspace"), {"workspace": workspace}).fetchone()
+            home = _workspace(connection, workspace)
             if home is None:
                 return IndexStats(0, 0.0, {}), Mark()
-            setattr(self._seen, workspace, (home[0], home[3]))
-            having = self._count(connection, workspace, home, terms) if home[1] else {}
+            setattr(self._seen, workspace, home.identity)
+            having = self._count(connection, workspace, home, terms) if home.entries else {}
             near: dict[str, tuple[str, ...]] = {}
             for term in (term for term, count in having.items() if spelling and not count):
                 like = spelled_like(term, partial(_words_like, connection, workspace))
                 counts = self._count(connection, workspace, home, like)
-                near[term] = tuple(one for one in like if counts[one])
-                having = {**having, **{one: counts[one] for one in near[term]}}
+                near[term] = tuple(word for word in like if counts[word])
+                having = {**having, **{word: counts[word] for word in near[term]}}
             known = _sessions(connection, workspace, [session]) if session else {}
             mark = Mark(*known[session][1:]) if session in known else Mark()
-            return IndexStats(home[1], home[2] / home[1] if home[1] else 0.0, having, near), mark
+            return IndexStats(home.entries, home.mean_length, having, near), mark
 
         return self._connections.run(workspace, work)
 
@@ -200,7 +200,7 @@ class PostgresIndex(Index, VectorIndex):
         """Return the keys of matching entries, best first."""
 
         def work(connection: Connection, _again: bool) -> list[int]:
-            home = connection.execute(_sql("workspace"), {"workspace": workspace}).fetchone()
+            home = _workspace(connection, workspace)
             if home is None:
                 return []
             known = _sessions(connection, workspace, filters.sessions) if filters.sessions else {}
@@ -210,17 +210,17 @@ class PostgresIndex(Index, VectorIndex):
             if wanted.refs:
                 query = {"sessions": sessions, "refs": list(wanted.refs), "limit": limit}
                 return [key for (key,) in connection.execute(_sql("called"), query)]
-            looking = _Looking(connection, home[0], filters, sessions or None)
+            search = _Search(connection, home.key, filters, sessions or None)
             if wanted.terms:
                 weights = dict(wanted.terms)
                 common = self._count(connection, workspace, home, weights)
-                found = looking.any_of(weights, common, wanted.days)
-                return best_keys(found, home[2] / home[1] if home[1] else 0.0, limit)
+                keys_by_term = search.any_of(weights, common, wanted.days)
+                return best_keys(keys_by_term, home.mean_length, limit)
             if wanted.phrase:
-                return looking.latest(_phrase(home[0], wanted.phrase, wanted.beginning), limit)
+                return search.latest(_phrase(home.key, wanted.phrase, wanted.beginning), limit)
             if wanted.days:
-                return looking.latest(_any_mark(home[0], wanted.days), limit)
-            return looking.nearest(wanted.vector, self._model, self._pgvector, limit)
+                return search.latest(_any_mark(home.key, wanted.days), limit)
+            return search.nearest(wanted.vector, self._model, self._pgvector, limit)
 
         return self._connections.run(workspace, work)
 
@@ -237,10 +237,10 @@ class PostgresIndex(Index, VectorIndex):
         return [row_of(row, self._model) for row in self._connections.run(workspace, work)]
 
     def _count(
-        self, connection: Connection, workspace: str, home: Sequence[int], terms: Collection[str]
+        self, connection: Connection, workspace: str, home: _Workspace, terms: Collection[str]
     ) -> dict[str, int]:
         """Return how many entries have each term; counts are kept until the workspace has grown."""
-        entries = home[1]
+        entries = home.entries
         counts = {term: self._counts.get((workspace, term), (0, 0)) for term in terms}
         stale = [
             term
@@ -248,7 +248,7 @@ class PostgresIndex(Index, VectorIndex):
             if not then or not then <= entries <= then * RECOUNT_GROWTH
         ]
         if stale:
-            query = {"queries": [_lexeme(home[0], term) for term in stale], "bound": COUNT_LIMIT}
+            query = {"queries": [_lexeme(home.key, term) for term in stale], "bound": COUNT_LIMIT}
             for nth, count, last in connection.execute(_sql("count_matching"), query):
                 grown = max(1.0, entries / max(1, KEYS.number(last))) if count == COUNT_LIMIT else 1.0
                 counts[stale[nth - 1]] = (min(entries, round(count * grown)), entries)
@@ -269,8 +269,8 @@ class PostgresIndex(Index, VectorIndex):
         query = {"model": model, "limit": limit, "after": self._whole.get(model, -1)}
 
         def work(connection: Connection, _again: bool) -> tuple[int, list[Any]]:
-            home = connection.execute(_sql("workspace"), {"workspace": self._workspace}).fetchone()
-            return home[4] if home else -1, connection.execute(_sql("lacking"), query).fetchall()
+            home = _workspace(connection, self._workspace)
+            return home.last if home else -1, connection.execute(_sql("lacking"), query).fetchall()
 
         last, found = self._connections.run(self._workspace, work)
         self._whole[model] = found[0][0] - 1 if found else max(last, self._whole.get(model, -1))
@@ -299,7 +299,7 @@ class PostgresIndex(Index, VectorIndex):
         return (row[0], row[1]) if row else (0, 0)
 
 
-class _Looking:
+class _Search:
     """Searches one workspace within the filters."""
 
     def __init__(
@@ -365,14 +365,41 @@ class _Places:
         return place
 
 
-def _lock_index(connection: Connection, workspace: str) -> tuple[Any, ...]:
+class _Workspace(NamedTuple):
+    """A row of ``index_workspace``: the columns that the statements select, in their order."""
+
+    key: int
+    entries: int
+    words: int
+    epoch: int
+    """Counts how often a session of it was forgotten."""
+    last: int
+    """The highest key of an entry."""
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Return what changes if the workspace or a session of it is forgotten."""
+        return self.key, self.epoch
+
+    @property
+    def mean_length(self) -> float:
+        """Return the words per entry."""
+        return self.words / self.entries if self.entries else 0.0
+
+
+def _workspace(connection: Connection, workspace: str) -> _Workspace | None:
+    row = connection.execute(_sql("workspace"), {"workspace": workspace}).fetchone()
+    return _Workspace(*row) if row else None
+
+
+def _lock_index(connection: Connection, workspace: str) -> _Workspace:
     """Lock a workspace's index, after creating it if needed; return its row."""
     query = {"workspace": workspace}
     row = connection.execute(_sql("lock_index"), query).fetchone()
     if row is None:
         connection.execute(_sql("add_workspace"), query)
         row = connection.execute(_sql("lock_index"), query).fetchone()
-    return row or (0, 0, 0, 0, 0)
+    return _Workspace(*(row or (0, 0, 0, 0, 0)))
 
 
 def _sessions(
