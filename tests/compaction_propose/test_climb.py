@@ -301,7 +301,7 @@ def test_keeping_none_still_keeps_the_last_atom():
 def test_rules_and_open_questions_in_one_giant_message_stay_readable():
     filler = "\n".join(f"row {n} of the dump" for n in range(600))
     rule, question = "Never delete the table orders_2024.", "Which row is wrong?"
-    text = "\n".join(["Look at this.", filler, rule, filler, question, filler])
+    text = "\n".join(["Look at this.", "some words\n" * 40 + rule, filler, question, filler])
     living = Living([text_message(Role.SYSTEM, "Be brief."), text_message(Role.USER, text)])
     plan = propose(living.situation(2_000))
     report = verify(plan, living.evidence(2_000))
