@@ -9,6 +9,9 @@ import pytest
 from clew.cli import main
 from clew.compaction.plan.digest import checksum, spans
 from clew.compaction.verify import Report, render_report
+from clew.compaction.verify.report import LossKind
+from clew.errors import NotFound
+from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message, words
 from clew.session import Session
 from tests.session.talk import talk
@@ -91,3 +94,34 @@ def test_a_compaction_that_only_prunes_records_what_it_changed_and_its_checksum(
     assert made.checksum[:20] in trace(capsys)
     (row,) = json.loads(trace(capsys, "--json"))["compactions"]
     assert (row["covers"], row["checksum"]) == (spans(made.shortened), made.checksum)
+
+
+def test_trace_names_every_value_on_request(compacted, capsys):
+    few, all_ = trace(capsys, "--report", "d1"), trace(capsys, "--report", "d1", "--values")
+    assert all_.startswith(few.split("\n", 1)[0])
+    for item in compacted.losses("d1").lost:
+        assert f"{item.source}  {' '.join(item.text.split())[:40]}" in all_
+
+
+def test_every_value_that_left_can_be_named_later_and_the_counts_are_those_of_the_record():
+    session = Session.open("s", MemoryStore())
+    session.add(text_message(Role.USER, "Look at all tables."))
+    for n in range(60):
+        call = ToolCall(f"c{n}", "Read", {"path": f"src/table_{n}.sql"})
+        rows = "\n".join(f"row_{n}_{k} host-{n}-{k}.example.net {n * 1_000 + k}" for k in range(8))
+        session.add(
+            Message(Role.ASSISTANT, (call,)), Message(Role.TOOL, (ToolResult(f"c{n}", (Text(rows),)),))
+        )
+    first = session.compact(target_tokens=3_000)
+    session.add(*(text_message(Role.USER, f"Go on with {n}. " * 40) for n in range(30)))
+    session.compact(target_tokens=2_000)
+    session.undo()
+    whole, recorded = session.losses("d1"), first.report
+    assert whole.kept == recorded.kept
+    assert whole.findings == recorded.findings
+    (values,) = [one for one in whole.kept if one.matter is LossKind.VALUE]
+    named = [one.text for one in whole.lost if one.matter is LossKind.VALUE]
+    assert len(named) == values.gone > len([one for one in recorded.lost if one.matter is LossKind.VALUE])
+    assert {one.text for one in recorded.lost if one.matter is LossKind.VALUE} <= {*named}
+    with pytest.raises(NotFound, match="there is no compaction 'd9'"):
+        session.losses("d9")

@@ -167,7 +167,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 term.write(line)
             return 0
         if args.report:
-            return _report(log, args.report, args.json, term)
+            return _report(log, args, term)
         if args.ref:
             return _explain(log, args.ref, args.json, term)
         past, refused = history(log), refusals(log)
@@ -188,11 +188,17 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _report(log: Log, name: str, as_json: bool, term: Terminal) -> int:
-    report = past_named(log, name).compaction.report
-    term.say(
-        json.dumps(report.to_json(), ensure_ascii=False) if as_json else printable(render_report(report))
-    )
+def _report(log: Log, args: argparse.Namespace, term: Terminal) -> int:
+    report = past_named(log, args.report).compaction.report
+    if args.values:
+        with log.open() as session:
+            report = session.losses(args.report)
+    if args.json:
+        term.say(json.dumps(report.to_json(), ensure_ascii=False))
+        return 0
+    term.say(printable(render_report(report)))
+    for item in report.lost if args.values else ():
+        term.say(printable(f"{item.source}  {one_line(item.text, 200)}"))
     return 0
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from clew.budget import (
+    DEFAULT,
     Asker,
     Cache,
     Compact,
@@ -31,10 +32,11 @@ from clew.compaction.plan.plan import apply
 from clew.compaction.propose import pruned_size
 from clew.compaction.propose.story import quoted_messages
 from clew.compaction.task import CompactionTask
-from clew.compaction.verify import count_values
-from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
-from clew.log import UNDO, new_event
+from clew.compaction.verify import Report, count_values, losses_in_full
+from clew.errors import BudgetExceeded, CompactionRefused, InputError, NotFound, NothingToGain, StalePlan
+from clew.log import COMPACTION, UNDO, new_event
 from clew.log.protocol import Event
+from clew.log.store import MemoryStore
 from clew.message import JsonObject, cut_points, fixed_prefix
 from clew.providers.model import Steps, drive
 from clew.session.fit import (
@@ -46,10 +48,11 @@ from clew.session.fit import (
     unread,
     with_unread,
 )
-from clew.session.history import Compaction, compaction_event, refusal_event
+from clew.session.history import Compaction, compaction_event, compaction_history, refusal_event
 from clew.session.replay import Replay
 from clew.session.result import RANGE, check_focus
 from clew.session.summariser import no_model
+from clew.tokens import UNKNOWN
 
 HOLDER = "clew"
 
@@ -221,6 +224,21 @@ def compacting(
 def _counted(outcome: DecidedCompaction, task: CompactionTask) -> DecidedCompaction:
     """Return the outcome with exact values counted in its report."""
     return replace(outcome, report=count_values(outcome.report, outcome.plan, task))
+
+
+def losses_of(replay: Replay, name: str) -> Report:
+    """Return the report of a compaction with all losses named, by the log up to it."""
+    events = replay.store.read(replay.ctx, kinds=[COMPACTION.name, UNDO.name])
+    made = next((one.compaction for one in compaction_history(events) if one.name == name), None)
+    if made is None:
+        raise NotFound(f"there is no compaction {name!r}", "`clew trace SESSION` lists them")
+    past = MemoryStore()
+    past.append(replay.ctx, [one.event for one in replay.store.read(replay.ctx, 0, made.seq - 1)], None)
+    before = Replay(past, replay.ctx, replay.counter)
+    before.catch_up()
+    gauge = Gauge(UNKNOWN, DEFAULT)  # how much stays is decided already
+    task = task_of(before, gauge, made.plan.target_tokens, Trigger.MANUAL, made.plan.reason)
+    return losses_in_full(made.report, made.plan, task)
 
 
 def _record_failure(replay: Replay, task: CompactionTask, reason: str, text: str | None = None) -> None:

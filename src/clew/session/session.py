@@ -68,6 +68,7 @@ Result = TypeVar("Result")
 
 if TYPE_CHECKING:
     from clew.compaction.plan.handoff import Handoff
+    from clew.compaction.verify import Report
     from clew.log.store import SqliteStore
     from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
@@ -728,6 +729,16 @@ class Session:
         """Return the sources of a message, a digest, one of its lines, or a rule: m12, d1, d1.4, p2."""
         self._replay.catch_up()
         return expand(self._replay, ref)
+
+    def losses(self, name: str) -> Report:
+        """Return the checks of a compaction (``d2``) with every exact value named that left the view.
+
+        The recorded report names those most likely to be missed. This reads the log up to the compaction.
+        """
+        from clew.session.compact_session import losses_of  # needed for this only
+
+        self._replay.catch_up()
+        return losses_of(self._replay, name)
 
     def originals(self, ids: Iterable[str]) -> Iterator[Item]:
         """Yield messages as they were added, even if the view shows them shortened or not at all."""

@@ -167,6 +167,7 @@ def trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", metavar="REF", help="print the result of the checks of a compaction, such as d2"
     )
+    flag(parser, "--values", "with --report: name everything that left the view, each exact value too")
     add_json(parser)
     flag(parser, "--jsonl", "print all events as JSON lines with OpenTelemetry names")
 

@@ -1,6 +1,14 @@
 """Check a compaction before it takes effect. See README.md."""
 
-from clew.compaction.verify.checks import CHECKS, Check, count_values, preview, render_report, verify
+from clew.compaction.verify.checks import (
+    CHECKS,
+    Check,
+    count_values,
+    losses_in_full,
+    preview,
+    render_report,
+    verify,
+)
 from clew.compaction.verify.repair import repair
 from clew.compaction.verify.report import Finding, Level, LossKind, LostItem, Report, SurvivalCount
 
@@ -14,6 +22,7 @@ __all__ = [
     "Report",
     "SurvivalCount",
     "count_values",
+    "losses_in_full",
     "preview",
     "render_report",
     "repair",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,6 +73,19 @@ def verify(plan: Plan, task: CompactionTask, *, values: bool = False) -> Report:
 def count_values(report: Report, plan: Plan, task: CompactionTask) -> Report:
     """Return the report of a plan with what becomes of exact values."""
     return _with(report, list(VALUES.run(VerificationContext(plan, task))))
+
+
+@gc_paused
+def losses_in_full(report: Report, plan: Plan, task: CompactionTask) -> Report:
+    """Return the report with every exact value that it only counts named."""
+    told = replace(
+        report,
+        findings=tuple(one for one in report.findings if one.check != VALUES.name),
+        kept=tuple(one for one in report.kept if one.matter is not LossKind.VALUE),
+        lost=tuple(one for one in report.lost if one.matter is not LossKind.VALUE),
+        kept_values=(),
+    )
+    return _with(told, list(check_values(VerificationContext(plan, task), sys.maxsize)))
 
 
 def _with(report: Report, found: Sequence[Finding | Loss]) -> Report:

@@ -235,9 +235,9 @@ def check_decisions(case: VerificationContext) -> Iterator[Loss]:
     yield loss_of(case, LossKind.DECISION, total, lost)
 
 
-def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
-    """Report what becomes of exact values, which is never an error either."""
-    values = _values(case)
+def check_values(case: VerificationContext, most: int = MOST_VALUES) -> Iterator[Finding | Loss]:
+    """Report what becomes of exact values, at most so many by name; losing some is never an error either."""
+    values = _values(case, most)
     yield values
     count = values.kept
     if count.before > count.stand:
@@ -259,7 +259,7 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
 # Values ----------------------------------------------------------------------------------------------
 
 
-def _values(case: VerificationContext) -> Loss:
+def _values(case: VerificationContext, most: int) -> Loss:
     """Follow every value in the view, by its first and last mention."""
     named_after = _values_in([*_digest_texts(case.digests_after), *_shrunk_texts(case)])
     whole = case.before.keys() - case.removed - case.shrinks.keys()
@@ -278,12 +278,12 @@ def _values(case: VerificationContext) -> Loss:
             reachable += 1
         else:
             values.append(value)
-    missed = heapq.nlargest(MOST_VALUES, values, key=_worth)
+    missed = heapq.nlargest(most, values, key=_worth)
     lost = tuple(
         LostItem(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message)
         for value in missed
     )
-    kept = tuple(value.text[:LONGEST] for value in heapq.nlargest(MOST_VALUES, carried, key=_worth))
+    kept = tuple(value.text[:LONGEST] for value in heapq.nlargest(most, carried, key=_worth))
     return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost, kept)
 
 
