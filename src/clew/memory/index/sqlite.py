@@ -151,18 +151,18 @@ class SqliteIndex(Index, VectorIndex):
             if wanted.refs:
                 return _keys_of_refs(connection, sessions, wanted.refs, limit)
             scope = _scope(filters, sessions)
-            looking = _Looking(connection, home, scope, filters)
+            search = _Search(connection, home, scope, filters)
             if wanted.terms:
-                looking.only_on(wanted.days)
+                search.only_on(wanted.days)
                 common = {t: self._count(connection, workspace, home, entries, t) for t, _ in wanted.terms}
-                return looking.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
+                return search.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
             if wanted.phrase:
                 rest = " *" if wanted.beginning else ""
-                return looking.latest(f"terms : {fts_quote(' '.join(wanted.phrase))}{rest}", limit)
+                return search.latest(f"terms : {fts_quote(' '.join(wanted.phrase))}{rest}", limit)
             if wanted.days:
-                return looking.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
+                return search.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
             self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
-            allowed = looking.latest("", MAX_POSTINGS) if scope or not looking.timeless else None
+            allowed = search.latest("", MAX_POSTINGS) if scope or not search.timeless else None
             return self._signs.nearest(wanted.vector, KEYS.workspace_range(home), allowed, limit)
 
     def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[IndexRow]:
@@ -179,6 +179,7 @@ class SqliteIndex(Index, VectorIndex):
     def _count(
         self, connection: sqlite3.Connection, workspace: str, home: int, entries: int, term: str
     ) -> int:
+        """Return how many entries have a term; the count is kept until the workspace has grown."""
         count, then = self._counts.get((workspace, term), (0, 0))
         if not then or not then <= entries <= then * RECOUNT_GROWTH:
             query = {"match": f"terms : {fts_quote(term)}", "bound": COUNT_LIMIT, **KEYS.bounds(home)}
@@ -218,8 +219,8 @@ class SqliteIndex(Index, VectorIndex):
     def progress(self, model: str) -> tuple[int, int]:
         """Return how many entries have an embedding by this model, and how many there are."""
         with self._database.reading() as connection:
-            have, there = connection.execute(_sql("count_vectors"), {"model": model}).fetchone()
-        return have, there
+            embedded, total = connection.execute(_sql("count_vectors"), {"model": model}).fetchone()
+        return embedded, total
 
     def _since(self) -> dict[str, Any]:
         return {"model": self._model, "after": self._signs.last}
@@ -240,11 +241,11 @@ class _Writer:
     def write(self, session: int, analysed: Analysed) -> None:
         entry = analysed.entry
         at = {"session": session, "ref": entry.ref, "start": entry.start}
-        there = self._connection.execute(_sql("entry_at"), at).fetchone()
-        if there:
-            self.drop(there[0])
-        same = there and there[2] == entry.kind
-        place = there[1] if same else self._next_place(session, entry.kind)
+        existing = self._connection.execute(_sql("entry_at"), at).fetchone()
+        if existing:
+            self.drop(existing[0])
+        same = existing and existing[2] == entry.kind
+        place = existing[1] if same else self._next_place(session, entry.kind)
         self._last = KEYS.next_key(self._last, analysed.length)
         row = entry_row(analysed, key=self._last, session=session, place=place)
         self._connection.execute(_sql("add_entry"), row)
@@ -272,7 +273,7 @@ class _Writer:
         return self._places[session, kind] - 1
 
 
-class _Looking:
+class _Search:
     """Searches one workspace within the filters."""
 
     def __init__(self, connection: sqlite3.Connection, home: int, scope: str, filters: Filters) -> None:
@@ -298,15 +299,15 @@ class _Looking:
         self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
     ) -> list[int]:
         """Return the keys with the highest total weight; rare terms are read first, up to the bound."""
-        left = MAX_POSTINGS
-        found: list[tuple[list[int], float]] = []
-        for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
-            if left <= 0:
+        remaining = MAX_POSTINGS
+        keys_by_term: list[tuple[list[int], float]] = []
+        for term, weight in sorted(terms, key=lambda pair: (common[pair[0]], pair)):
+            if remaining <= 0:
                 break
-            keys = self.latest(f"terms : {fts_quote(term)}", left)
-            left -= len(keys)
-            found.append((keys, weight))
-        return best_keys(found, mean_length, limit)
+            keys = self.latest(f"terms : {fts_quote(term)}", remaining)
+            remaining -= len(keys)
+            keys_by_term.append((keys, weight))
+        return best_keys(keys_by_term, mean_length, limit)
 
 
 def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:
