@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clew.memory.index.sqlite import SqliteIndex
-from clew_evals.retrieval.benchmark import ask_all, ask_baselines, fill, summary
-from clew_evals.retrieval.datasets import datasets
+from clew_evals.retrieval.benchmark import Result, ask_all, ask_baselines, below, fill, summary
+from clew_evals.retrieval.datasets import BenchmarkQuestion, datasets
 
 
 @pytest.fixture
@@ -82,3 +82,15 @@ def test_figures_stand_beside_those_of_the_baselines(folder, tmp_path):
     assert figures["full context"]["turn_r10"] == 100.0
     assert figures["full context"]["tokens"] == round(sum(len(entry.text) for entry in pool.entries) / 4)
     assert set(figures) == {"clew", "bm25", "bm25 of stems", "grep", "full context"}
+
+
+def test_kinds_below_a_baseline_are_listed_with_a_paired_interval():
+    def results(*found):
+        kinds = ("a", "a", "b", "c")
+        questions = [
+            BenchmarkQuestion(str(n), "?", "", frozenset(), kind, kind == "c") for n, kind in enumerate(kinds)
+        ]
+        return [Result(q, {"turn_r10": share}) for q, share in zip(questions, found, strict=True)]
+
+    found = below(results(0.0, 1.0, 1.0, 0.0), results(1.0, 1.0, 0.5, 1.0))
+    assert found == {"a": {"questions": 2, "difference": -50.0, "interval": [-100.0, 0.0]}}

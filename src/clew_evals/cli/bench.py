@@ -14,7 +14,7 @@ from clew.errors import MissingExtra
 from clew.memory.embedders import SentenceEmbedder, StaticEmbedder, embed_lacking
 from clew.memory.index.protocol import Embedder
 from clew.memory.index.sqlite import SqliteIndex
-from clew_evals.retrieval.benchmark import Result, ask_all, ask_baselines, fill, summary
+from clew_evals.retrieval.benchmark import Result, ask_all, ask_baselines, below, fill, summary
 from clew_evals.retrieval.datasets import Pool, datasets
 
 SHOWN = {
@@ -37,6 +37,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             for mode, result in _ask(pool, embedders):
                 results.setdefault(mode, []).append(result)
         figures[name] = {mode: summary(some) for mode, some in results.items()}
+        for mode in CLEW:
+            if mode in results:
+                figures[name][mode]["below_bm25"] = below(results[mode], results["bm25"])
     if args.json:
         term.write(json.dumps(figures))
     else:
@@ -83,3 +86,6 @@ def _table(figures: dict[str, dict[str, Any]]) -> Iterator[str]:
                     yield f"{label:34}{row['questions']:>10}{cells}"
             if mode in CLEW and (interval := result["turn_r10_interval"]):
                 yield f"{'  95 % interval of share@10':34}{interval[0]} to {interval[1]}"
+            for kind, found in result.get("below_bm25", {}).items():
+                low, high = found["interval"]
+                yield f"  {kind}: {found['difference']} below plain BM25 ({low} to {high})"

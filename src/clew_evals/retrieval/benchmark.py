@@ -151,6 +151,24 @@ def summary(results: Sequence[Result]) -> dict[str, object]:
     }
 
 
+def below(results: Sequence[Result], baseline: Sequence[Result]) -> dict[str, dict[str, object]]:
+    """Return the kinds of held-out questions with a lower share@10 than a baseline, with paired intervals."""
+    differences: dict[str, list[float]] = defaultdict(list)
+    for result, other in zip(results, baseline, strict=True):
+        if not result.asked.tuned_on:
+            difference = result.figures["turn_r10"] - other.figures["turn_r10"]
+            differences[result.asked.kind].append(difference)
+    return {
+        kind: {
+            "questions": len(values),
+            "difference": round(100 * sum(values) / len(values), 1),
+            "interval": _interval(values),
+        }
+        for kind, values in sorted(differences.items())
+        if sum(values) < 0
+    }
+
+
 def _means(results: Sequence[Result]) -> Mapping[str, float]:
     if not results:
         return {"questions": 0}
