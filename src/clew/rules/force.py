@@ -488,7 +488,9 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
 def _is_plain(text: str, fired: set[str]) -> bool:
     """Return True if a short sentence is nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
     length = len(text.split())
-    if length > _PLAIN_WORDS or "briefing" in fired or fired & _cues("doubtful") or _says_else(text, fired):
+    if length > _PLAIN_WORDS or "briefing" in fired or fired & _cues("doubtful"):
+        return False
+    if not (fired & _plain_cues() or _says("left_alone", text)) or _says_else(text, fired):
         return False
     if fired & _cues("placed") and _says("path_named", text) and _says("opens_order", text):
         return True
@@ -502,6 +504,11 @@ def _is_plain(text: str, fired: set[str]) -> bool:
         and not (_says("one_text", text) or _says("continues", text))
     )
     return bool(fired & _cues("plain")) or (brief and bool(fired & _cues("brief")))
+
+
+@cache
+def _plain_cues() -> frozenset[str]:
+    return _cues("placed") | _cues("plain") | _cues("brief")
 
 
 def _says_else(text: str, fired: set[str]) -> bool:

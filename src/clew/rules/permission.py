@@ -256,13 +256,18 @@ _LASTING_OR_LOCAL = lazy_pattern(
       [\w.-]+/                      # a folder: "src/api"
     | \w\.[a-z]{1,4}\b              # a file: "main.py"
     | \b(?:always|never|ever)\b     # "never"
+    | \bfor\ me\b | \bmyself\b     # "don't write code for me", who does it
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 """Words of a rule about one place, or one that is meant to last: a go-ahead does not end it."""
+_LIMITS_TO = lazy_pattern(
+    r"\b(?:work|focus|stay)\s+(?:on|in)\b.{0,40}\b(?:only|exclusively)\b", re.IGNORECASE
+)
+"""A limit to a part of the work, which the go-ahead for that part does not end."""
 _ACTS = tuple(
     """
-    push commit merge deploy delete remove release publish install force drop
+    push commit merge deploy delete remove release publish install force drop revert reset overwrite
     """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Acts that a plain "go ahead" does not permit: they must be named."""
@@ -308,7 +313,7 @@ def is_provisional(rule: Rule) -> bool:
         return False
     text = rule.quote
     if _FOR_NOW.search(text):
-        return True
+        return _LIMITS_TO.search(text) is None
     return (
         rule.kind is Kind.PROHIBITION
         and _FORBIDS_ANY_CHANGE.search(text) is not None

@@ -24,7 +24,7 @@ from clew.rules.permission import (
     permission_start,
     reminds,
 )
-from clew.rules.rule import How, Kind, Retirement, Rule, Span
+from clew.rules.rule import Force, How, Kind, Retirement, Rule, Span
 from clew.rules.sentences import Sentence
 from clew.rules.subject import Choice, Subject, choices, scope_of, subject_of
 from clew.rules.words import model, tokens, words
@@ -271,7 +271,11 @@ def _contradiction(
     if subject.paths and not likeness:
         return ""
     why = _other_choice(chosen, entry.choices) or _other_number(counted, entry.numbers)
-    opposed = _are_opposed(found, old) and likeness >= _ALIKE and _same_act(subject, entry.subject)
+    # "Could you write the code of this one test" asks for an exception, if at all.
+    is_rule = found.force is not Force.REQUEST
+    opposed = (
+        is_rule and _are_opposed(found, old) and likeness >= _ALIKE and _same_act(subject, entry.subject)
+    )
     if not why and opposed:
         why = f"it is {found.kind} where the older one is {old.kind}"
     return why
