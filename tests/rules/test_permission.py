@@ -225,3 +225,17 @@ def test_what_follows_words_that_take_back_is_said(text: str, stays: list[str]):
 def test_permission_to_skip_ends_a_duty_and_no_ban(rule, text, certain):
     active = [replace(one, id=one.quote) for one in find_candidates(text_message(Role.USER, rule))]
     assert [end.certain for end in retire(active, text_message(Role.USER, text))] == certain
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "ended"),
+    [
+        ("Don't write any code yet.", "go ahead", True),
+        ("Work on the backend exclusively for now.", "Please start implementing.", False),
+        ("I don't want you to write any code for me.", "Good. Let's start with the parser.", False),
+        ("don't revert anything, find out why", "go", False),
+        ("Don't write code.", "for this one test, could you write the code", False),
+    ],
+)
+def test_a_go_ahead_ends_what_waits_for_it_and_nothing_else(rule, text, ended):
+    assert bool(ends(rule, text)) is ended
