@@ -67,3 +67,18 @@ def test_a_question_is_understood_as_far_as_code_can():
     assert asked.terms == ("mani", "cours", "take", "last", "month")
     assert (asked.of_me, asked.of_you, asked.wants_number, asked.wants_date) == (True, False, True, False)
     assert [span.words for span in asked.spans] == ["last month"]
+
+
+@pytest.mark.parametrize(
+    ("text", "of_you"),
+    [
+        ("Can you remind me what you said about the kiln?", True),
+        ("What was the site in our previous chat?", True),
+        ("Could you suggest a hotel for my trip?", False),
+        ("Can you list the order in which I brought up the topics of our talks?", False),
+        ("What have I told you about the port?", False),
+        ("What did I tell you about the port?", False),
+    ],
+)
+def test_who_is_asked_is_not_whose_messages_are_meant(text, of_you):
+    assert understand(text, MONDAY).of_you is of_you

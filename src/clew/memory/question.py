@@ -14,6 +14,13 @@ MOST_TERMS = 24
 
 _ME = re.compile(r"\b(?:i|i'm|i've|i'd|my|me|mine|myself)\b", re.I)
 _YOU = re.compile(r"\b(?:you|your|yours|our|we|remind)\b", re.I)
+_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.I)
+"""Before a request it says who is asked, not whose messages are meant."""
+_SAID_BY_ME = re.compile(
+    r"\bi(?:'ve| have| had)? (?:brought up|mention(?:ed)?|said|say|told|tell|asked?|shared?|described?|"
+    r"raised?|wrote|reported?)\b",
+    re.I,
+)
 _WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow (?:long|old)\b", re.I)
 _COUNT = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bnumber of\b|\btotal\b", re.I)
 _NAME = re.compile(r"\b(?:who|where|which|title|called|named?)\b", re.I)
@@ -73,7 +80,7 @@ def understand(text: str, at: date) -> ParsedQuestion:
         values,
         dates,
         of_me=bool(_ME.search(text)),
-        of_you=bool(_YOU.search(text)),
+        of_you=not _SAID_BY_ME.search(text) and bool(_YOU.search(_REQUEST.sub("", text))),
         wants_date=bool(_WHEN.search(text)),
         wants_number=bool(_COUNT.search(text)),
         wants_name=bool(_NAME.search(text)),
