@@ -37,7 +37,7 @@ _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
 _ON_CONDITION = frozenset(("consent", "ask", "gate", "gate_you", "not_yet"))
 _ANY_WORK = frozenset(("edit",))
 """The generic act on a thing; its synonyms are mapped to it."""
-_OMITS = frozenset(("skip", "omit", "bypass", "drop"))
+_OMITS = frozenset(("skip", "omit", "bypass"))
 """Acts whose permission ends a duty: "you may skip the linter"."""
 _FORBIDS_OMITTING = lazy_pattern(r"\b(?:without|skip\w*|omit\w*|bypass\w*)\b", re.IGNORECASE)
 """A ban that states a duty: "never commit without running the tests"."""
