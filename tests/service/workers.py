@@ -22,7 +22,7 @@ def say(*words: object) -> None:
 
 
 def jobs_of(address: str, schema: str) -> Jobs:
-    found = Jobs(PostgresStore(address, schema=schema, busy_s=30), f"{schema}_jobs", finished=say)
+    found = Jobs(PostgresStore(address, schema=schema, busy_s=120), f"{schema}_jobs", finished=say)
     found.lease_s = LEASE_S
     return found
 
