@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,6 +102,14 @@ def test_of_one_endless_sentence_the_first_words_are_quoted():
     ((start, end),) = telling(text, 100)
     assert (start, text[end]) == (0, " ")
     assert 90 <= end <= 100
+
+
+@pytest.mark.parametrize("mark", [".", ")"])
+def test_the_points_of_a_numbered_list_are_quoted_with_their_numbers(mark: str):
+    points = [f"{n}{mark} Fixed the rounding of total_{n} in `part_{n}.py`." for n in range(1, 9)]
+    text = "\n".join(["Here is what I did today, in the order of the plan that we made.", *points])
+    quoted = [text[start:end] for start, end in telling(text, 400)]
+    assert sum(one.count("Fixed the rounding") for one in quoted) >= 6
 
 
 @given(st.text(max_size=400), st.integers(1, 300))

@@ -190,6 +190,11 @@ def test_the_models_last_question_waits_for_the_user():
     assert ends(ledger, LoopKind.ASKED) == [("Which one do you prefer?", Closed.ANSWERED)]
 
 
+def test_a_question_in_full_width_waits_for_the_user_too():
+    ledger = ledger_of(user("Fix it."), assistant("二つの方法があります。どちらにしますか？"))
+    assert open_texts(ledger, LoopKind.ASKED) == ["どちらにしますか？"]
+
+
 def test_a_question_that_the_model_answers_itself_is_none():
     ledger = ledger_of(user("Fix it."), assistant("What could it be?"), call("Bash", {"command": "ls"}))
     assert open_texts(ledger, LoopKind.ASKED) == []

@@ -66,3 +66,9 @@ def test_an_error_in_an_endless_line_is_read_with_its_surroundings():
     _, middle, _ = passages(Message(Role.TOOL, (ToolResult("1", (Text(text),)),)))
     assert len(middle.text) == 1000
     assert "error: bad" in middle.text
+
+
+def test_a_line_break_far_from_the_limit_does_not_shorten_what_is_read():
+    text = "header\n" + "x" * (2 * WHOLE) + "\n"
+    first, *_, last = passages(Message(Role.TOOL, (ToolResult("1", (Text(text),)),)))
+    assert (len(first.text), len(last.text)) == (HEAD, TAIL)

@@ -97,10 +97,13 @@ def _pieces(whole_passage: Passage) -> Iterable[Passage]:
 
 
 def _ends(whole_passage: Passage) -> Iterator[Passage]:
-    """Yield the beginning and the end of a long passage, and between them the lines about errors."""
+    """Yield the beginning and the end of a long passage, and between them the lines about errors.
+
+    They are cut at a line break, if there is one near enough.
+    """
     text = whole_passage.text
-    head = text.rfind("\n", 0, HEAD) + 1 or HEAD
-    tail = text.find("\n", len(text) - TAIL - 1) + 1 or len(text) - TAIL
+    head = text.rfind("\n", HEAD // 2, HEAD) + 1 or HEAD
+    tail = text.find("\n", len(text) - TAIL - 1, len(text) - TAIL // 2) + 1 or len(text) - TAIL
     yield whole_passage._replace(text=text[:head])
     for start, end in itertools.islice(_error_lines(text, head, tail), ERROR_LINES):
         yield whole_passage._replace(text=text[start:end], start=start)

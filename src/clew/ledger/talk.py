@@ -395,11 +395,11 @@ def _questions(utterance: Utterance) -> Iterator[tuple[int, int]]:
 def _last_question(utterance: Utterance) -> tuple[int, int] | None:
     """Return the question that ends a text of the model."""
     text = utterance.text.rstrip()
-    at = text.rfind("?")
+    at = max(text.rfind("?"), text.rfind("？"))
     if at < max(0, len(text) - _LAST_WORDS) or is_foreign(text, at):
         return None
     start, end = sentence_around(text, at, at + 1)
-    return (start, end) if text[end - 1] in "?\"'”’)*_`" and len(text) - end < _LAST_WORDS // 2 else None
+    return (start, end) if text[end - 1] in "?？\"'”’)*_`" and len(text) - end < _LAST_WORDS // 2 else None
 
 
 def _questions_in(arguments: dict[str, Json]) -> Iterator[str]:

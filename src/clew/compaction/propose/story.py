@@ -31,8 +31,8 @@ LEAD_IN = 0.1
 """Weight of a heading or a sentence that introduces what follows; chosen by hand."""
 MOST_RUNS = 3
 """Pieces in which a report is quoted; more would read as fragments."""
-_BOUNDARY = re.compile(r"(?<!\d)(?<=[.!?])\s+")
-"""The end of a sentence within a line, but not after the number of a list item."""
+_BOUNDARY = re.compile(r"(?<=[.!?])\s+")
+"""The end of a sentence within a line."""
 _COURTESY = re.compile(
     r"(?:perfect|great|excellent|good|done|sure|ok(?:ay)?|absolutely|you'?re (?:absolutely )?right|got it"
     r"|understood|great question|good (?:point|catch|question|idea)|thanks?|i see)[\s!.,]*"
@@ -274,7 +274,11 @@ def _added(call: ToolCall) -> Iterator[str]:
 
 
 def telling(text: str, most: int) -> list[tuple[int, int]]:
-    """Return the spans of a text to quote: all of it, or its most informative sentences, in order."""
+    """Return the spans of a text to quote: all of it, or its most informative sentences, in order.
+
+    Sentences are taken by weight as long as they fit and form few pieces; then headings and lead-ins that
+    are left without what they lead to are dropped.
+    """
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     if stop - start <= most:
         return [(start, stop)]
@@ -322,7 +326,7 @@ def note_spans(text: str, most: int, known: Collection[str] = ()) -> list[tuple[
 def _line_weight(line: str) -> float:
     """Rate a line of a plan or status: points of a list with details first, lead-ins last; chosen by hand."""
     weight = _weight(line, 2, 9)  # neither the first lines of the text nor the last
-    return weight + 1.0 if weight > 0.1 and _POINT.match(line) else weight
+    return weight + 1.0 if weight > LEAD_IN and _POINT.match(line) else weight
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -334,9 +338,11 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             fenced = not fenced
         elif bare and not fenced:
             low = at + len(line) - len(line.lstrip())
+            point = _POINT.match(bare)
+            begin = low + (point.end() if point else 0)  # the number of a point is no sentence
             cuts = [
                 low,
-                *(found.end() for found in _BOUNDARY.finditer(text, low, at + len(line))),
+                *(found.end() for found in _BOUNDARY.finditer(text, begin, at + len(line))),
                 at + len(line),
             ]
             yield from ((one, one + len(text[one:other].rstrip())) for one, other in pairwise(cuts))
