@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import itertools
 import json
@@ -41,6 +42,9 @@ def whole(status: bytes, data: bytes, *headers: bytes) -> bytes:
     return b"\r\n".join(head) + b"\r\n\r\n" + data
 
 
+REFUSAL = b'{"error": {"message": "max_tokens is missing"}}'
+REFUSED = b"HTTP/1.1 400 Bad Request\r\n"
+CHUNKED = REFUSED + b"Transfer-Encoding: chunked\r\n\r\n"
 FAULTS = {
     "slow": (SSE, chunk(EVENT[:5]), chunk(EVENT[5:9]), chunk(EVENT[9:]), b"0\r\n\r\n"),
     "cut in an event": (SSE, chunk(EVENT), chunk(EVENT[:11])),
@@ -49,6 +53,12 @@ FAULTS = {
     "429": (whole(b"429 Too Many Requests", b'{"error": "busy"}', b"Retry-After: 7"),),
     "500": (whole(b"500 Internal Server Error", b"<html>oops</html>"),),
     "too long": (whole(b"400 Bad Request", b'{"error": {"message": "prompt is too long: 9 > 8 maximum"}}'),),
+    "refused in chunks": (CHUNKED, chunk(REFUSAL[:7]), chunk(REFUSAL[7:]), b"0\r\n\r\n"),
+    "refused without a length": (REFUSED + b"\r\n" + REFUSAL,),
+    "refused in gzip": (whole(b"400 Bad Request", gzip.compress(REFUSAL), b"Content-Encoding: gzip"),),
+    "refusal cut off": (whole(b"400 Bad Request", REFUSAL)[:-9],),
+    "refusal cut between chunks": (CHUNKED, chunk(REFUSAL)),
+    "refusal cut in a chunk": (CHUNKED, chunk(REFUSAL[:7])[:-4]),
     "malformed events": (SSE, chunk(b"data: {not json\n\xff\xfe\x00\n\nevent\n:::\n\n"), b"0\r\n\r\n"),
     "an empty answer": (whole(b"200 OK", b""),),
     "no length": (b"HTTP/1.1 200 OK\r\n\r\n" + EVENT,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,7 @@ from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
 from clew.tokens import counter_for
 from tests.proxy.test_answers import RULE, TASK, body, work
-from tests.proxy.test_pass_through import ask, home  # noqa: F401  # a fixture
+from tests.proxy.test_pass_through import Raw, ask, home  # noqa: F401  # a fixture
 
 WINDOW = 40_000
 
@@ -133,6 +134,19 @@ def test_reasoning_items_from_before_a_compaction_are_dropped_if_asked_to():
     assert b"sealed" not in (made.body or b"")
 
 
+def test_a_conversation_may_be_dropped_by_another_thread_while_its_body_is_made(monkeypatch):
+    flying = InFlight(Stats(), WINDOW, drop_thinking=True)
+    without_thoughts = in_flight._without_thoughts
+
+    def meanwhile(entries: list[Any], stale: set[int]) -> list[Any]:
+        flying._make_room("another conversation", in_flight.KEPT_BYTES)
+        return without_thoughts(entries, stale)
+
+    monkeypatch.setattr(in_flight, "_without_thoughts", meanwhile)
+    assert fitted(flying, body([TASK, *work(0, 60)])).label.startswith("compacted; ")
+    assert not flying._stale  # nothing is kept of a dropped conversation
+
+
 @pytest.fixture
 def busy(monkeypatch) -> Iterator[InFlight]:
     """An instance of which another thread compacts all the time."""
@@ -187,6 +201,24 @@ def test_an_error_that_stays_is_handed_on_word_for_word(status):
         got = ask(proxy, body=body([TASK, *work(0, 3)]))
         assert (got.status, json.loads(got.read())["error"]["message"]) == (400, status.message)
     assert len(server.requests) <= 2
+
+
+@pytest.mark.parametrize(
+    ("accepted", "forwarded"), [("br;q=1.0, gzip;q=0.8, *;q=0.1", b"gzip;q=0.8"), ("br", b"identity")]
+)
+def test_a_compressed_refusal_is_read_and_handed_on_as_it_was_sent(accepted, forwarded):
+    refusal = gzip.compress(b'{"error": {"message": "prompt is too long: 30000 tokens > 8000 maximum"}}')
+    head = b"HTTP/1.1 400 Bad Request\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(refusal)
+    with Raw(head + refusal) as upstream, compacting(upstream.url).running() as proxy:
+        got = ask(proxy, body=body([TASK, *work(0, 25)]), accept_encoding=accepted)
+        assert (got.status, got.headers["content-encoding"], got.read()) == (400, "gzip", refusal)
+        assert got.headers["x-clew-retried"] == "prompt-too-long"
+    first, second = upstream.received
+    assert len(second) < len(first)
+    for request in upstream.received:
+        sent = [line for line in request.split(b"\r\n") if line.lower().startswith(b"accept-encoding:")]
+        assert [line.split(b": ", 1)[1] for line in sent] == [forwarded]  # only what clew can decode
+    assert proxy.stats["failed_open"] == 0
 
 
 def test_the_header_decides_for_one_request():

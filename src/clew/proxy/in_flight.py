@@ -6,7 +6,8 @@ so that the prompt cache keeps working. A body that the API would refuse is neve
 
 One conversation at a time is compacted: threads share the interpreter, and 64 compactions at once made
 requests wait for up to a minute. A new conversation that waited ``MOST_WAIT`` for its turn and still fits is
-sent as it is, and a known one is sent as compacted as it was; a later request is compacted instead.
+sent as it is. A known one does not wait: its last compacted beginning is sent with the new messages after it,
+and is compacted further only if that does not fit (``LATE``). A later request is compacted instead.
 """
 
 from __future__ import annotations
@@ -47,8 +48,14 @@ MOST_WAIT = 1.0
 SAMPLE, SAMPLES, MARGIN = 4_096, 8, 1.1
 """Bytes per sample of a request, how many, and the margin of the estimate; all of 460 kB would take 14 ms."""
 _WHOLE, _NONE = Limit(share=1.0), Limit(tokens=0)
-LATE = replace(DEFAULT, compact_at=_WHOLE, boundary_from=_WHOLE, summary_call=_NONE, next_result_most=_NONE)
-"""Compacts only what would not fit otherwise."""
+LATE = replace(
+    DEFAULT,
+    compact_at=_WHOLE,  # not before the usable window is full
+    boundary_from=_WHOLE,  # a milestone or a pause can wait for a later request
+    summary_call=_NONE,  # no model is asked for a summary here
+    next_result_most=_NONE,  # the next tool result comes with a later request, which may be compacted then
+)
+"""The policy of a known conversation that does not wait for its turn: compact only what does not fit."""
 _FIXED = ("tools", "instructions")
 THINKING = ("thinking", "redacted_thinking", "reasoning")
 """Types of Anthropic's blocks and of the items of the Responses API."""
@@ -70,6 +77,9 @@ class InFlight:
         entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
         if not isinstance(entries, list) or not entries or any(body.get(name) for name in STORED):
             return None
+        # Anthropic's message threads: with "continue" a request holds only the new messages, which follow a
+        # message that the provider stores. clew does not see the rest; after this documented refusal the
+        # client sends the whole conversation.
         thread = body.get("thread")
         if isinstance(thread, dict) and thread.get("type") == "continue":
             refusal = thread_refusal()
@@ -136,12 +146,16 @@ class InFlight:
         if not self._drop_thinking:
             return _checked_body(body, wire, result.messages), 0
         entries: Any = body[LIST_KEYS[wire]]
-        if result.changed or key not in self._stale:
-            self._stale[key] = set(_thoughts(entries))
-            shorter = _without_thoughts(result.messages, self._stale[key])
+        stale = self._stale.get(key)
+        if result.changed or stale is None:
+            stale = set(_thoughts(entries))
+            shorter = _without_thoughts(result.messages, stale)
             if not _violations(body, wire, shorter) <= _violations(body, wire, result.messages):
-                self._stale[key] -= set(_thoughts(_running_loop(entries)))
-        shorter = _without_thoughts(result.messages, self._stale[key])
+                stale -= set(_thoughts(_running_loop(entries)))
+            with self._lock:
+                if key in self._sizes:  # another thread may have dropped the conversation meanwhile
+                    self._stale[key] = stale
+        shorter = _without_thoughts(result.messages, stale)
         dropped = len(_thoughts(result.messages)) - len(_thoughts(shorter))
         return _checked_body(body, wire, shorter), dropped
 

@@ -200,6 +200,26 @@ def pieces_of(response: HTTPResponse) -> Iterator[bytes]:
         raise UpstreamFailed(f"{response.length} bytes of the response are missing")
 
 
+def read_ahead(response: HTTPResponse) -> tuple[bytes | None, Iterator[bytes]]:
+    """Read a response to its end; return its body, None if it broke off, and its pieces to relay.
+
+    The pieces end as the response did: with ``UpstreamFailed`` if it broke off.
+    """
+    pieces, failure = list[bytes](), None
+    try:
+        for piece in pieces_of(response):
+            pieces.append(piece)
+    except UpstreamFailed as error:
+        failure = error
+
+    def again() -> Iterator[bytes]:
+        yield from pieces
+        if failure:
+            raise failure
+
+    return None if failure else b"".join(pieces), again()
+
+
 def read_body(file: BufferedIOBase, headers: Headers, most: int) -> tuple[bytes | Iterator[bytes], bool]:
     """Return a request's body, whole up to ``most`` bytes and as pieces beyond; and whether it is chunked."""
     names = {key.lower(): value for key, value in headers}
@@ -260,14 +280,18 @@ def relay_body(
     *,
     chunked: bool,
     seen: Callable[[bytes], None] = lambda _: None,
+    pieces: Iterator[bytes] | None = None,
 ) -> int:
-    """Write the body of a response to the client as it arrives; return its size. ``seen`` gets each piece."""
+    """Write the body of a response to the client as it arrives; return its size. ``seen`` gets each piece.
+
+    ``pieces`` is the body if it was read already (``read_ahead``).
+    """
     size = 0
     if method == "HEAD" or response.status in (204, 304):
         with suppress(HTTPException):
             response.read()
         return 0
-    for piece in pieces_of(response):
+    for piece in pieces_of(response) if pieces is None else pieces:
         size += len(piece)
         out.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
         seen(piece)

@@ -25,7 +25,13 @@ COMPACT_PATH = "/responses/compact"
 KEY_BYTES = 1_024
 """The beginning of a request identifies its conversation: model, and the first message."""
 STORED = ("previous_response_id", "conversation")
-"""Fields that refer to messages which the provider keeps."""
+"""Fields of OpenAI's Responses API that refer to messages which the provider stores.
+
+Such a request holds only the newest messages. clew does not see the earlier ones and cannot replace them, so
+the request is forwarded as it is.
+"""
+ENCODINGS = ("identity", "gzip", "deflate", "zstd")
+"""The content encodings that ``decode`` reads."""
 
 _HINTS = (
     b"summary of the conversation",
@@ -94,7 +100,12 @@ def wire_of(path: str) -> str:
 def decoded(exchange: Exchange) -> bytes:
     """Return the body without its content encoding."""
     raw = exchange.body if isinstance(exchange.body, bytes) else b""
-    match exchange.header("content-encoding").lower():
+    return decode(raw, exchange.header("content-encoding"))
+
+
+def decode(raw: bytes, encoding: str) -> bytes:
+    """Return a body without its content encoding; empty if that is not one of ``ENCODINGS``."""
+    match encoding.strip().lower():
         case "" | "identity":
             return raw
         case "gzip":

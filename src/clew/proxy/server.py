@@ -26,10 +26,11 @@ from clew.proxy.relay import (
     Upstream,
     UpstreamFailed,
     end_to_end,
+    read_ahead,
     read_body,
     relay_body,
 )
-from clew.proxy.requests import conversation_key, decoded, wire_of
+from clew.proxy.requests import ENCODINGS, conversation_key, decode, decoded, wire_of
 from clew.proxy.stats import Stats
 from clew.proxy.usage import UsageReader
 
@@ -77,7 +78,7 @@ class Reaction:
     rewritten: bool = False
     """...which this request compacted further, so that the prompt cache does not hold it yet."""
     retry: Callable[[int, bytes], bytes | None] | None = None
-    """Returns a shorter body for an error response, if there is one."""
+    """Returns a shorter body for status and decoded body of an error response, if there is one."""
     finish: Callable[[int, bytes], Reaction] | None = None
     """Returns the answer, from status and body of the upstream's whole response; status 0 without one."""
 
@@ -144,6 +145,15 @@ class Proxy:
         try:
             return reaction.finish(status, data) if reaction.finish else None
         except Exception as error:  # noqa: BLE001  # the client's own request is forwarded instead
+            self.count_error(error)
+            return None
+
+    def shorter_body(self, reaction: Reaction, response: HTTPResponse, refusal: bytes) -> bytes | None:
+        """Return a shorter body to send after an error response; None if there is none or clew fails."""
+        try:
+            plain = decode(refusal, response.getheader("content-encoding") or "")
+            return reaction.retry(response.status, plain) if reaction.retry else None
+        except Exception as error:  # noqa: BLE001  # the upstream's own error goes to the client
             self.count_error(error)
             return None
 
@@ -259,16 +269,19 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if reaction.body is not None and not reaction.finish:
             exchange = _with_body(exchange, reaction.body)
+        if reaction.retry:
+            exchange = replace(exchange, headers=_accepting_readable(exchange.headers))
+        pieces = None
         try:
             response = self.upstreams.send(upstream, exchange)
             if reaction.retry and response.status in (400, 413):
-                refusal = response.read()
-                shorter = reaction.retry(response.status, refusal)
-                if shorter is None:
-                    self._relay_head(response.status, response.reason, response.getheaders(), own, refusal)
-                    return
-                own.append(("x-clew-retried", "prompt-too-long"))
-                response = self.upstreams.send(upstream, _with_body(exchange, shorter))
+                refusal, pieces = read_ahead(response)
+                shorter = None if refusal is None else self.owner.shorter_body(reaction, response, refusal)
+                if shorter is not None:
+                    self._release(upstream, response)
+                    own.append(("x-clew-retried", "prompt-too-long"))
+                    response = self.upstreams.send(upstream, _with_body(exchange, shorter))
+                    pieces = None
         except UpstreamFailed as error:
             self.owner.stats.count("upstream_failed")
             text = f"clew proxy: no response from {upstream.host_header} ({error})"
@@ -277,7 +290,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(502, "application/json", made.encode(), own)
             return
         reader = UsageReader(response.getheader("content-encoding") or "")
-        if self._relay(upstream, response, exchange.method, own, reader):
+        if self._relay(upstream, response, exchange.method, own, reader, pieces):
             self.owner.record_usage(client, reaction, reader)
 
     def _relay(
@@ -287,13 +300,17 @@ class _Handler(BaseHTTPRequestHandler):
         method: str,
         own: list[tuple[str, str]],
         reader: UsageReader,
+        pieces: Iterator[bytes] | None = None,
     ) -> bool:
-        """Pass a response on as it arrives; False if the provider or the client broke off."""
+        """Pass a response on as it arrives, or its ``pieces`` if it was read already.
+
+        False if the provider or the client broke off.
+        """
         chunked = response.length is None and method != "HEAD" and response.status >= 200
         chunked = chunked and response.status not in (204, 304) and self.request_version != "HTTP/1.0"
         self._relay_head(response.status, response.reason, response.getheaders(), own, chunked=chunked)
         try:
-            sent = relay_body(response, self.wfile, method, chunked=chunked, seen=reader.add)
+            sent = relay_body(response, self.wfile, method, chunked=chunked, seen=reader.add, pieces=pieces)
         except UpstreamFailed:
             self.owner.stats.count("cut_off")
             self.upstreams.drop(upstream)
@@ -305,12 +322,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return False
         self.owner.stats.count("bytes", sent)
+        self._release(upstream, response)
+        return True
+
+    def _release(self, upstream: Upstream, response: HTTPResponse) -> None:
+        """Keep the connection of a response that was read to its end, unless the provider closes it."""
         response.close()
         if response.will_close:
             self.upstreams.drop(upstream)
         else:
             self.upstreams.keep(upstream)
-        return True
 
     def _finished(
         self, upstream: Upstream, client: Exchange, reaction: Reaction, own: list[tuple[str, str]]
@@ -339,19 +360,16 @@ class _Handler(BaseHTTPRequestHandler):
         reason: str,
         headers: list[tuple[str, str]],
         own: list[tuple[str, str]],
-        body: bytes = b"",
         *,
-        chunked: bool = False,
+        chunked: bool,
     ) -> None:
-        """Send the status line and headers of a response, and a body that was read already."""
+        """Send the status line and headers of a response."""
         self.send_response_only(status, reason)
         for name, value in (*end_to_end(headers), *own):
             self.send_header(name, value)
         if chunked:
             self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        if body:
-            self.wfile.write(body)
 
     def _send(self, status: int, kind: str, body: bytes, own: list[tuple[str, str]]) -> None:
         """Send clew's own answer."""
@@ -383,3 +401,13 @@ def _with_body(exchange: Exchange, body: bytes) -> Exchange:
     """Return a request with another body, which is not compressed."""
     headers = [(key, value) for key, value in exchange.headers if key.lower() != "content-encoding"]
     return Exchange(exchange.method, exchange.target, headers, body)
+
+
+def _accepting_readable(headers: Headers) -> Headers:
+    """Return headers that accept only encodings which clew can decode, so that it can read an error."""
+    return [(key, _readable(value) if key.lower() == "accept-encoding" else value) for key, value in headers]
+
+
+def _readable(accepted: str) -> str:
+    kept = [one.strip() for one in accepted.split(",") if one.partition(";")[0].strip().lower() in ENCODINGS]
+    return ", ".join(kept) or "identity"
