@@ -90,7 +90,17 @@ _PROMISE_SIGNS = (
 
 @dataclass(slots=True)
 class Talk:
-    """Tracks the work items of the conversation."""
+    """Tracks the work items of the conversation: requests, questions and announcements.
+
+    Items are closed when the user speaks again, by what the model said last:
+
+    - a report (``report``): what was open is reported done or answered;
+    - a statement, and then more calls (``stated``): the user's questions are answered, requests stay open;
+    - a refusal, a promise or "ok" (``settles_nothing``): what was open is put off. ``put_off`` keeps it until
+      a report mentions its words (``hear`` compares them, ``settle`` removes what was mentioned).
+
+    A call after a text shows that the model went on working, so that text is no report.
+    """
 
     open: dict[str, Loop] = field(default_factory=dict)
     """By id: what was open when the user last spoke, and what was opened since."""
@@ -149,7 +159,7 @@ class Talk:
                 self._user_spoke(utterance)
             elif utterance.speaker is ASSISTANT:
                 self._model_spoke(utterance)
-            else:
+            else:  # a program or another agent that speaks in the user's place
                 self._settle(utterance)
                 self._request(utterance)
         if reading.calls:
@@ -249,7 +259,7 @@ class Talk:
             self.report = self.stated = cite
             self.put_off.hear(utterance.text)
         elif self.report is not None and self.report.message != cite.message:
-            self.report = cite  # text after a report: it does not close what it announces itself
+            self.report = cite  # a text after a report continues it; what it announces itself stays open
         self.settles_nothing = self.report is None
         self._take_up_declined()
         if self.settles_nothing and is_refusal(utterance.text):
@@ -324,10 +334,10 @@ class Talk:
 
     def _is_asked_again(self, kind: LoopKind, text: str) -> bool:
         """Return True if the same words are open already; if they were postponed, they are open again."""
-        loops_by_text = self.put_off.held
-        if len(self._by_words) > 2 * (len(loops_by_text) + len(self.open)) + _MOST_ENDED_WORDS:
+        held = self.put_off.held
+        if len(self._by_words) > 2 * (len(held) + len(self.open)) + _MOST_ENDED_WORDS:
             self._by_words = {
-                (loop.kind, loop.text): id_ for id_, loop in (*loops_by_text.items(), *self.open.items())
+                (loop.kind, loop.text): id_ for id_, loop in (*held.items(), *self.open.items())
             }
         id_ = self._by_words.get((kind, text), "")
         put_off = self.put_off.take(id_)

@@ -22,9 +22,9 @@ DIGEST_SHARE = 0.3
 
 
 def range_digest(scene: Scene, stop: int) -> tuple[DigestBuilder, int]:
-    """Return the digest of the messages up to an index, before it is filled, and its room."""
+    """Return the digest of the messages up to an index, before it is filled, and the tokens it may take."""
     tokens = scene.tokens(scene.first, stop)
-    limits = MandatoryLimits(int(tokens * DIGEST_SHARE * CHANGES_SHARE))
+    limits = MandatoryLimits(for_changes=int(tokens * DIGEST_SHARE * CHANGES_SHARE))
     builder = DigestBuilder(scene, scene.task.view[scene.first : stop], limits)
     least = builder.least_tokens
     if least >= tokens:
@@ -35,6 +35,7 @@ def range_digest(scene: Scene, stop: int) -> tuple[DigestBuilder, int]:
 
 def faded_range(scene: Scene, start: int, stop: int) -> list[Shrink]:
     """Return the shrinks that prune and fade the messages between two indices."""
+    # There is no digest to state rules and open work, so their places stay readable in the excerpts.
     page = page_of(scene, held=True)
     shrinks = prune_repeated(page, start, stop)
     pruned = {shrink.id for shrink in shrinks}
@@ -42,6 +43,7 @@ def faded_range(scene: Scene, start: int, stop: int) -> list[Shrink]:
     for i in range(start, stop):
         message = scene.view[i].message
         if scene.view[i].id not in pruned:
-            faded = sum(faded_part(message, part, count(part)) for part in message.parts)
-            shrinks += shorten(page, (i,), part_level(message, faded, count), Rung.PRUNE)
+            tokens = sum(faded_part(message, part, count(part)) for part in message.parts)
+            most_per_part = part_level(message, tokens, count)
+            shrinks += shorten(page, (i,), most_per_part, Rung.PRUNE)
     return shrinks

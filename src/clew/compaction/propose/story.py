@@ -168,8 +168,8 @@ class Story:
 def _told_turns(turns: Turns) -> list[Turn]:
     """Return the turns that a story has room for: the first and the latest."""
     known = turns.all
-    latest = known[-MOST_TURNS:]
-    return [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
+    first = known[:1] if len(known) > MOST_TURNS else ()
+    return [*first, *known[-MOST_TURNS:]]
 
 
 def quoted_messages(turns: Turns) -> set[str]:
