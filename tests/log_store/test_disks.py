@@ -76,7 +76,9 @@ def over_nfs():
 
 
 def test_a_network_disk_is_refused_with_advice_and_nothing_is_made(path):
-    with pytest.raises(UnsafeFileSystem, match=r"lies on nfs: .* keep the store on a local disk"):
+    with pytest.raises(
+        UnsafeFileSystem, match=r"is on a network file system \(nfs\): .* keep the store on a local disk"
+    ):
         SqliteStore(path, mounts=over_nfs)
     assert not path.parent.exists()
 

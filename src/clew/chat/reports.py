@@ -48,7 +48,7 @@ class CompactionNotice:
     def undo(self) -> str:
         """Return the commands that undo and show it."""
         look = f"; /expand {self.digest} shows it" if self.digest else ""
-        return f"/undo reverts it{look}" if self.seq else "/compact does it"
+        return f"/undo reverts it{look}" if self.seq else "/compact applies it"
 
     def lines(self) -> Iterator[str]:
         """Yield the notice as lines of text."""

@@ -1,7 +1,7 @@
 """A handoff under the fourteen headings of a compaction handoff, each filled from the session.
 
-What the session does not have is said in one line, so that an empty heading is never a question: "no
-permission was asked for" and "it was not recorded" are different things to the next agent.
+If the session has nothing for a heading, one line says so, because an empty heading would be ambiguous: "no
+permission was asked for" or "it was not recorded".
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def handoff_headings(sections: Sections, items: Sequence[Item], ledger: Ledger) 
         actions_already_taken=_lines(
             [*sections.story, *sections.files, *_commands(ledger)], "Nothing was changed or run."
         ),
-        errors_blockers_and_attempted_fixes=_lines(failed, "Nothing failed that is worth knowing."),
+        errors_blockers_and_attempted_fixes=_lines(failed, "No relevant failure was found."),
         pending_tasks=_lines(
             [line for line in sections.now if line.topic is HandoffTopic.OPEN],
             "Nothing else is open.",
@@ -102,7 +102,7 @@ def _goal(ledger: Ledger) -> Iterator[HandoffLine]:
 
 
 def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
-    """Yield what the user said about the end of the work; else what is left by the record."""
+    """Yield what the user said about the end of the work; else what is still open."""
     quotes, found = Quotes(items), 0
     asks = [turn.ask for turn in ledger.turns.all]
     goal = [ledger.goal.source] if ledger.goal else []
@@ -117,7 +117,7 @@ def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
         tests = f" and `{flat(run.command, LONGEST_COMMAND)}` passes" if run else ""
         sources = tuple(dict.fromkeys(source.message for source in ([run.source] if run else asks[-1:])))
         if sources:
-            text = f"No condition was stated; by the record, done when nothing is open ({left} now){tests}"
+            text = f"No condition was stated; assumed done when nothing is open ({left} now){tests}"
             yield HandoffLine(text, sources)
 
 

@@ -1,6 +1,6 @@
 """A loopback server that answers real provider APIs from a script, to test real clients offline.
 
-    with ScriptedServer("hello", Status(529), extractive) as server:
+    with ScriptedServer("hello", HttpStatus(529), extractive) as server:
         client = anthropic.Anthropic(base_url=server.url, api_key="none")
         ...
     assert not server.requests[0].check().refused

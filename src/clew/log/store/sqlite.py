@@ -133,7 +133,8 @@ def add_events(
         database.executemany(statements()["add_event"], rows)
     except sqlite3.IntegrityError as cause:
         if "event.id" in str(cause):
-            raise DuplicateEvent(f"one of {len(stored)} events from {stored[0].event.id!r} on") from cause
+            detail = f"one of the {len(stored)} events starting with {stored[0].event.id!r}"
+            raise DuplicateEvent(detail) from cause
         raise StoreDamaged(f"a session's head is behind its events ({cause})") from cause
 
 
@@ -179,7 +180,7 @@ class SqliteStore(Store, Snapshots):
         path = Path(path)
         kind = network_type(path, mounts())
         if kind and network is NetworkDisk.REFUSE:
-            raise UnsafeFileSystem(f"{path} lies on {kind}")
+            raise UnsafeFileSystem(f"{path} is on a network file system ({kind})")
         self.path = path
         self._database = Database(path, busy_s, exclusive=kind is not None)
 
@@ -195,7 +196,7 @@ class SqliteStore(Store, Snapshots):
     ) -> None:
         self.close()
 
-    # The port ------------------------------------------------------------------------------------------
+    # The Store interface -------------------------------------------------------------------------------
 
     def append(self, ctx: Ctx, events: Sequence[Event], expect: Head | None) -> Head:
         """Append all the events, durably, or none; return the new head."""

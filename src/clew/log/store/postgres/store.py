@@ -328,7 +328,7 @@ def _earlier_append(connection: Connection, ctx: Ctx, encoded: Sequence[EncodedE
 
 def _not_unique(cause: UniqueViolation, events: Sequence[Event]) -> Exception:
     if cause.diag.constraint_name == "event_id_once":
-        return DuplicateEvent(f"one of {len(events)} events from {events[0].id!r} on")
+        return DuplicateEvent(f"one of the {len(events)} events starting with {events[0].id!r}")
     return StoreDamaged(f"a session's head is behind its events ({cause})")
 
 
