@@ -395,12 +395,12 @@ def load_settings(
     origins: dict[str, str] = {}
     values: dict[str, object] = {"home": home, "store": store_address(env)}
     warnings = _misspelt(env)
-    for setting in (*own_values, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
-        value = setting.parse()
+    in_project = _from_project(start or Path.cwd(), trusted, chose_model, warnings)
+    for setting in (*own_values, *in_project, *explicit):
         if setting.ignored:
             warnings.append(f"{setting.origin}: {setting.key.name} is ignored: {setting.ignored}")
         else:
-            values[setting.key.name] = value
+            values[setting.key.name] = setting.parse()
             origins[setting.key.name] = setting.origin
     settings = replace(Settings(), **values)  # type: ignore[arg-type]  # the parsers give each field its type
     _check_together(settings, origins)
@@ -438,30 +438,33 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
     return [f"{name} is not a setting{_did_you_mean(name, known)}" for name in others]
 
 
-def _from_project(start: Path, trusted: Sequence[Path], chose_model: bool) -> Iterator[_Value]:
+def _from_project(
+    start: Path, trusted: Sequence[Path], chose_model: bool, warnings: list[str]
+) -> Iterator[_Value]:
     """Yield the values of the nearest ``clew.toml``, then of the nearest ``[tool.clew]``.
 
-    Looks from ``start`` upwards, at most to the folder that holds ``.git``.
+    Looks from ``start`` upwards, at most to the folder that holds ``.git``. A file that belongs to another
+    user adds a warning and is not parsed.
     """
     folders = list(_folders(start))
     own_paths = [file for folder in folders if (file := folder / FILE).is_file()]
     shared = [file for folder in folders if _has_table(file := folder / PROJECT)]
     for file in own_paths[:1]:
-        yield from _from_project_file(file, None, trusted, chose_model)
+        yield from _from_project_file(file, None, trusted, chose_model, warnings)
     for file in shared[:1]:
-        yield from _from_project_file(file, "tool.clew", trusted, chose_model)
+        yield from _from_project_file(file, "tool.clew", trusted, chose_model, warnings)
 
 
 def _from_project_file(
-    file: Path, table: str | None, trusted: Sequence[Path], chose_model: bool
+    file: Path, table: str | None, trusted: Sequence[Path], chose_model: bool, warnings: list[str]
 ) -> Iterator[_Value]:
     folder = file.resolve().parent
     is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
-    foreign = not is_trusted and is_foreign(file)
+    if not is_trusted and is_foreign(file):
+        warnings.append(f"{file} is ignored: it belongs to another user")
+        return
     for setting in _from_file(file, table, SettableBy.ANYBODY):
-        if foreign:
-            yield setting._replace(ignored="the file belongs to another user")
-        elif chose_model and not is_trusted and setting.key.holder is SettableBy.TRUSTED:
+        if chose_model and not is_trusted and setting.key.holder is SettableBy.TRUSTED:
             yield setting._replace(
                 ignored="your own settings choose the model, and trust_roots does not hold this project"
             )

@@ -196,9 +196,27 @@ def test_a_foreign_file_is_ignored_unless_its_folder_is_trusted(home: Path, proj
     os.chown(file, 4_321, -1)
     found = load_settings(env=env(home), start=project)
     assert found.settings.window is None
-    assert found.warnings == (f"{file}:1: window is ignored: the file belongs to another user",)
+    assert found.warnings == (f"{file} is ignored: it belongs to another user",)
     trusting = load_settings(env=env(home, CLEW_TRUST_ROOTS=str(project)), start=project)
     assert trusting.settings.window == 9
+
+
+@pytest.mark.parametrize("text", ["window = 'wide'\n", "no_such_key = 1\n", "home = '/x'\n", "not TOML"])
+def test_mistakes_in_a_foreign_file_are_ignored(
+    home: Path, project: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "clew.toml"
+    file.write_text(text)
+    monkeypatch.setattr("clew.settings.is_foreign", lambda path: path == file)
+    found = load_settings(env=env(home), start=project)
+    assert found.warnings == (f"{file} is ignored: it belongs to another user",)
+
+
+def test_an_ignored_value_may_be_wrong(home: Path, project: Path) -> None:
+    (home / "clew.toml").write_text("model = 'anthropic/claude-sonnet-4-5'\n")
+    (project / "clew.toml").write_text("model = 3\n")
+    found = load_settings(env=env(home), start=project)
+    assert "clew.toml:1: model is ignored" in found.warnings[0]
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5_000, "window = " + "9" * 5_000])
