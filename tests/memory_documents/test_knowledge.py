@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from clew.memory.documents import (
     split_document,
     update_index,
 )
-from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
+from clew.memory.documents.manifest import files_of, manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import topic_of
 from clew.memory.index.protocol import EntryKind
 from clew.memory.index.sqlite import SqliteIndex
@@ -253,6 +255,35 @@ def test_a_link_in_a_documents_place_is_not_followed(
         (root / "ops").symlink_to(outside)
     with pytest.raises(NotFound, match="is gone"):
         read_passage(manifest, f"{path}#:1-1")
+
+
+def test_a_file_name_that_is_not_utf8_comes_back_from_the_manifest(
+    index: SqliteIndex, root: Path, tmp_path: Path
+) -> None:
+    document = replace(
+        update_index(index, "w", root, Manifest(str(root))).manifest.documents["notes.txt"],
+        path=os.fsdecode(b"caf\xe9.md"),
+    )
+    manifest = Manifest(str(root), 1, {document.path: document})
+    path = manifest_path(tmp_path, root)
+    write_manifest(path, manifest)
+    assert read_manifest(path, str(root)) == manifest
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_file_name_that_is_not_utf8_is_left_out(index: SqliteIndex, root: Path) -> None:
+    (root / os.fsdecode(b"caf\xe9.md")).write_text("# Menu\n\nCoffee.\n")
+    first = update_index(index, "w", root, Manifest(str(root)))
+    assert sorted(first.added) == sorted(DOCUMENTS)
+
+
+def test_a_file_deleted_while_the_folder_is_listed_is_left_out(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = list(os.walk(root))
+    monkeypatch.setattr("clew.memory.documents.manifest.os.walk", lambda *_args, **_options: listed)
+    (root / "notes.txt").unlink()
+    assert {file.path for file in files_of(root)} == set(DOCUMENTS) - {"notes.txt"}
 
 
 def test_a_manifest_comes_back_as_it_was_kept(index: SqliteIndex, root: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def manifest_path(home: Path, root: Path) -> Path:
 def read_manifest(path: Path, root: str) -> Manifest:
     """Return the manifest in a file; an empty one if the file is missing or unreadable."""
     try:
-        written: Any = json.loads(path.read_text("utf-8"))
+        written: Any = json.loads(path.read_text("utf-8", errors="surrogateescape"))
         generation = written["generation"] if written["version"] == VERSION else -1  # matches no index
         return Manifest(written["root"], generation, _documents(written))
     except (OSError, ValueError, KeyError, TypeError):
@@ -129,16 +129,27 @@ class File(NamedTuple):
 
 
 def files_of(root: Path) -> Iterator[File]:
-    """Yield the files that can be documents, in order; links are never followed."""
+    """Yield the files that can be documents, in order; links are never followed.
+
+    A path that is not valid Unicode is left out: the index cannot store references to it.
+    """
     for folder, names, values in os.walk(root, followlinks=False):
         names[:] = sorted(name for name in names if _is_entered(name))
         for name in sorted(values):
             path = Path(folder, name)
             if path.suffix.lower() not in SUFFIXES or path.is_symlink():
                 continue
-            state = path.stat()
-            if state.st_size <= LARGEST:
-                yield File(path.relative_to(root).as_posix(), state.st_size, state.st_mtime_ns)
+            try:
+                state = path.stat()
+            except OSError:  # deleted since the folder was listed
+                continue
+            relative = path.relative_to(root).as_posix()
+            if state.st_size <= LARGEST and _is_unicode(relative):
+                yield File(relative, state.st_size, state.st_mtime_ns)
+
+
+def _is_unicode(path: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _is_entered(name: str) -> bool:
