@@ -6,6 +6,7 @@ import json
 
 from clew.cli.map import _last_reported as last_reported
 from clew.message import Origin, Role, Thinking, Trust, Usage
+from clew.transcripts.messages import typed_message
 from clew.transcripts.readers.copilot import read, sniff
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start
 from clew.transcripts.source import open_source
@@ -42,6 +43,11 @@ def test_what_the_harness_puts_around_typed_words_is_the_machines():
     assert entry.message.origin is Origin.SPOKEN
     assert [label for label, _ in labels(entry.message)] == ["semi-trusted", "user", "semi-trusted"]
     assert "".join(text for _, text in labels(entry.message)) == whole
+
+
+def test_a_message_in_which_nothing_was_typed_is_the_harness_text():
+    message = typed_message("a reminder", "")
+    assert (message.text, message.origin) == ("a reminder", Origin.INJECTED)
 
 
 def test_messages_of_skills_and_of_agents_are_not_the_persons():

@@ -56,6 +56,15 @@ def test_packed_data_that_ends_early_gives_what_is_there_and_says_so(how):
     assert source.damage == f"the file ends in the middle of its {how} data"
 
 
+def test_damage_in_the_last_bits_of_gzip_data_is_reported(monkeypatch):
+    # All the bytes are read before the output of the step is full; the invalid distance is found afterwards.
+    monkeypatch.setattr("clew.transcripts.source.STEP_BYTES", 1)
+    source = open_source(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03KL\x1cE")
+    assert set(all_of(source)) == {ord("a")}
+    assert source.damage is not None
+    assert "the gzip data is damaged" in source.damage
+
+
 @pytest.mark.parametrize("how", ["gzip", "zstd"])
 def test_damaged_packed_data_is_said(how):
     whole = bytearray(packed(bytes(range(256)) * 400, how))

@@ -25,6 +25,8 @@ def user_message(parts: Iterable[Part]) -> Message:
 
 def typed_message(whole: str, typed: str) -> Message:
     """Make a user message of a text of which the user typed one piece; the rest is from the harness."""
+    if not typed:
+        return injected_message(whole)
     before, value, after = whole.partition(typed)
     if not value:
         return user_message([Text(typed, trust=Trust.USER)])

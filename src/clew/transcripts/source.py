@@ -103,21 +103,24 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
             if not fed and not (rest := rest.lstrip(b"\0")):
                 break
             fed = True
-            try:
-                out = member.decompress(rest, STEP_BYTES)
-            except zlib.error as cause:
-                raise Damaged(f"the gzip data is damaged ({cause})") from cause
-            if out:
+            if out := _inflate(member, rest):
                 empty = False
                 yield out
             rest = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
                 frames.ended(empty=empty)
                 member, fed, empty = zlib.decompressobj(wbits=31), False, True
-    while fed and (out := member.decompress(member.unconsumed_tail, STEP_BYTES)):
+    while fed and (out := _inflate(member, member.unconsumed_tail)):
         yield out
     if fed and not member.eof:
         raise Damaged("the file ends in the middle of its gzip data")
+
+
+def _inflate(member: zlib._Decompress, data: bytes) -> bytes:
+    try:
+        return member.decompress(data, STEP_BYTES)
+    except zlib.error as cause:
+        raise Damaged(f"the gzip data is damaged ({cause})") from cause
 
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
