@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -254,6 +255,19 @@ def test_export_writes_the_session_once(long_chat: Chat, tmp_path: Path):
     assert path.stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="already exists"):
         typed(long_chat, f"/export {path}")
+
+
+def test_a_failed_export_leaves_no_file(long_chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(_store: object, _ctx: object, out: BinaryIO) -> None:
+        out.write(b"half")
+        raise OSError("no space left")
+
+    path = tmp_path / "out.clew.jsonl"
+    with monkeypatch.context() as patched:
+        patched.setattr("clew.chat.commands.table.export_session", fail)
+        with pytest.raises(OSError, match="no space left"):
+            typed(long_chat, f"/export {path}")
+    assert str(path) in typed(long_chat, f"/export {path}")
 
 
 def test_stats_count_what_automatic_compaction_did(tmp_path: Path):

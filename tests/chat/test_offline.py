@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.chat import Answer, ToolStarted
-from clew.chat.offline.lookup import best, passages
+from clew.chat.offline.lookup import ViewPassage, best, passages
 from clew.chat.offline.model import RequestedCall, parse_tool_request
 from clew.message import Item, Role, text_message
 from tests.chat.talk import disk_chat, new_chat, reply_to, tell
@@ -163,6 +163,16 @@ def test_its_own_words_are_no_source():
 def test_a_sentence_with_half_of_the_words_is_no_answer():
     items = [Item("m1", text_message(Role.USER, "The port of Hamburg is large."))]
     assert best("what is the port of the database server", list(passages(items))) is None
+
+
+def test_a_sentence_that_answers_is_not_hidden_by_one_with_more_pairs():
+    question = "when does the blue harbour ferry leave for Norway"
+    # Half of the words, but in the order of the question: its bonus is larger than the missing words.
+    near = "The blue harbour ferry is new."
+    answer = "To Norway we leave at nine: a ferry, painted blue."
+    both = [ViewPassage("m1", "you said", near), ViewPassage("m2", "you said", answer)]
+    assert best(question, both[1:]) == both[1]
+    assert best(question, both) == both[1]
 
 
 def test_a_name_that_is_nearly_the_same_is_no_answer():

@@ -114,8 +114,12 @@ def _export(chat: Chat, words: str) -> Turn:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     except FileExistsError:
         raise InputError(f"{path} already exists", "choose another name") from None
-    with os.fdopen(handle, "wb") as out:
-        head = write(chat.session.store, chat.session.ctx, out)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            head = write(chat.session.store, chat.session.ctx, out)
+    except BaseException:
+        path.unlink(missing_ok=True)  # a partial file would block the next try
+        raise
     yield CommandOutput(f"{path}: {head.seq:,} events; `clew import {path}` reads it back")
 
 

@@ -81,7 +81,7 @@ def _of_digest(message: Message) -> Iterator[ViewPassage]:
     if digest is None:
         return
     for pin in digest.pins:
-        yield ViewPassage(pin.source.message, f"you laid down ({digest.id})", pin.quote)
+        yield ViewPassage(pin.source.message, f"your rule ({digest.id})", pin.quote)
     for claim in digest.claims:
         for sentence in _sentences(
             claim.turns[0] if claim.turns else digest.id, f"on record ({digest.id})", claim.text
@@ -114,9 +114,10 @@ def best(question: str, among: Sequence[ViewPassage]) -> ViewPassage | None:
         (sum(weight[term] for term in wanted if term in words) / total, len(pairs & set(pairwise(words))))
         for words in passage_terms
     ]
-    top = max(scored, key=lambda score: score[0] + PAIR * score[1])
-    if top[0] < ENOUGH:
+    enough = [score for score in scored if score[0] >= ENOUGH]
+    if not enough:
         return None
+    top = max(enough, key=lambda score: score[0] + PAIR * score[1])
     return next(
         passage for passage, score in zip(reversed(among), reversed(scored), strict=True) if score == top
     )
