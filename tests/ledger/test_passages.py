@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.ledger.passages import ERROR_LINES, HEAD, TAIL, WHOLE, Passage, Voice, passages
+from clew.ledger.passages import ERROR_LINES, HEAD, TAIL, WHOLE, LineCursor, Passage, Voice, passages
 from clew.message import Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from tests.ledger.sessions import user
 
@@ -72,3 +72,14 @@ def test_a_line_break_far_from_the_limit_does_not_shorten_what_is_read():
     text = "header\n" + "x" * (2 * WHOLE) + "\n"
     first, *_, last = passages(Message(Role.TOOL, (ToolResult("1", (Text(text),)),)))
     assert (len(first.text), len(last.text)) == (HEAD, TAIL)
+
+
+def test_only_the_first_line_of_a_result_speaks_of_its_failure():
+    text = "nothing to see here\n" * 20_000
+    head, tail = passages(Message(Role.TOOL, (ToolResult("1", (Text(text),)),)))
+    heard = []
+    for passage in (head, tail):
+        lines = LineCursor("m1", passage, failed=True)
+        lines.move(0)
+        heard.append(lines.speaks_of_failure())
+    assert heard == [True, False]

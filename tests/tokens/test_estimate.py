@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.tokens.estimate import estimate
+from clew.tokens import estimate as estimator
+from clew.tokens.estimate import SHAPE, Feature, estimate
 from clew.tokens.exact import BytePairs
 from clew.tokens.families import EMPTY_TALLY, FAMILIES, Tally
 
@@ -103,3 +104,8 @@ def test_vietnamese_is_latin():
 
 def test_half_a_surrogate_pair_is_estimated():
     assert estimate("\ud83d").tokens(O200K) > 0
+
+
+def test_a_kind_may_have_one_feature(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(estimator, "_ASCII", estimator._reading([Feature("words", SHAPE, b" a", 2.0)]))
+    assert estimate("one two") == Tally(words=4.0)

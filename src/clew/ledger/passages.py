@@ -206,7 +206,8 @@ class LineCursor:
     def speaks_of_failure(self) -> bool:
         """Return True if the line of a failed result is its first, or contains an error word."""
         find = self.passage.text.find
-        return self._start == 0 or any(find(sign, self._start, self.end) >= 0 for sign in ERROR_SIGNS)
+        is_first = self.passage.start + self._start == 0
+        return is_first or any(find(sign, self._start, self.end) >= 0 for sign in ERROR_SIGNS)
 
     def is_line_number(self, at: int) -> bool:
         """Return True if the number at this position is one that a tool printed before its line."""

@@ -12,8 +12,8 @@ Appending text never lowers the estimate by more than the one or two tokens at t
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter, mul
+from collections.abc import Iterable, Sequence
+from operator import mul
 from typing import Literal, NamedTuple
 
 from clew.tokens.families import EMPTY_TALLY, Tally
@@ -124,8 +124,8 @@ class _Reading(NamedTuple):
 
     views: tuple[tuple[bytes, tuple[bytes, ...]], ...]
     """Each view with its patterns."""
-    weights: tuple[tuple[str, Callable[[list[int]], tuple[int, ...]], tuple[float, ...]], ...]
-    """For each kind: a getter for its counts, and their weights."""
+    weights: tuple[tuple[str, tuple[int, ...], tuple[float, ...]], ...]
+    """For each kind: the position of its features in the flat list of counts, and their weights."""
 
 
 def _reading(features: Sequence[Feature]) -> _Reading:
@@ -133,15 +133,15 @@ def _reading(features: Sequence[Feature]) -> _Reading:
     by_view: dict[bytes, list[Feature]] = {}
     for feature in features:
         by_view.setdefault(feature.view, []).append(feature)
-    counted = [feature for features in by_view.values() for feature in features]
+    counted = [feature for group in by_view.values() for feature in group]
     by_kind: dict[str, list[tuple[int, float]]] = {}
     for feature in features:
         by_kind.setdefault(feature.kind, []).append((counted.index(feature), feature.weight))
     return _Reading(
-        tuple((view, tuple(feature.pattern for feature in features)) for view, features in by_view.items()),
+        tuple((view, tuple(feature.pattern for feature in group)) for view, group in by_view.items()),
         tuple(
-            (kind, itemgetter(*(place for place, _ in features)), tuple(weight for _, weight in features))
-            for kind, features in by_kind.items()
+            (kind, tuple(position for position, _ in group), tuple(weight for _, weight in group))
+            for kind, group in by_kind.items()
         ),
     )
 
@@ -159,7 +159,7 @@ def estimate(text: str) -> Tally:
     counts: list[int] = []
     for view, patterns in views:
         counts += map(padded.translate(view).count, patterns)
-    return Tally(**{kind: sum(map(mul, pick(counts), by)) for kind, pick, by in weights})
+    return Tally(**{kind: sum(map(mul, map(counts.__getitem__, at), by)) for kind, at, by in weights})
 
 
 def occurrences(text: str, features: Iterable[Feature]) -> list[int]:
