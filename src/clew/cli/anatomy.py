@@ -143,7 +143,7 @@ class Anatomy:
 
 
 def anatomy(conversation: Sequence[Entry], shown_entries: Sequence[Entry], counter: TokenCounter) -> Anatomy:
-    """Count the tokens of every part; messages are numbered as in ``clew show``."""
+    """Count the tokens of every part; messages have the numbers by which ``clew expand`` prints them."""
     numbers = {entry.id: number for number, entry in enumerate(shown_entries, start=1)}
     messages = [entry.message for entry in conversation]
     results = Anatomy(messages=len(messages))

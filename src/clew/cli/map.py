@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         name = args.model or session.model
         counter = counter_for(name or "")
         model = model_named(name or "")
-        weighed = anatomy(conversation(session), session.entries, counter)
+        weighed = anatomy(conversation(session), session.full_entries(), counter)
         sight = _WindowUse(
             window=args.window or model.window_tokens,
             model=name if model.known or name is None else f"{name}, guessed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -44,9 +45,21 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     return [
         _loss_row("turn", turns, [turn for turn in turns if turn[0] in dropped_ids and turn[0] not in cited]),
         _loss_row("finding", findings, [finding for finding in findings if finding[1] not in left]),
-        _loss_row("file", files, [file for file in files if file[1] not in left]),
+        _loss_row("file", files, [file for file in files if not _is_named(file[1], left)]),
         *(_of_report(report, kind) for kind in (LossKind.RULE, LossKind.OPEN, LossKind.DECISION)),
     ]
+
+
+def _is_named(path: str, text: str) -> bool:
+    """Whether a text names a file: by its path, or by folder and the rest, as in "in src/: a.py, b.py"."""
+    if path in text:
+        return True
+    folders = (path[: at + 1] for at, letter in enumerate(path) if letter == "/")
+    return any(
+        re.search(rf"{re.escape(folder)}: [^\n]*(?<![\w/]){re.escape(path[len(folder) :])}(?![\w/])", text)
+        for folder in folders
+        if f"{folder}: " in text
+    )
 
 
 def _requests_and_findings(session: Session, dropped_ids: frozenset[str]) -> tuple[list[Thing], list[Thing]]:

@@ -164,6 +164,7 @@ function App() {
   useKeys(now.session, help);
   useEffect(() => {
     document.title = now.session ? `${now.session} · clew` : "clew";
+    if (now.session) scrollTo(0, 0); // not where the list of sessions was
   }, [now.session]);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Side} now=${now} help=${help} />
@@ -180,4 +181,5 @@ function skip(event) {
   document.getElementById("main").focus();
 }
 
+document.querySelector("body > .waiting")?.remove();
 render(html`<${App} />`, document.body);
