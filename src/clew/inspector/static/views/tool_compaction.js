@@ -69,7 +69,9 @@ function Judged({ session, found }) {
     <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(counted.length, "thing")} that the session needed ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>
     ${given_up
       ? html`<p>clew cannot keep them in ${number(found.tokens_left)} tokens.</p>`
-      : html`<p>In as many tokens clew keeps <strong>${number(rescued.length)}</strong> of ${gone === 1 ? "it" : "these"}, and loses <strong>${number(worse.length)}</strong> that the tool kept.</p>`}
+      : gone + worse.length === 0
+        ? html`<p>clew keeps all of it too in as many tokens.</p>`
+        : html`<p>In as many tokens clew keeps <strong>${number(rescued.length)}</strong> of ${gone === 1 ? "it" : "these"}, and loses <strong>${number(worse.length)}</strong> that the tool kept.</p>`}
     <table class="kept" aria-label="kept, by kind"><thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool lost</th><th class="num">clew loses</th></tr></thead>
       <tbody>${KINDS.map((kind) => [kind, counted.filter((one) => one.kind === kind)])
         .filter(([, all]) => all.length)
