@@ -9,6 +9,7 @@ import pytest
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import digest_message
 from clew.errors import InputError, NotFound
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import Category, NoteScope, NoteStatus, active_notes
 from clew.memory.notes.rules import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST, key_of
@@ -319,3 +320,19 @@ def test_a_key_made_of_a_notes_words_has_the_masks_of_its_text(before):
     note = notebook().add(draft(text, key_of(text)))
     assert "ghp_" not in note.text + note.key
     assert note.text.startswith(note.key)
+
+
+def test_secrets_in_tags_and_in_the_reason_for_forgetting_are_masked():
+    secret = f"ghp_{'aB3dE6gH9jK2' * 3}"
+    store = MemoryStore()
+    book = notebook(store)
+    note = book.add(draft(tags=(secret, "staging")))
+    assert note.tags[1] == "staging"
+    book.forget(note.id, why=f"it named {secret}")
+    kept = [
+        repr(stored)
+        for info in store.sessions("home")
+        for stored in store.read(Ctx(workspace="home", session=info.session))
+    ]
+    assert any("it named" in one for one in kept)
+    assert secret not in "".join((*kept, *note.tags))

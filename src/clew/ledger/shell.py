@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise, zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -95,6 +96,9 @@ _PREFIXES = frozenset(
     ("sudo", "env", "time", "nohup", "command", "exec", "xargs", "then", "do", "else", "!", "{")
 )
 _NO_PATH = lazy_pattern(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
+_WRITES = lazy_pattern(r"[\"'][wax]b?\+?[\"']|\bwrite|\brename|\bcopy")
+_QUOTED_FILE = lazy_pattern(r"[\"']([\w./~-]+\.\w{1,8})[\"']")
+"""What a script does, and names, that may be files which it writes."""
 _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
 
 
@@ -279,9 +283,25 @@ def _git(words: Sequence[str]) -> Iterator[Touch]:
 
 
 def _fetches(words: Sequence[str]) -> Iterator[Touch]:
-    for word in words[1:]:
+    """Parse ``curl`` and ``wget``: the addresses, and the files that the answers are written to."""
+    for word, following in zip_longest(words[1:], words[2:], fillvalue=""):
         if match := _URL.match(word):
             yield Touch(Action.FETCHED, match[0])
+        elif word in ("-o", "-O", "--output", "--output-document") and not _URL.match(following):
+            yield Touch(Action.WRITTEN, following)
+        elif word.startswith(("--output=", "--output-document=")):
+            yield Touch(Action.WRITTEN, word.partition("=")[2])
+
+
+def _dd(words: Sequence[str]) -> Iterator[Touch]:
+    return (Touch(Action.WRITTEN, word[3:]) for word in words[1:] if word.startswith("of="))
+
+
+def _scripts(words: Sequence[str]) -> Iterator[Touch]:
+    """Parse ``python -c`` and ``node -e``: the files that a script which writes names in quotes."""
+    for option, script in pairwise(words):
+        if option in ("-c", "-e") and _WRITES.search(script):
+            yield from (Touch(Action.WRITTEN, name[1]) for name in _QUOTED_FILE.finditer(script))
 
 
 def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
@@ -312,6 +332,13 @@ _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingPro
         "git": _git,
         "curl": _fetches,
         "wget": _fetches,
+        "dd": _dd,
+        "ln": _copies,
+        "install": _copies,
+        "rsync": _copies,
+        "python": _scripts,
+        "python3": _scripts,
+        "node": _scripts,
         "get-content": _powershell(Action.READ),
         "set-content": _powershell(Action.WRITTEN),
         "add-content": _powershell(Action.MODIFIED),

@@ -119,7 +119,8 @@ class Notebook:
         ``visible`` is what the agent was shown: a proposal derived from untrusted text in it is quarantined,
         with the reason. Raises ``InputError`` for an invalid note. Secrets in it are masked.
         """
-        draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text)
+        tags = tuple(mask(tag).text for tag in draft.tags)
+        draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text, tags=tags)
         require_keepable(draft)
         begins = ruling(
             draft, untrusted_source((draft.text, draft.key, *draft.tags), draft.source.messages, visible)
@@ -157,7 +158,7 @@ class Notebook:
 
         def decide(notes: Notes) -> JsonObject:
             require_change(notes.by_id[id_], does, trust)
-            return change_body(does, id_, by, why)
+            return change_body(does, id_, by, mask(why).text)
 
         notes, _ = journal.append(decide)
         return notes.by_id[id_]
