@@ -300,6 +300,8 @@ def test_it_can_say_why_something_left_and_why_something_stayed(session):
     assert "no compaction in force touches it" in str(session.explain(session.view()[-1].id))
     assert "It is in force" in str(session.explain(session.ledger.pins.active[0].id))
     assert "covers" in str(session.explain("d1"))
+    fact = session.keep("Refactor the billing module", "m2")
+    assert f"{fact.id} is a passage of m2" in str(session.explain(fact.id))
 
 
 # Models ----------------------------------------------------------------------------------------------

@@ -67,9 +67,9 @@ def _plain(item: object) -> Json:
         case Trust():
             return item.label
         case tuple():
-            return [_plain(item) for item in item]
+            return [_plain(inner) for inner in item]
         case _ if dataclasses.is_dataclass(item) and not isinstance(item, type):
-            return {f.name: _plain(getattr(item, f.name)) for f in dataclasses.fields(item)}
+            return {field.name: _plain(getattr(item, field.name)) for field in dataclasses.fields(item)}
         case _:
             return cast(Json, item)
 

@@ -85,10 +85,10 @@ def _fenced_result(part: Part, fence: Fence) -> Part:
         return part
     source = f"tool {part.name}" if part.name else "a tool"
     inner = tuple(
-        replace(part, text=fence.around(part.text, source, part.trust))
-        if isinstance(part, Text) and part.text and part.trust <= Trust.SEMI_TRUSTED
-        else part
-        for part in part.parts
+        replace(content, text=fence.around(content.text, source, content.trust))
+        if isinstance(content, Text) and content.text and content.trust <= Trust.SEMI_TRUSTED
+        else content
+        for content in part.parts
     )
     return replace(part, parts=inner)
 

@@ -158,15 +158,15 @@ def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
 
 def explain(replay: Replay, ref: str) -> Explanation:
     """Return why something is shown as it is, or why it left the view."""
-    expansion = expand(replay, ref)
-    tell = {
+    reasons = {
         "message": _of_message,
         "digest": _of_digest,
         "compaction": _of_digest,
         "claim": _of_claim,
         "rule": _of_rule,
+        "fact": _of_fact,
     }
-    return Explanation(ref, tuple(tell[expansion.what](replay, ref)))
+    return Explanation(ref, tuple(reasons[expand(replay, ref).what](replay, ref)))
 
 
 def _of_message(replay: Replay, ref: str) -> Iterator[str]:
@@ -253,6 +253,12 @@ def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
         yield "It is in force, and no compaction may touch it."
     else:
         yield f"It is no longer in force: {how_ended(pin)}. {pin.why}"
+
+
+def _of_fact(replay: Replay, ref: str) -> Iterator[str]:
+    fact = replay.ledger.facts.get(ref)
+    yield f'{ref} is a passage of {fact.source.message} that a person chose to keep: "{_short(fact.quote)}".'
+    yield "Every digest quotes it word for word until it is unkept."
 
 
 def _when(compaction: Compaction) -> str:

@@ -93,9 +93,7 @@ class PostgresServer:
     def kill(self) -> None:
         """Kill the server and its workers at once, as a crash would."""
         if self._process is not None:
-            self._process.send_signal(
-                signal.SIGQUIT
-            )  # "immediate shutdown": no clean-up, recovery at the start
+            self._process.send_signal(signal.SIGQUIT)  # PostgreSQL's "immediate shutdown": no clean-up
             self._process.wait()
             self._process = None
 

@@ -47,9 +47,8 @@ class IndexUpdate:
 def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -> IndexUpdate:
     """Index new and changed documents, remove deleted ones; return the new manifest to store.
 
-    An interrupted update is repeated by the next one. If the manifest does not belong to the index,
-    everything
-    is read again.
+    An interrupted update is repeated by the next one. If the manifest belongs to another index, everything is
+    read again.
     """
     _, mark = index.stats(workspace, (), manifest.session)
     known = manifest.documents if mark.seq == manifest.generation else {}
