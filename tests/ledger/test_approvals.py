@@ -95,6 +95,50 @@ def test_an_approved_plan_is_kept():
     assert answers(did("ExitPlanMode", {"plan": "x"}, "something else")) == []
 
 
+APPROVED = "User has approved your plan. You can now start coding."
+LONG_PLAN = "\n".join(
+    ["# Move the totals", *(f"## Step {n}: part {n}\n\nWhy and how. {'Details. ' * 30}" for n in range(1, 8))]
+)
+
+
+def test_a_short_plan_is_kept_whole_and_of_a_long_one_its_headings():
+    short = ledger_of(did("ExitPlanMode", {"plan": "1. split\n2. test\n"}, APPROVED)).plan
+    assert short is not None
+    assert (short.plan, short.asked.message) == ("1. split\n2. test", "m0")
+    long = ledger_of(did("ExitPlanMode", {"plan": LONG_PLAN}, APPROVED)).plan
+    assert long is not None
+    headings = ["# Move the totals", *(f"## Step {n}: part {n}" for n in range(1, 8))]
+    assert long.plan.split("\n") == headings
+
+
+def test_of_a_long_plan_without_headings_the_list_items_are_kept():
+    plan = "Move the totals\n" + "\n".join(f"- part {n}\n  {'Details. ' * 60}" for n in range(3))
+    kept = ledger_of(did("ExitPlanMode", {"plan": plan}, APPROVED)).plan
+    assert kept is not None
+    assert kept.plan.split("\n") == ["Move the totals", "- part 0", "- part 1", "- part 2"]
+
+
+def test_a_plan_that_only_the_harness_repeats_is_kept():
+    result = f"{APPROVED}\n\nYour plan has been saved to: /p.md\n\n## Approved Plan:\n1. split\n2. test"
+    plan = ledger_of(did("ExitPlanMode", {}, result)).plan
+    assert plan is not None
+    assert plan.plan == "1. split\n2. test"
+
+
+def test_a_plan_ends_with_its_refusal_a_newer_one_or_another_goal():
+    first = did("ExitPlanMode", {"plan": "1. split"}, APPROVED)
+    second = did("ExitPlanMode", {"plan": "1. join"}, APPROVED)
+    asked = user("Move the invoice totals into one module, please.")
+    newer = ledger_of(asked, first, second).plan
+    assert newer is not None
+    assert newer.plan == "1. join"
+    assert ledger_of(asked, first, user("New task: write the release notes of 2.1.")).plan is None
+    refused = did(
+        "ExitPlanMode", {"plan": "1. split"}, "The user doesn't want to proceed with this tool use."
+    )
+    assert ledger_of(asked, refused).plan is None
+
+
 def test_what_a_tool_says_grants_nothing():
     assert answers(assistant("Shall I push it?"), did("Read", {"file_path": "a"}, "yes, go ahead")) == []
 

@@ -5,9 +5,11 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import clew
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
 from clew.message import Item, Message, Origin, Role, text_message
+from clew.providers import convert
 from clew.request import Parts, assemble
 from clew.request.rehydration import Reference, RequestStatus, invoked_skills, rehydrate
 from clew.session import Session
@@ -73,6 +75,33 @@ def sent(session, now=NOW):
     piece = rehydrate(session.ledger, session.view(), now)
     parts = Parts(view=session.view(), pieces=[piece] if piece else [], fence=FENCE)
     return assemble(parts, COUNTER).body("anthropic")
+
+
+PLAN = "\n".join(
+    ["# Totals in one module", *(f"## Step {n}: move part {n}\n{'Details. ' * 40}" for n in range(1, 6))]
+)
+
+
+def planned() -> list[Message]:
+    """Return the session with a plan in it that the person approved in answer to a call."""
+    first, *rest = work()
+    approved = "User has approved your plan. You can now start coding."
+    return [first, call(0, "ExitPlanMode", plan=PLAN), answer(0, approved), *rest]
+
+
+def test_the_steps_of_an_approved_plan_reach_the_next_request_however_small_the_view():
+    for target in (2_000, 900, 500):
+        session = compacted(planned(), target)
+        assert session is not None
+        body = json.dumps(session.request().body("anthropic"))
+        assert [f"Step {n}: move part {n}" in body for n in range(1, 6)] == [True] * 5
+
+
+def test_an_approved_plan_stays_through_compactions_of_a_plain_list():
+    messages = convert(planned(), "anthropic").items
+    for target in (900, 850, 800):
+        messages = clew.compact(messages, target_tokens=target).messages
+        assert "Step 5: move part 5" in json.dumps(messages)
 
 
 def test_the_next_request_holds_everything_that_a_resumed_task_needs():

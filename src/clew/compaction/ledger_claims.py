@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote, Topic
+from clew.compaction.plan.digest import APPROVED_PLAN
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
@@ -94,6 +95,7 @@ def mandatory_content(
         *_last_run(ledger),
         *_last_check(ledger),
         *(claim for claim in _ended_rule_claims(ledger) if _leaves(claim, dropped_ids)),
+        *(claim for claim in _plan(ledger) if _leaves(claim, dropped_ids)),
         *(claim for claim in _refusals(ledger) if _leaves(claim, dropped_ids)),
         *(claim for claim in _failures(ledger) if _leaves(claim, dropped_ids)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, dropped_ids)),
@@ -112,6 +114,7 @@ def cited_by(ledger: Ledger) -> Iterator[Cite]:
     yield from (pin.source for pin in ledger.pins.active if pin.source)
     yield from (words.source for words in ledger.user_quotes)
     yield from (refusal.asked for refusal in ledger.refusals[-MOST_REFUSALS:])
+    yield from (plan.asked for plan in (ledger.plan,) if plan)
     yield from (cite for failure in ledger.failures for cite in failure.sources[-1:])
     yield from (decision.source for decision in ledger.decisions[-MOST_DECISIONS:])
 
@@ -303,6 +306,14 @@ def _last_check(ledger: Ledger) -> Iterator[Claim]:
     if check := ledger.last_check:
         text = f"{_CHECKED}{_first_line(check.command)}: {check.verdict}{_edited_after(ledger, check.source)}"
         yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED, topic=Topic.CHECK)
+
+
+def _plan(ledger: Ledger) -> Iterator[Claim]:
+    """Yield the plan that the person approved, in the agent's words."""
+    if (plan := ledger.plan) and plan.answered:
+        text = f"{APPROVED_PLAN}{plan.plan}"
+        sources = (plan.asked, plan.answered)
+        yield Claim("", ClaimKind.DECISION, text, sources, Trust.ASSISTANT, topic=Topic.PLAN)
 
 
 def _refusals(ledger: Ledger) -> Iterator[Claim]:

@@ -45,6 +45,8 @@ class Approval:
     """The call was refused and has not been made since; making it later implies permission."""
     result: str = ""
     """First line of the result of a refused call, verbatim."""
+    plan: str = ""
+    """The plan that was approved, verbatim; of a long one, its headings and steps."""
 
 
 _ASKS = lazy_pattern(
@@ -72,6 +74,13 @@ _APPROVED_PLAN = lazy_pattern(
 )
 """How a harness reports that the person approved a plan. Matched at the start only: a plan may contain any
 words."""
+_PLAN_IN_RESULT = lazy_pattern(r"^#+ Approved plan[^\n]*\n", re.IGNORECASE | re.MULTILINE)
+"""Above the plan, if the harness repeats it because the call does not contain it."""
+_STEP = lazy_pattern(r"#{1,4} |(?:[-*]|\d{1,2}[.)]) ")
+_FEW_HEADINGS = 3
+"""Up to so many headings do not tell the steps of a plan; then its list items are shown too."""
+_LONGEST_PLAN = 1_200
+"""Characters of a plan (chosen by hand): its headings tell what to do next, the call has the details."""
 _LAST = 700
 
 
@@ -100,6 +109,11 @@ class Approvals:
     def refusals(self) -> tuple[Approval, ...]:
         """Return the calls that were refused and not made since, each once, oldest first."""
         return tuple({approval.what: approval for approval in self.held if approval.in_force}.values())
+
+    @property
+    def plan(self) -> Approval | None:
+        """Return the approval of the latest approved plan."""
+        return next((approval for approval in reversed(self.held) if approval.plan), None)
 
     @property
     def all(self) -> tuple[Approval, ...]:
@@ -152,7 +166,8 @@ class Approvals:
         answer = Answer.REFUSED if refused else Answer.GRANTED
         result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
         fields = (_what(exchange), exchange.asked, answer, exchange.answered, words)
-        self._new(Approval("", *fields, in_force=refused, result=result))
+        plan = "" if refused else _plan(exchange)
+        self._new(Approval("", *fields, in_force=refused, result=result, plan=plan))
 
     def _was_done(self, what: str) -> None:
         if what in self._refused:
@@ -199,6 +214,30 @@ def _what(exchange: Exchange) -> str:
     """Return the tool of a call and its target."""
     subject = exchange.action.title[:_LONGEST_SUBJECT]
     return f"{exchange.action.tool}: {subject}" if subject else exchange.action.tool
+
+
+def _plan(exchange: Exchange) -> str:
+    """Return the plan that a call proposed; of a long one, its headings and top-level steps."""
+    given = exchange.call.input.get("plan") if exchange.call.input else None
+    if not isinstance(given, str) or not given.strip():
+        repeated = _PLAN_IN_RESULT.search(exchange.result.text)
+        given = exchange.result.text[repeated.end() :] if repeated else ""
+    whole = given.strip()
+    if len(whole) <= _LONGEST_PLAN:
+        return whole
+    title, *lines = map(str.rstrip, whole.split("\n"))
+    steps = [line for line in lines if _STEP.match(line)]
+    headings = [line for line in steps if line[0] == "#"]
+    kept = [title, *(headings if len(headings) > _FEW_HEADINGS else steps)]
+    return cut_lines("\n".join(kept), _LONGEST_PLAN)
+
+
+def cut_lines(text: str, most: int) -> str:
+    """Return the first whole lines of a text, up to so many characters, but always some of the first."""
+    if len(text) <= most:
+        return text
+    end = text.rfind("\n", 0, most + 1)
+    return text[: end if end > 0 else most].rstrip()
 
 
 def _question(utterance: Utterance) -> Question | None:

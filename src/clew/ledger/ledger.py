@@ -182,6 +182,14 @@ class Ledger:
         return self._kept.approvals.refusals
 
     @property
+    def plan(self) -> Approval | None:
+        """Return the approval of the plan in force: the latest one, unless the goal changed after it."""
+        plan = self._kept.approvals.plan
+        if plan is None or plan.answered is None or self.goal is None:
+            return plan
+        return plan if self.goal.source.number < plan.answered.number else None
+
+    @property
     def facts(self) -> KeptFacts:
         """Return the passages that a person chose to keep verbatim."""
         return self._kept.facts

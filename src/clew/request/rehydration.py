@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from clew.ledger.approvals import Answer, Approval
+from clew.ledger.approvals import Answer, Approval, cut_lines
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
@@ -126,6 +126,7 @@ def rehydrate(ledger: Ledger, view: Sequence[Item], now: RequestStatus) -> Piece
         return None
     lines = [
         *_goal(ledger, visible),
+        *_plan(ledger, visible),
         *_todos(ledger, visible),
         *_open(ledger, visible),
         *_approvals(ledger, visible),
@@ -147,6 +148,17 @@ def _goal(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     name = "The approved plan" if goal.kind is GoalKind.PLAN else "The goal"
     yield f"{name}:"
     yield _line(goal.quote, goal.source)
+
+
+def _plan(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
+    """Yield the plan that the person approved in answer to a call, unless the view shows its first lines."""
+    plan = ledger.plan
+    if plan is None:
+        return
+    lines = cut_lines(plan.plan, LONGEST).split("\n")
+    if not all(visible.has(line, plan.asked) for line in lines):
+        yield "The approved plan:"
+        yield _line("\n".join(lines), plan.asked)
 
 
 def _todos(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
@@ -188,7 +200,9 @@ def _label(loop: Loop) -> Trust:
 
 def _approvals(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     remaining_approvals = [
-        approval for approval in ledger.approvals if not _answer_is_shown(approval, visible)
+        approval
+        for approval in ledger.approvals
+        if approval is not ledger.plan and not _answer_is_shown(approval, visible)
     ]
     if remaining_approvals:
         yield "Permissions asked for:"

@@ -144,14 +144,17 @@ def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine
 
 
 def _plan(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
-    """Yield the task list; without one, the plan that the user gave, or the agent's last list of points."""
+    """Yield the task list; without one, the plan that the user approved or gave, or the last notes."""
     tasks = [loop for loop in open_items(ledger) if loop.kind is LoopKind.TODO]
     for loop in tasks:
         yield HandoffLine(
             f"{flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,)
         )
     goal = None if tasks else ledger.goal
-    if goal and (opening := _GIVEN_PLAN.search(goal.quote)):
+    if not tasks and ledger.plan:
+        plan = flat(ledger.plan.plan, 2 * LONGEST_LINE)
+        yield HandoffLine(f"approved by the user: {plan}", (ledger.plan.asked.message,))
+    elif goal and (opening := _GIVEN_PLAN.search(goal.quote)):
         plan = flat(goal.quote[opening.end() :], 2 * LONGEST_LINE)
         yield HandoffLine(f"given by the user: {plan}", (goal.source.message,))
     elif not tasks and ledger.turns.notes:

@@ -48,6 +48,8 @@ class Topic(StrEnum):
     TEST_RUN = "test-run"
     CHECK = "check"
     REFUSAL = "refusal"
+    PLAN = "plan"
+    """The plan that a person approved."""
     ENDED_RULE = "ended-rule"
     FILES_CHANGED = "files-changed"
     FILES_READ = "files-read"
@@ -61,6 +63,17 @@ VALUE_SEPARATOR = " · "
 """Between the bare values of a line."""
 
 
+APPROVED_PLAN = "approved plan: "
+_OPENINGS = (
+    (ClaimKind.ARTIFACT, "last test run: ", Topic.TEST_RUN),
+    (ClaimKind.ARTIFACT, "last check: ", Topic.CHECK),
+    (ClaimKind.ERROR, "refused: ", Topic.REFUSAL),
+    (ClaimKind.DECISION, "the user refused: ", Topic.REFUSAL),
+    (ClaimKind.DECISION, APPROVED_PLAN, Topic.PLAN),
+    (ClaimKind.DECISION, "no longer holds: ", Topic.ENDED_RULE),
+    (ClaimKind.GOAL, "no longer holds: ", Topic.ENDED_RULE),
+    (ClaimKind.FACT, "also: ", Topic.NAMES),
+)
 _CHANGED = re.compile(r"(?:created|deleted|modified|moved)(?: in |: )")
 _ACTION = re.compile(r"(read|written|ran|fetched)(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 _FAILURE_ENDS = (" Fixed.", " Not fixed.", " Mended.", " Not mended.")
@@ -68,25 +81,16 @@ _FAILURE_ENDS = (" Fixed.", " Not fixed.", " Mended.", " Not mended.")
 
 def topic_by_wording(kind: ClaimKind, text: str) -> Topic | None:
     """Recognise the topic of a claim that was stored or rendered without it, by its wording."""
+    for of_kind, opening, topic in _OPENINGS:
+        if kind is of_kind and text.startswith(opening):
+            return topic
     match kind:
-        case ClaimKind.ARTIFACT if text.startswith("last test run: "):
-            return Topic.TEST_RUN
-        case ClaimKind.ARTIFACT if text.startswith("last check: "):
-            return Topic.CHECK
         case ClaimKind.ARTIFACT if _CHANGED.match(text):
             return Topic.FILES_CHANGED
         case ClaimKind.ARTIFACT if action := _ACTION.match(text):
             return Topic.COMMAND if action[1] == "ran" else Topic.FILES_READ
-        case ClaimKind.ERROR if text.startswith("refused: "):
-            return Topic.REFUSAL
-        case ClaimKind.DECISION if text.startswith("the user refused: "):
-            return Topic.REFUSAL
         case ClaimKind.ERROR if text.endswith(_FAILURE_ENDS):
             return Topic.FAILURE
-        case ClaimKind.DECISION | ClaimKind.GOAL if text.startswith("no longer holds: "):
-            return Topic.ENDED_RULE
-        case ClaimKind.FACT if text.startswith("also: "):
-            return Topic.NAMES
     return None
 
 

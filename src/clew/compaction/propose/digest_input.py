@@ -10,6 +10,7 @@ from clew.compaction.ledger_claims import MandatoryContent, shorten_claim
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
+from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import LoopKind
 from clew.message import Cite, Item, Trust, words
 
@@ -65,7 +66,8 @@ class DigestInput:
         """The mandatory claims."""
         changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
-        return [*self._open_work(), *self._decided, *self._early_words, *(changes if few else ())]
+        few_changes = changes if few else ()
+        return [*self._open_work(), *self._plan, *self._decided, *self._early_words, *few_changes]
 
     def _open_work(self) -> list[Claim]:
         """Return the goal and the open items; the request in progress as fully as its room allows."""
@@ -145,6 +147,15 @@ class DigestInput:
             return request._replace(text=text, verbatim=text == request.text)
         usual = self.for_request if is_gone else LONGEST_IN_VIEW
         return shorten_claim(request, self.terms.longest or usual)
+
+    @cached_property
+    def _plan(self) -> list[Claim]:
+        """The approved plan: as many lines as fit into the room for changed files, at least its title."""
+        if not self.terms.for_changes:
+            return []
+        most = max(self.terms.for_changes * CHARACTERS_PER_TOKEN, LONGEST_SCRAP)
+        plans = (claim for claim in self.brief.claims if claim.topic is Topic.PLAN)
+        return [claim._replace(text=cut_lines(claim.text, most)) for claim in plans]
 
     @cached_property
     def _decided(self) -> list[Claim]:
