@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from clew.compaction.plan.handoff import HEADINGS, parse_handoff, render_handoff
 from clew.log.store import MemoryStore
 from clew.session import Session
+from clew.session.handoff_headings import HEADINGS, parse_handoff, render_handoff
 from clew.tokens import counter_for
 from clew.transcripts import load
 from tests.cli.homes import RULE, Home, home, is_golden

@@ -9,13 +9,13 @@ from contextlib import suppress
 from functools import partial
 
 from clew.compaction.plan.digest import expand_spans
-from clew.compaction.plan.handoff import parse_handoff, render_handoff
 from clew.compaction.plan.render import parse_digest
 from clew.errors import ClewError
 from clew.log import import_session, message_from_json, message_to_json
 from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, ToolResult, Trust
 from clew.providers import WIRES, Body, CheckScope, ConversionOptions, convert
+from clew.session.handoff_headings import parse_handoff, render_handoff
 from clew.transcripts import FORMATS, Start, Transcript, detect, open_source
 from clew.transcripts.transcript import collect
 

@@ -8,12 +8,12 @@ import sqlite3
 from pathlib import Path
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
-from clew.compaction.plan.handoff import handoff_of, render_handoff
 from clew.compaction.plan.render import render_digest
 from clew.log import export_session, message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.message import Cite, Role, Trust, text_message
+from clew.session.handoff_headings import Handoff, render_handoff
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"
 
@@ -191,7 +191,7 @@ def of_parsers() -> dict[str, list[bytes]]:
     lists = [path.read_bytes() for path in FIXTURES.glob("*.json") if path.stem in _WIRES]
     return {
         "digest": [render_digest(digest()).encode()],
-        "handoff": [render_handoff(handoff_of(digest())).encode()],
+        "handoff": [render_handoff(Handoff(("Refactor billing.",), pending_tasks=("a\n\n- b",))).encode()],
         "import": [export()],
         "check": lists,
         "convert": lists,

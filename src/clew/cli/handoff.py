@@ -11,7 +11,6 @@ from clew.cli.sessions import list_sessions
 from clew.cli.stored import ADVICE, open_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line, printable
-from clew.compaction.plan.handoff import render_handoff
 from clew.errors import NotFound
 from clew.ledger.ledger import Ledger
 from clew.log.transfer import OWN
@@ -19,7 +18,7 @@ from clew.message import Item
 from clew.request.progress_log import as_text, checkpoint_to_json
 from clew.secrets import mask
 from clew.session.handoff import Sections, sections_of
-from clew.session.handoff_headings import handoff_headings
+from clew.session.handoff_headings import handoff_headings, render_handoff
 from clew.tokens import counter_for
 from clew.transcripts import FORMATS, Transcript
 

@@ -1,4 +1,4 @@
-"""A handoff under the fourteen headings of a compaction handoff, each filled from the session.
+"""The Compaction Handoff: what the next assistant needs, under fourteen headings filled from the session.
 
 If the session has nothing for a heading, one line says so, because an empty heading would be ambiguous: "no
 permission was asked for" or "it was not recorded".
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 
-from clew.compaction.plan.handoff import Handoff
 from clew.ledger.artifacts import Artifact
 from clew.ledger.exchange import Ended
 from clew.ledger.ledger import Ledger
@@ -29,6 +29,73 @@ from clew.session.handoff import (
     flat,
     open_items,
 )
+
+TITLE = "# Compaction Handoff"
+NOTHING = "(nothing)"
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """What one assistant hands to the next. Each field is a list of lines; empty ones are rendered too."""
+
+    current_objective: tuple[str, ...] = ()
+    user_constraints_and_preferences: tuple[str, ...] = ()
+    authoritative_instructions_loaded: tuple[str, ...] = ()
+    active_plan: tuple[str, ...] = ()
+    active_workflow: tuple[str, ...] = ()
+    active_goal_and_done_condition: tuple[str, ...] = ()
+    approval_state: tuple[str, ...] = ()
+    resources_inspected: tuple[str, ...] = ()
+    key_facts_and_decisions: tuple[str, ...] = ()
+    actions_already_taken: tuple[str, ...] = ()
+    errors_blockers_and_attempted_fixes: tuple[str, ...] = ()
+    pending_tasks: tuple[str, ...] = ()
+    next_recommended_step: tuple[str, ...] = ()
+    do_not_redo: tuple[str, ...] = ()
+
+
+def _heading(name: str) -> str:
+    words = name.replace("_", " ").capitalize()
+    return words.replace("Errors blockers", "Errors, blockers,")
+
+
+HEADINGS = {field.name: _heading(field.name) for field in fields(Handoff)}
+_FIELDS = {heading: name for name, heading in HEADINGS.items()}
+
+
+def render_handoff(handoff: Handoff) -> str:
+    """Write a handoff as Markdown."""
+    return "\n".join(_markdown(handoff))
+
+
+def _markdown(handoff: Handoff) -> Iterator[str]:
+    yield TITLE
+    for name, heading in HEADINGS.items():
+        yield f"\n## {heading}\n"
+        lines = getattr(handoff, name)
+        yield from (f"- {line}".replace("\n", "\n  ") for line in lines)
+        if not lines:
+            yield NOTHING
+
+
+def parse_handoff(text: str) -> Handoff | None:
+    """Parse a rendered handoff; return None if the text is not one."""
+    if not text.startswith(TITLE):
+        return None
+    result: dict[str, list[str]] = {name: [] for name in HEADINGS}
+    name: str | None = None
+    for line in text.split("\n"):
+        heading = re.fullmatch(r"## (.+)", line)
+        if heading:
+            name = _FIELDS.get(heading[1])
+        elif name and line.startswith("- "):
+            result[name].append(line[2:])
+        elif name and line.startswith("  ") and result[name]:
+            result[name][-1] += f"\n{line[2:]}"
+    return Handoff(**{key: tuple(lines) for key, lines in result.items()})
+
+
+# The headings filled from a session ----------------------------------------------------------------------
 
 _INSTRUCTION_FILE = re.compile(
     r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"

@@ -67,7 +67,6 @@ PLAIN = Request()
 Result = TypeVar("Result")
 
 if TYPE_CHECKING:
-    from clew.compaction.plan.handoff import Handoff
     from clew.compaction.verify import Report
     from clew.log.store import SqliteStore
     from clew.log.store.postgres import PostgresStore
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from clew.request.assembled import AssembledRequest, OfferedTool
     from clew.request.progress_log import Checkpoint
     from clew.request.sections import Piece
+    from clew.session.handoff_headings import Handoff
     from clew.session.request import RequestAssembler
 
 
@@ -671,8 +671,8 @@ class Session:
     def handoff(self, tokens: int = 3_000) -> Handoff:
         """Return what a new session or another agent needs to continue, under fourteen headings.
 
-        Each line quotes the session and names its source message; ``clew.compaction.plan.handoff`` renders it
-        as Markdown. The story and the findings are limited to ``tokens``; the rest is always included.
+        Each line quotes the session and names its source message; ``clew.session.handoff_headings`` renders
+        it as Markdown. The story and the findings are limited to ``tokens``; the rest is always included.
         """
         from clew.session.handoff import sections_of  # imported when one is written
         from clew.session.handoff_headings import handoff_headings

@@ -7,8 +7,7 @@ from dataclasses import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.compaction.plan.handoff import HEADINGS, Handoff, handoff_of, parse_handoff, render_handoff
-from tests.compaction_plan.test_render import DIGEST
+from clew.session.handoff_headings import HEADINGS, Handoff, parse_handoff, render_handoff
 from tests.conftest import tries
 
 lines = st.lists(
@@ -33,16 +32,6 @@ def test_the_headings_are_the_fourteen():
         "Next recommended step",
         "Do not redo",
     ]
-
-
-def test_a_digest_hands_off_its_rules_and_claims():
-    handoff = handoff_of(DIGEST)
-    assert handoff.current_objective == ("Refactor billing. [m1]",)
-    assert handoff.user_constraints_and_preferences == ('"never modify files under legacy/" [m2, user]',)
-    assert handoff.key_facts_and_decisions == (
-        "class Invoice:\n    total: int [m4]",
-        "tests: 3 failed [m4, m9]",
-    )
 
 
 def test_an_empty_heading_is_written_and_says_so():
