@@ -25,6 +25,8 @@ from tests.session.talk import answer, call, talk
 
 CTX = Ctx(workspace="local", session="main")
 WINDOW = 20_000
+ANSWER = "m7"
+"""The first tool output of the log that every schedule begins with."""
 RULES = ("Do not push to main.", "Only use the staging database.", "Answer in French.", "Keep commits small.")
 SAID = (
     *RULES,
@@ -145,6 +147,7 @@ class Person:
             *[("say", self.say)] * 3,
             *[("pin", self.pin), ("edit", self.edit), ("unpin", self.unpin)] * 2,
             *[("close", self.close), ("reopen", self.reopen)] * 2,
+            *[("keep", self.keep), ("unkeep", self.unkeep)],
             ("note", self.note),
             ("switch", self.switch),
             ("rescan", self.rescan),
@@ -199,6 +202,15 @@ class Person:
         chosen = self.chance.choice(loops).id if loops else "t1"
         self.session.reopen_loop(chosen)
         return lambda replay: any(loop.id == chosen for loop in replay.ledger.loops.open)
+
+    def keep(self) -> Effect:
+        fact = self.session.keep(f"step_0_{self.chance.randrange(6)} = lines[", ANSWER)
+        return lambda replay: fact in replay.ledger.facts.all
+
+    def unkeep(self) -> Effect:
+        kept = self.session.ledger.facts.all
+        gone = self.session.unkeep(self.chance.choice(kept).id if kept else "k1")
+        return lambda replay: gone not in replay.ledger.facts.all
 
     def note(self) -> None:
         live = [note.id for note in self.notes.notes() if note.id.startswith("s")]

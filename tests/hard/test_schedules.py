@@ -22,7 +22,7 @@ def no_waiting(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, tries(100, 10_000), AT_ONCE))
+@pytest.mark.parametrize("first", range(0, tries(300, 10_000), AT_ONCE))
 def test_in_any_order_of_store_operations_the_log_opens_and_no_act_is_lost(first, begins):
     outcome = Outcome()
     for seed in range(first, first + AT_ONCE):

@@ -12,6 +12,7 @@ import pytest
 
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
+from clew.memory.notes import Notebook
 from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import skipped_events
@@ -122,6 +123,8 @@ def test_a_summary_that_comes_when_another_has_compacted_is_refused(path, sessio
 
 
 REASONS = {"StalePlan", "InputError", "NotFound", "NothingToGain", "CompactionUnderWay", "StoreBusy"}
+NOTHING_THERE = "IndexError"  # of the worker's own list, not of clew
+ON_RULES = ("pin", "edit", "unpin", "keep", "unkeep")
 
 
 def together(path, session, *tasks):
@@ -140,13 +143,15 @@ def together(path, session, *tasks):
             one.hears(at)
         came = [tuple(one) for worker in started for one in worker.says()]
     done = Counter(kind for kind, what in came if isinstance(what, list))
-    assert {what for _, what in came if isinstance(what, str)} <= REASONS
+    assert {what for _, what in came if isinstance(what, str)} <= {*REASONS, NOTHING_THERE}
     with SqliteStore(path) as store:
         again = Session.open("main", store, window=20_000)
         assert again.problems == []
         appended = Counter(kinds(again)) - before
         assert (appended["undo"], appended["compaction"]) == (done["undo"], done["compact"])
-        assert (appended["loop"], appended["pin"]) == (done["close"] + done["reopen"], done["pin"])
+        assert appended["loop"] == done["close"] + done["reopen"]
+        assert appended["pin"] == sum(done[kind] for kind in ON_RULES)
+        assert appended["note"] == done["note"] + done["forget"]
         report = audit(path, skipped_events=skipped_events)
         assert (report.flaws, report.problems) == ((), 0)
         return again, came
@@ -177,3 +182,42 @@ def test_processes_that_pin_at_once_each_get_their_own_rule(path, session):
     pinned = [tuple(what) for _, what in came]
     assert len(set(pinned)) == len(pinned) == 3 * tries(8, 60)
     assert {(pin.id, pin.quote) for pin in again.pins} >= set(pinned)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [("edit", "unpin", "pin"), ("edit",) * 3, ("pin+unpin",) * 3])
+def test_processes_that_edit_and_revoke_at_once_never_change_the_same_rule_twice(path, session, tasks):
+    session.pin("Say nothing.")
+    again, came = together(path, session, *tasks)
+    done = [(kind, *what) for kind, what in came if isinstance(what, list)]
+    assert any(kind != "pin" for kind, *_ in done)
+    rules = again.ledger.pins.all
+    for kind, id_, said in done:
+        rule = next(rule for rule in rules if rule.id == id_)
+        assert said == (rule.why if kind == "unpin" else rule.quote)
+    assert len({id_ for kind, id_, _ in done if kind == "unpin"}) == sum(one[0] == "unpin" for one in done)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [("keep", "unkeep"), ("keep+unkeep",) * 3, ("keep", "undo+compact")])
+def test_processes_that_keep_and_drop_passages_at_once_leave_a_log_that_opens(path, session, tasks):
+    again, came = together(path, session, *tasks)
+    kept = [what[0] for kind, what in came if kind == "keep" and isinstance(what, list)]
+    dropped = [what[0] for kind, what in came if kind == "unkeep" and isinstance(what, list)]
+    assert kept
+    facts = [fact.quote for fact in again.ledger.facts.all]
+    assert set(facts) <= set(kept)
+    assert {*kept} - {*dropped} <= set(facts)
+    assert len(facts) == len(set(facts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [("note", "note", "note"), ("note+forget", "note+forget")])
+def test_processes_that_write_notes_at_once_lose_none(path, session, tasks):
+    _, came = together(path, session, *tasks)
+    written = [what[0] for kind, what in came if kind == "note" and isinstance(what, list)]
+    notes = [note.text for note in Notebook(session.store, "local", "main").notes()]
+    assert written
+    assert set(notes) <= set(written)
+    if "forget" not in "".join(tasks):
+        assert sorted(written) == sorted(f"tone w{w} {n}" for w in range(3) for n in range(tries(8, 60)))

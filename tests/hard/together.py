@@ -15,6 +15,7 @@ from pathlib import Path
 
 from clew.errors import ClewError
 from clew.log.store import SqliteStore
+from clew.memory.notes import Draft, Notebook, NoteScope
 from clew.message import Role, text_message
 from clew.providers.model import Reply
 from clew.session import Session
@@ -68,9 +69,27 @@ def by_hand(session: Session, worker: str, kinds: str, times: str) -> object:
         kind = kinds.split("+")[n % len(kinds.split("+"))]
         try:
             came.append([kind, ACTS[kind](session, f"{worker} {n}")])
-        except ClewError as error:
+        except (ClewError, IndexError) as error:  # an index: there is nothing to act on at this moment
             came.append([kind, type(error).__name__])
     return came
+
+
+def _newest(session: Session) -> str:
+    """Return the newest rule in force that this process has read."""
+    return session.pins[-1].id if session.pins else "p1"
+
+
+def _line(words: str) -> str:
+    """Return one of the first twenty lines of the first tool output, chosen by what a worker does next."""
+    return f"rate_0_{sum(words.encode()) % 20} = 0"
+
+
+def _notes(session: Session) -> Notebook:
+    return Notebook(session.store, "local", "main")
+
+
+def _draft(words: str) -> Draft:
+    return Draft(key="tone", text=f"tone {words}", scope=NoteScope.SESSION)
 
 
 ACTS: dict[str, Callable[[Session, str], object]] = {
@@ -79,7 +98,17 @@ ACTS: dict[str, Callable[[Session, str], object]] = {
     "close": lambda session, why: [session.close_loop("t1", why), why][1:],
     "reopen": lambda session, _: [session.reopen_loop("t1")],
     "pin": lambda session, words: [(pin := session.pin(f"Say {words}.")).id, pin.quote],
+    "edit": lambda session, words: [
+        (pin := session.edit_pin(_newest(session), f"Tell {words}.")).id,
+        pin.quote,
+    ],
+    "unpin": lambda session, why: [(pin := session.unpin(_newest(session), why)).id, pin.why],
+    "keep": lambda session, words: [session.keep(_line(words), "m3").quote],
+    "unkeep": lambda session, _: [session.unkeep(session.ledger.facts.all[0].id).quote],
+    "note": lambda session, words: [_notes(session).add(_draft(words)).text],
+    "forget": lambda session, _: [_notes(session).forget(_notes(session).notes()[0].id).id],
 }
+
 TASKS: dict[str, Callable[..., object]] = {
     "append": append,
     "compact": compact,

@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import clew
 from clew.compaction.plan import ClaimKind
@@ -12,6 +14,7 @@ from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, Text, Trust, text_message
 from clew.session import Session
 from clew.testing import good_summariser
+from tests.conftest import tries
 from tests.session.talk import RULE, talk
 from tests.session.test_session import Awaited
 
@@ -155,6 +158,65 @@ def test_objects_without_end_are_refused():
     deep["again"] = deep
     with pytest.raises(InputError, match="nested too deeply"):
         clew.compact([{"role": "user", "content": [deep]}], 1_000)
+
+
+def nested(levels):
+    """Return lists of each format with a value that is nested so deeply."""
+    deep = "x"
+    for _ in range(levels):
+        deep = {"in": deep}
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {"x": deep}}
+    reply = {"functionResponse": {"name": "f", "response": {"x": deep}}}
+    output = {"type": "function_call_output", "call_id": "c", "output": [{"type": "odd", "x": deep}]}
+    ask = {"functionCall": {"name": "f", "args": {"x": deep}}}
+    return {
+        "anthropic": [user("Hi."), {"role": "assistant", "content": [call]}],
+        "openai": [{"role": "user", "content": [{"type": "odd", "x": deep}]}],
+        "gemini": [{"role": "model", "parts": [ask]}, {"role": "user", "parts": [reply]}],
+        "responses": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, output],
+    }
+
+
+@pytest.mark.parametrize("levels", [600, 1_200, 5_000])
+@pytest.mark.parametrize("wire", sorted(nested(1)))
+def test_a_value_nested_very_deeply_is_refused_with_a_reason(wire, levels):
+    messages = nested(levels)[wire]
+    with pytest.raises(InputError, match="nested too deeply: send it as text"):
+        clew.compact(messages, window=2_000, wire=wire)
+    with pytest.raises(InputError, match="nested too deeply: send it as text"):
+        Session.open("main", MemoryStore()).add(*messages, wire=wire)
+    clew.check(messages, wire=wire)  # it looks at names and places: any depth will do
+
+
+MARKS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@settings(max_examples=tries(10, 100))
+@given(
+    st.lists(st.tuples(st.sampled_from(MARKS), st.integers(0, 100)), min_size=1, max_size=5), st.booleans()
+)
+def test_direction_marks_in_the_users_words_stop_no_compaction(marks, in_the_rule):
+    goal, rule = (
+        "Refactor the billing module. TODO:\n- [ ] write the parser",
+        "Never modify files under old/.",
+    )
+    for mark, place in marks:
+        if in_the_rule:
+            at = 1 + place % (len(rule) - 2)
+            rule = rule[:at] + mark + rule[at:]
+        else:
+            at = place % len(goal)
+            goal = goal[:at] + mark + goal[at:]
+    session = Session.open("main", MemoryStore(), window=20_000)
+    session.add(user(goal), user(rule), wire="anthropic")
+    for target in (2_400, 1_500):
+        session.add(*talk(4))
+        assert session.compact(target_tokens=target)
+        if not in_the_rule:
+            assert rule in [pin.quote for pin in session.pins]
+    listed = [user(goal), user(rule), *filler(20)]
+    for target in (1_500, 1_300):
+        listed = [*clew.compact(listed, 20_000, target_tokens=target).messages, *filler(8)]
 
 
 def test_a_number_that_cannot_be_written_is_said_to_be_one():

@@ -509,6 +509,28 @@ def test_an_imported_change_of_a_rule_is_read_like_any_other():
     assert pins.all == ()
 
 
+@pytest.mark.parametrize("does", ["unpin", "edit"])
+def test_an_act_on_a_rule_that_a_page_shows_is_on_those_words_whatever_their_number_is(
+    store, other_finder, does
+):
+    session = opened(store)
+    session.add(text_message(Role.USER, f"{RULE} {PUSH} {API}"))
+    shown = {pin.quote: pin.id for pin in session.pins}
+    find = pins_module.find
+    other_finder(lambda message: [rule for rule in find(message) if rule.quote != RULE])
+    opened(store).rescan_rules()  # another process; every later rule has a lower number now
+    assert opened(store).ledger.pins.get(shown[RULE]).quote == PUSH
+    page = opened(store)
+    if does == "unpin":
+        assert page.unpin(shown[PUSH], shown=PUSH).quote == PUSH
+        assert [pin.quote for pin in opened(store).pins] == [API]
+    else:
+        page.edit_pin(shown[PUSH], "Never push.", shown=PUSH)
+        assert [pin.quote for pin in opened(store).pins] == [API, "Never push."]
+    with pytest.raises(InputError, match="the rule shown as p1 is no longer in force: nothing was changed"):
+        page.unpin(shown[RULE], shown=RULE)
+
+
 # Records that are not true ---------------------------------------------------------------------------
 
 

@@ -80,3 +80,26 @@ def test_a_rule_set_here_is_not_taken_off_by_a_file_that_goes_on_from_it():
     assert {EVIL, "Answer in French."} <= set(quotes(again))
     assert again.ledger.pins.get(mine).is_active
     assert any("set or confirmed here" in problem.reason for problem in again.problems)
+
+
+def test_a_confirmation_covers_only_rules_that_were_shown():
+    there = theirs()
+    session, store = imported(exported(there))
+    (shown,) = session.ledger.pins.waiting
+    Session.open("story", there).pin("Always publish at night.")
+    import_session(
+        store, "local", io.BytesIO(exported(there))
+    )  # by another process, after the list was shown
+    assert session.confirm_rules() == (session.ledger.pins.get(shown.id),)
+    again = Session.open("story", store)
+    assert quotes(again) == [FOUND, EVIL]
+    (late,) = again.ledger.pins.waiting
+    assert late.quote == "Always publish at night."
+    assert [pin.quote for pin in again.confirm_rules(shown=["Something else."])] == []
+    assert [pin.quote for pin in again.confirm_rules(shown=[late.quote])] == [late.quote]
+
+
+def test_a_confirmation_of_an_earlier_version_covers_all_that_waited():
+    session, store = imported(exported(theirs()))
+    session._replay.append(lambda: [_confirm()])
+    assert quotes(Session.open("story", store)) == [FOUND, EVIL]

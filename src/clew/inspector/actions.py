@@ -204,11 +204,25 @@ def _passage(text: str, wanted: str) -> str:
 
 
 def _edit_pin(handle: OpenSession, fields: Fields) -> JsonObject:
-    return {"pin": handle.session.edit_pin(text_of(fields, "pin"), text_of(fields, "quote")).id}
+    pin, quote = text_of(fields, "pin"), text_of(fields, "quote")
+    return {"pin": handle.session.edit_pin(pin, quote, shown=_shown(fields)).id}
 
 
 def _unpin(handle: OpenSession, fields: Fields) -> JsonObject:
-    return {"pin": handle.session.unpin(text_of(fields, "pin")).id}
+    return {"pin": handle.session.unpin(text_of(fields, "pin"), shown=_shown(fields)).id}
+
+
+def _shown(fields: Fields) -> str | None:
+    """Return the wording that the page shows: it may show an older state than this process knows."""
+    shown = fields.get("shown")
+    return shown if isinstance(shown, str) else None
+
+
+def _confirm_rules(handle: OpenSession, fields: Fields) -> JsonObject:
+    shown = fields.get("shown")
+    if not isinstance(shown, list):
+        raise InputError("shown must list the rules that the page shows")
+    return {"confirmed": [pin.id for pin in handle.session.confirm_rules(map(str, shown))]}
 
 
 # Notes -----------------------------------------------------------------------------------------------
@@ -251,7 +265,7 @@ _ON_SESSION: Mapping[str, Callable[[OpenSession, Fields], JsonObject]] = {
     "pin": _pin,
     "keep": _keep,
     "unkeep": _unkeep,
-    "confirm_rules": lambda handle, _given: {"confirmed": [pin.id for pin in handle.session.confirm_rules()]},
+    "confirm_rules": _confirm_rules,
     "edit_pin": _edit_pin,
     "unpin": _unpin,
 }

@@ -8,7 +8,7 @@ their rules are not pinned.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.errors import NotFound
@@ -117,6 +117,10 @@ class Pins:
         except KeyError:
             there = f"the ids of rules begin with {next(iter(self.held))}" if self.held else "none was found"
             raise NotFound(f"there is no rule {id_}", there) from None
+
+    def worded(self, quote: str) -> Rule | None:
+        """Return the rule in force with these words."""
+        return self.held.get(self._by_words.get(_plain(quote), ""))
 
     def match(self, rule: RuleRef, hint: str = "") -> Rule | None:
         """Return the rule that a reference identifies; of several, the one with id ``hint``.
@@ -277,9 +281,10 @@ class Pins:
         rule = _parse_rule(quote, made_by=MadeBy.IMPORTED)
         return self._new(replace(rule, status=RuleStatus.WAITING, why="imported, not confirmed"))
 
-    def confirm(self) -> tuple[Rule, ...]:
-        """Put the imported rules into force."""
-        confirmed = tuple(replace(pin, status=RuleStatus.ACTIVE, why="") for pin in self.waiting)
+    def confirm(self, quotes: Container[str] | None = None) -> tuple[Rule, ...]:
+        """Put imported rules into force: those with these words, or all."""
+        wanted = [pin for pin in self.waiting if quotes is None or pin.quote in quotes]
+        confirmed = tuple(replace(pin, status=RuleStatus.ACTIVE, why="") for pin in wanted)
         for pin in confirmed:
             self._put(pin)
         return confirmed

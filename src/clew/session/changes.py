@@ -32,10 +32,18 @@ if TYPE_CHECKING:
     from clew.session.replay import Replay
 
 
-def on_pin(replay: Replay, body: JsonObject) -> Pin:
-    """Append a change of a rule; return the rule after the change."""
+def on_pin(replay: Replay, body: JsonObject, shown: str | None = None) -> Pin:
+    """Append a change of a rule; return the rule after the change.
+
+    ``shown`` is the wording that a person saw under the id: rules that were searched again have other ids.
+    """
     named = body.get("pin")
     shown_rule = replay.ledger.pins.held.get(str(named))  # the rule that the caller means by this id
+    if shown is not None and (shown_rule is None or shown_rule.quote != shown):
+        shown_rule = replay.ledger.pins.worded(shown)
+        if shown_rule is None:
+            advice = "nothing was changed; `clew pin SESSION` lists the rules in force"
+            raise InputError(f"the rule shown as {named} is no longer in force", advice)
 
     def decide() -> list[Event]:
         if named is None:
@@ -143,7 +151,8 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
         case {"does": "pin", "quote": str(quote)}:
             return pins.pin(quote).id
         case {"does": "confirm"}:
-            return ",".join(pin.id for pin in pins.confirm())
+            quotes = body.get("quotes")  # an earlier version recorded none, and confirmed all
+            return ",".join(pin.id for pin in pins.confirm(quotes if isinstance(quotes, list) else None))
         case {"does": "edit", "pin": str(name), "quote": str(quote)}:
             old = _target_rule(pins, body, name, rule)
             return (

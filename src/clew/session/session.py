@@ -441,21 +441,31 @@ class Session:
         """Set a rule by hand: from the next request on the model reads it, and every digest repeats it."""
         return on_pin(self._replay, {"does": "pin", "quote": self._mask(quote)})
 
-    def edit_pin(self, pin: str, quote: str) -> Pin:
-        """Replace the wording of a rule."""
-        return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._mask(quote)})
+    def edit_pin(self, pin: str, quote: str, *, shown: str | None = None) -> Pin:
+        """Replace the wording of a rule; ``shown`` is the wording that a person saw under this id."""
+        return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._mask(quote)}, shown)
 
-    def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
-        """Revoke a rule."""
-        return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._mask(why)})
+    def unpin(self, pin: str, why: str = "revoked by hand", *, shown: str | None = None) -> Pin:
+        """Revoke a rule; ``shown`` is the wording that a person saw under this id."""
+        return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._mask(why)}, shown)
 
-    def confirm_rules(self) -> tuple[Pin, ...]:
-        """Activate the rules that were set by hand in an imported file; return them."""
-        self._replay.catch_up()
-        waiting = self.ledger.pins.waiting
-        if waiting:
-            self._replay.append(lambda: [new_event(PIN.name, {"does": "confirm"}, PIN.version)])
-        return tuple(self.ledger.pins.get(pin.id) for pin in waiting)
+    def confirm_rules(self, shown: Iterable[str] | None = None) -> tuple[Pin, ...]:
+        """Activate rules that were set by hand in an imported file; return them.
+
+        ``shown`` are the wordings that a person saw; without it, those that this session has read. A rule
+        that another process imported meanwhile keeps waiting.
+        """
+        seen = {pin.quote for pin in self.ledger.pins.waiting} if shown is None else {*shown}
+        confirmed: list[str] = []
+
+        def decide() -> list[Event]:
+            waiting = [pin for pin in self.ledger.pins.waiting if pin.quote in seen]
+            confirmed[:] = [pin.id for pin in waiting]
+            body: JsonObject = {"does": "confirm", "quotes": [pin.quote for pin in waiting]}
+            return [new_event(PIN.name, body, PIN.version)] if waiting else []
+
+        self._replay.append(decide)
+        return tuple(map(self.ledger.pins.get, confirmed))
 
     def keep(self, quote: str, source: str) -> KeptFact:
         """Keep a passage of a message word for word in every digest, with the trust label of its source."""

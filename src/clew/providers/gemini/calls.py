@@ -90,7 +90,10 @@ def _parse_returned(returned: Json) -> Part:
     native = Native(NAME, returned)
     if not isinstance(returned, dict):
         return Unknown("response", native=native)
-    return Text(_returned_text(returned), native=native)
+    try:
+        return Text(_returned_text(returned), native=native)
+    except RecursionError:  # nested too deeply for JSON; what reads the part refuses it
+        return Unknown("response", native=native)
 
 
 def _returned_text(returned: JsonObject) -> str:

@@ -57,11 +57,15 @@ function Rules({ session, rules, chosen, choose, done }) {
     renew((now) => now + 1);
     done();
   });
-  const now = new Map(ledger.value?.pins.map((pin) => [pin.id, pin]));
+  // By its words: rules that were searched again since the digest have other ids.
+  const now = (rule) => {
+    const alike = ledger.value?.pins.filter((pin) => pin.quote === rule.quote) ?? [];
+    return alike.find((pin) => pin.active) ?? alike.find((pin) => pin.id === rule.id);
+  };
   return html`<${Section} title="Rules that hold, word for word" count=${rules.length}>
     <ul>${rules.map(
       (rule) => html`<li key=${rule.id}><${Line} session=${session} line=${{ ...rule, text: `“${rule.quote}”`, speaker: "", sources: [rule.source], findings: [] }} chosen=${chosen} choose=${choose}>
-        <${Rule} session=${session} rule=${rule} pin=${now.get(rule.id)} action=${action} />
+        <${Rule} session=${session} rule=${rule} pin=${now(rule)} action=${action} />
       <//></li>`,
     )}</ul>
     <${Status} result=${action.result} busy=${action.busy} />
@@ -72,9 +76,9 @@ function Rule({ session, rule, pin, action }) {
   const [editing, edit] = useState(null);
   const save = async (event) => {
     event.preventDefault();
-    if (await action.run(() => act(session, "edit_pin", { pin: rule.id, quote: editing }), (value) => `${rule.id} is now ${value.pin}; the next digest shows it.`)) edit(null);
+    if (await action.run(() => act(session, "edit_pin", { pin: rule.id, shown: rule.quote, quote: editing }), (value) => `${rule.id} is now ${value.pin}; the next digest shows it.`)) edit(null);
   };
-  const revoke = () => action.run(() => act(session, "unpin", { pin: rule.id }), () => `${rule.id} is no longer in force; the next digest leaves it out.`);
+  const revoke = () => action.run(() => act(session, "unpin", { pin: rule.id, shown: rule.quote }), () => `${rule.id} is no longer in force; the next digest leaves it out.`);
   if (editing !== null)
     return html`<form class="row rule-form" onSubmit=${save}><input type="text" aria-label="the rule ${rule.id}" value=${editing} readonly=${action.busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${action.busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
   if (!pin) return null;

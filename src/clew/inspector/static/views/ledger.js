@@ -66,7 +66,7 @@ function Pins({ session, pins, done }) {
   const active = pins.filter((pin) => pin.active);
   const waiting = pins.filter((pin) => pin.status === "waiting");
   const ended = pins.filter((pin) => !pin.active && pin.status !== "waiting");
-  const confirm = () => run(() => act(session, "confirm_rules", {}), (value) => `${plural(value.confirmed.length, "rule")} confirmed.`);
+  const confirm = () => run(() => act(session, "confirm_rules", { shown: waiting.map((pin) => pin.quote) }), (value) => `${plural(value.confirmed.length, "rule")} confirmed.`);
   return html`<section class="card pins" aria-label="rules">
     <h3>Rules in force <span class="quiet">${number(active.length)}</span></h3>
     ${active.length === 0 && html`<p class="quiet">No rules.</p>`}
@@ -88,7 +88,7 @@ function Pin({ session, pin, run, busy }) {
   const [editing, edit] = useState(null);
   const save = async (event) => {
     event.preventDefault();
-    if (await run(() => act(session, "edit_pin", { pin: pin.id, quote: editing }), (value) => `${pin.id} is now ${value.pin}.`)) edit(null);
+    if (await run(() => act(session, "edit_pin", { pin: pin.id, shown: pin.quote, quote: editing }), (value) => `${pin.id} is now ${value.pin}.`)) edit(null);
   };
   if (editing !== null)
     return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the rule ${pin.id}" value=${editing} readonly=${busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
@@ -96,5 +96,5 @@ function Pin({ session, pin, run, busy }) {
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
     <span class="quiet">${pin.certainty}: ${pin.because}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
-    <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id }), () => `${pin.id} is no longer in force.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
+    <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id, shown: pin.quote }), () => `${pin.id} is no longer in force.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
 }
