@@ -11,10 +11,11 @@ that the view no longer shows. ``recall_search`` is asked for it in three ways, 
 - ``name``: a name of several parts in plain words (``alphaSession`` as "alpha session").
 
 *shown* counts values that stand in what the tool prints; *in view* is how many of its hits the view shows
-anyway. The baseline is plain BM25 (k1 1.2, b 0.75, lower case, no stemming) over pieces of 600 characters of
-the same messages, its best five printed whole. Sessions that lost a value are taken in the order of the
-SHA-256 of their names, at most four from a folder: every second one is measured on (``held``), the others
-are for tuning (``tune``). Intervals: bootstrap over sessions.
+anyway. *elsewhere* counts those that ``recall`` prints, the tool of ``clew mcp`` and of the frameworks, which
+does not know the view. The baseline is plain BM25 (k1 1.2, b 0.75, lower case, no stemming) over pieces of
+600 characters of the same messages, its best five printed whole. Sessions that lost a value are taken in the
+order of the SHA-256 of their names, at most four from a folder: every second one is measured on (``held``),
+the others are for tuning (``tune``). Intervals: bootstrap over sessions.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from clew import Session, SqliteStore
+from clew.hosts.search import SAID, search_text
+from clew.memory.index.protocol import Filters
 from clew.memory.tools import ask_later
 from clew_evals.cuts import cuts_of
 from clew_evals.exact import first_place
@@ -144,13 +147,15 @@ def measured(file, cut, keep):
                     answer = box.run("recall_search", {"query": query}).text
                     took, cpu = 1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - busy)
                     hits = _HIT.findall(answer)
+                    other = search_text(session.memory, query, HITS, Filters(sessions=("s",), kinds=SAID))
                     by_bm25 = first_place(plain.search(query), probe.kind, probe.key) >= 0
                     yield {
                         "session": file.path.name, "set": file.set, "kind": probe.kind, "way": way,
                         "query": query, "key": probe.key,
                         "shown": first_place(view_text_of(answer), probe.kind, probe.key) >= 0,
                         "bm25": by_bm25, "hits": len(hits), "characters": len(answer),
-                        "ms": took, "cpu_ms": cpu,
+                        "elsewhere": first_place(other, probe.kind, probe.key) >= 0,
+                        "elsewhere_characters": len(other), "ms": took, "cpu_ms": cpu,
                         "in_view": sum(_squeezed(text) in squeezed for _, _, text in hits),
                     }  # fmt: skip
 
@@ -193,10 +198,12 @@ def report(rows):
                 "values": len(some),
                 "sessions": len({row["session"] for row in some}),
                 "shown": interval(some, "shown"),
+                "elsewhere": interval(some, "elsewhere"),
                 "bm25": interval(some, "bm25"),
                 "hits_in_view": round(statistics.fmean(row["in_view"] for row in some), 2),
                 "hits": round(statistics.fmean(row["hits"] for row in some), 2),
                 "tokens": round(statistics.fmean(row["characters"] for row in some) / 4),
+                "elsewhere_tokens": round(statistics.fmean(row["elsewhere_characters"] for row in some) / 4),
                 **{f"{field}_{name}": percentile(some, field, share)
                    for field in ("ms", "cpu_ms") for name, share in (("p50", 0.5), ("p95", 0.95))},
             }  # fmt: skip

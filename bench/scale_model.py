@@ -6,8 +6,9 @@ FOLDER holds session files of any tool (default: the shipped example). Every ses
 through clew on PostgreSQL: two messages, then the next request with automatic compaction; at its end it is
 indexed. The first half runs in one process, and a linear model of the messages and of the text of a session
 is fitted to what each of them cost. The second half runs in several processes at once; the model predicts
-its costs, which are compared with what was measured. Costs are CPU time, transactions and bytes, which
-other work on the machine does not change.
+its costs, which are compared with what was measured. Every process first runs one session that is not
+counted: loading code and the server's first plans are paid once per process, not once per session, and are
+reported apart. Costs are CPU time, transactions and bytes; other work on the machine changes CPU time little.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def play(store: PostgresStore, path: str, number: int) -> dict[str, float]:
     """Run a session through clew; return its size and what it cost this process."""
     messages = load(Path(path))[number].full()
     cpu, turns = time.process_time(), 0
-    name = f"{sha256(path.encode()).hexdigest()[:12]}-{number}"
+    name = f"{sha256(path.encode()).hexdigest()[:12]}-{number}-{os.getpid()}"
     with Session.open(name, store, window=WINDOW) as session:
         for at in range(0, len(messages), 2):
             session.add(*messages[at : at + 2])
@@ -137,34 +138,53 @@ def fit(done: Sequence[dict[str, float]]) -> np.ndarray:
     return np.array(fitted)
 
 
-def run_workers(
-    server: PostgresServer, some: Sequence[tuple[str, int]], workers: int
-) -> list[dict[str, float]]:
-    command = [sys.executable, __file__, "--work", server.address]
-    pipe = subprocess.PIPE
-    started = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(workers)]
-    for n, one in enumerate(started):
-        assert one.stdin is not None
-        one.stdin.write(json.dumps(some[n::workers]) + "\n")
-        one.stdin.close()
-        one.stdin = None
-    outputs = [one.communicate()[0] for one in started]
-    return [json.loads(line) for output in outputs for line in output.splitlines()]
+class Workers:
+    """Processes that have run a first session and wait for theirs."""
+
+    def __init__(self, server: PostgresServer, first: tuple[str, int], count: int) -> None:
+        command = [sys.executable, __file__, "--work", server.address]
+        pipe = subprocess.PIPE
+        self._started = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(count)]
+        self._tell([[first]] * count)
+        self.starting = [float(one["process"]) for one in self._hear()]
+
+    def run(self, some: Sequence[tuple[str, int]]) -> list[dict[str, float]]:
+        """Share sessions among the workers; return what each session cost."""
+        count = len(self._started)
+        self._tell([some[n::count] for n in range(count)])
+        return [cost for one in self._hear() for cost in one["sessions"]]
+
+    def close(self) -> None:
+        """End the workers."""
+        for one in self._started:
+            one.communicate()
+
+    def _tell(self, work: Sequence[Sequence[tuple[str, int]]]) -> None:
+        for one, some in zip(self._started, work, strict=True):
+            assert one.stdin is not None
+            one.stdin.write(json.dumps(some) + "\n")
+            one.stdin.flush()
+
+    def _hear(self) -> list[dict[str, Any]]:
+        return [json.loads(one.stdout.readline()) for one in self._started if one.stdout is not None]
 
 
 def simulate(args: argparse.Namespace) -> None:
     found = sessions(args.folder, args.sessions)
-    first, second = found[::2], found[1::2]
+    (warm, *first), second = found[::2], found[1::2]
     with PostgresServer() as server:
         meter = Meter(server)
         with PostgresStore(server.address) as store:
-            play(store, *first[0])  # imports and the first plans of the server are paid once per process
+            play(store, *warm)
             empty = meter.read()["disk"]
-            fitted_on = [measure_one(meter, lambda one=one: play(store, *one)) for one in first[1:]]
+            fitted_on = [measure_one(meter, lambda one=one: play(store, *one)) for one in first]
         middle = meter.read()
         disk_per_wal = (middle["disk"] - empty) / sum(one["server wal"] for one in fitted_on)
+        workers = Workers(server, warm, args.workers)
+        time.sleep(0.6)
         checked: list[dict[str, float]] = []
-        total = measure_one(meter, lambda: checked.extend(run_workers(server, second, args.workers)) or {})
+        total = measure_one(meter, lambda: checked.extend(workers.run(second)) or {})
+        workers.close()
     model = fit(fitted_on)
     sizes = np.array([[one["messages"], one["text"] / 1000] for one in checked])
     predicted = (model @ sizes.T).sum(axis=1)
@@ -176,9 +196,17 @@ def simulate(args: argparse.Namespace) -> None:
         lines.append(f"| {name} | {message:.4f} | {text:.4f} | {guess:,.1f} | {real:,.1f} | {error} |")
     guess, real = disk_per_wal * predicted[3] / 1000, total["server disk"] / 1e6
     lines.append(f"| disk, MB | | | {guess:,.1f} | {real:,.1f} | {guess / real - 1:+.0%} |")
+    starting = f"Starting a worker process and its first session: {np.mean(workers.starting):.1f} s of CPU."
     everything = [*fitted_on, *checked]
     text = "\n".join(
-        [*report(args, fitted_on, checked), *lines, "", *sizing(everything, model, disk_per_wal)]
+        [
+            *report(args, fitted_on, checked),
+            *lines,
+            "",
+            starting,
+            "",
+            *sizing(everything, model, disk_per_wal),
+        ]
     )
     print(text)
     if args.write:
@@ -227,10 +255,11 @@ def sizing(done: Sequence[dict[str, float]], model: np.ndarray, disk_per_wal: fl
 
 
 def work(address: str) -> None:
-    """Run the sessions that come as a line of JSON; print what each cost."""
+    """Run the sessions that come as lines of JSON; answer each line with what its sessions cost."""
     with PostgresStore(address, pool=2) as store:
-        for path, number in json.loads(sys.stdin.readline()):
-            print(json.dumps(play(store, path, number)), flush=True)
+        for line in sys.stdin:
+            done = [play(store, path, number) for path, number in json.loads(line)]
+            print(json.dumps({"sessions": done, "process": time.process_time()}), flush=True)
 
 
 if __name__ == "__main__":

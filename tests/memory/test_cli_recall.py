@@ -36,6 +36,16 @@ def test_what_was_said_is_found_with_its_reference_which_opens(clew: Run, home: 
     assert "m2@spring  (assistant, " in opened
 
 
+def test_a_proposal_comes_with_the_reply_to_it(clew: Run, tmp_path: Path):
+    with SqliteStore(tmp_path / "log" / "clew.db") as store:
+        Session.open("spring", store).add(
+            text_message(Role.ASSISTANT, "Shall I fire the kiln at night?" + " Power is cheap then." * 60),
+            text_message(Role.USER, "No, the neighbours complain."),
+        )
+    found = clew("recall", "fire the kiln at night", "--limit", "1", CLEW_HOME=str(tmp_path / "log")).stdout
+    assert "    m2@spring, the user's reply: No, the neighbours complain.\n" in found
+
+
 def test_with_vectors_it_is_found_by_its_meaning(clew: Run, home: dict[str, str]):
     (hit, *_) = json.loads(clew("recall", "doctor", "--json", **home).stdout)
     assert (hit["ref"], hit["why"]["exact"]) == ("m1@summer", [])

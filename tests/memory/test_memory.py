@@ -10,7 +10,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Memory, StaticEmbedder, open_memory
 from clew.memory.notes import Category, Draft, Situation
-from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource
+from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource, NoteStatus
 from clew.memory.selection import EXCERPT, Passage, render_passages, select_injections
 from clew.memory.tiers import Tier
 from clew.memory.tools.tool import PER_TOKEN
@@ -94,6 +94,29 @@ def test_after_twenty_compactions_every_planted_value_is_found_with_its_source(s
     assert (len(planted), missed) == (60, [])
     for value, source in list(planted.items())[:6]:
         assert value in box.run("recall_open", {"ref": source, "neighbours": 0}).text
+
+
+def test_a_proposal_that_is_found_comes_with_what_the_user_said_to_it(store, index):
+    session, memory = opened(store, index)
+    session.add(
+        text_message(Role.ASSISTANT, "I could store the commit sha in the attribution metadata."),
+        text_message(Role.USER, "No, leave it out: nobody should take it for a stable link."),
+        text_message(Role.ASSISTANT, "Then I leave it out."),
+        text_message(Role.ASSISTANT, "The tests pass."),
+    )
+    (hit, *_) = memory.search("is the commit sha in the metadata?")
+    reply = memory.reply(hit.entry)
+    assert reply
+    assert (reply.ref, reply.role) == ("m2", "user")
+    assert memory.reply(hit.entry._replace(ref="m2", role="user")) is None
+    assert memory.reply(hit.entry._replace(ref="m3")) is None  # the assistant went on
+    assert memory.reply(hit.entry._replace(ref="m4")) is None  # nothing was said yet
+    other, there = opened(store, index, "later")
+    asked = {"query": "is the commit sha in the metadata?", "limit": 1}
+    first, second = heads(there.toolbox(other).run("recall_search", asked))
+    assert first.startswith("[m1@main, assistant")
+    assert second.startswith("[m2@main, user")
+    assert "in reply to m1@main" in second
 
 
 def test_what_left_is_found_by_the_question_and_leads_to_its_turn(store, index):
@@ -325,6 +348,37 @@ def test_what_a_forgotten_note_was_taken_from_does_not_come_up_and_is_marked(sto
     memory.notebook.forget(other.id, why="asked to")
     assert "Strandgaten" not in memory.inject(question).text
     assert first.id == "w1"
+
+
+def test_what_a_superseded_note_was_taken_from_is_not_injected_also_if_it_was_before(store, index):
+    session, memory = opened(store, index)
+    session.add(text_message(Role.USER, "My sister Ingrid lives in Bergen at Strandgaten 4."))
+    session.add(*(text_message(Role.ASSISTANT, f"Step {n}. " + "All went well. " * 60) for n in range(20)))
+    session.compact(target_tokens=1_000)
+    question = "Where in Bergen does my sister Ingrid live?"
+    memory.shown(memory.inject(question))
+    assert "Strandgaten" in memory.inject("And now?").text  # it stays
+    source = NoteSource(Author.PERSON, session.name, ("m1",))
+    memory.notebook.add(Draft(key="sister", text="Ingrid lives in Bergen.", source=source))
+    second = memory.notebook.add(Draft(key="sister", text="Ingrid lives in Oslo.", source=BY_A_PERSON))
+    for _ in range(2):  # also once the newer note is forgotten: that does not make the older one true
+        for words in (question, "And now?"):
+            assert "Strandgaten" not in memory.inject(words).text
+        answer = memory.toolbox(session).run("recall_search", {"query": question})
+        assert any(line.startswith("[m1, user") and "superseded by note w2" in line for line in heads(answer))
+        if second.status is NoteStatus.APPROVED:
+            second = memory.notebook.forget(second.id, why="asked to")
+    memory.notebook.add(Draft(key="sister", text="Ingrid moved back.", source=source))
+    assert "Strandgaten" in memory.inject(question).text  # a note in force is taken from it
+
+
+def test_a_digest_line_that_quotes_a_hit_is_not_a_second_hit(store, index):
+    session, memory = opened(store, index)
+    session.add(text_message(Role.USER, "The kiln controller listens on port 8123."))
+    session.add(*(text_message(Role.ASSISTANT, f"Step {n}. " + "All went well. " * 60) for n in range(20)))
+    session.compact(target_tokens=600)
+    found = [hit.entry for hit in memory.search("On which port does the kiln controller listen?")]
+    assert [entry.ref for entry in found if "8123" in entry.text] == ["m1"]
 
 
 def test_an_answer_takes_at_most_a_tenth_of_the_window(store, index):

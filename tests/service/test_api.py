@@ -1,11 +1,14 @@
 """The HTTP API, through a real server and real requests."""
 
 import json
+import re
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 
@@ -164,6 +167,9 @@ def test_a_token_opens_its_own_workspace_only(client, url):
         ({"messages": [1]}, 400, ""),
         ({"messages": talk(1), "window": -1}, 400, "above zero"),
         ({"messages": talk(1), "window": True}, 400, "must be of type integer"),
+        ({"messages": [{"role": "user", "content": "x", "n": float("nan")}]}, 400, "not JSON"),
+        ({"messages": talk(1), "person": "a\0b"}, 400, "not printable"),
+        ({"messages": talk(1), "person": "a" * 501}, 400, "longer than 500 bytes"),
     ],
 )
 def test_bad_input_gets_a_typed_error(client, body, status, says):
@@ -179,6 +185,42 @@ def test_unknown_paths_and_large_bodies_are_refused(client, monkeypatch):
     monkeypatch.setattr(app_module, "MOST_BYTES", 1_000)
     status, refused = client("POST", "/v1/sessions/big/messages", {"messages": talk(9)})
     assert (status, refused["error"]["type"]) == (413, "TooLarge")
+
+
+def test_names_that_the_database_cannot_hold_are_refused(client):
+    longest = "".join(chr(0x4E00 + n) for n in range(166))  # 498 bytes that do not compress
+    assert client("POST", f"/v1/sessions/{quote(longest)}/messages", {"messages": talk(1)})[0] == 200
+    for path in (f"{quote(longest)}abc/messages", f"{'n' * 5_000}/messages", "a%00b/messages"):
+        status, refused = client("POST", f"/v1/sessions/{path}", {"messages": talk(1)})
+        assert (status, refused["error"]["type"]) == (400, "InputError")
+    assert client("DELETE", "/v1/sessions?person=%00")[0] == 400
+
+
+def refused_appends(url):
+    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as reply:
+        return re.search(
+            r'clew_requests_total{operation="append",status="400"} (\d+)', reply.read().decode()
+        )[1]
+
+
+def test_requests_that_end_or_stall_in_the_middle_are_refused(client, url, monkeypatch, caplog):
+    begun = f"POST /v1/sessions/half/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {NORTH}\r\n"
+    begun += 'Content-Length: 1000\r\n\r\n{"messages":'
+    port = int(url.rpartition(":")[2])
+    monkeypatch.setattr(app_module, "STALLED_SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as stalled:
+        stalled.sendall(begun.encode())
+        assert stalled.recv(100).startswith(b"HTTP/1.1 400 ")  # the connection is free again
+    monkeypatch.undo()
+    before = refused_appends(url)
+    with socket.create_connection(("127.0.0.1", port)) as ended:
+        ended.sendall(begun.encode())
+    deadline = time.monotonic() + 20
+    while refused_appends(url) == before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert client("GET", "/v1/sessions/half/events")[1]["events"] == []
+    assert [record for record in caplog.records if record.exc_info] == []  # no traceback for a lost client
 
 
 def test_a_forgotten_session_is_gone_also_from_the_cache(client):

@@ -20,6 +20,7 @@ from clew.memory.documents import Document, Manifest, read_passage, search_docum
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
 from clew.memory.index.protocol import Embedder, EntryKind, Filters, Index, VectorIndex
+from clew.memory.memory import why_outdated
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import SearchScope, project_at
 from clew.memory.search import Hit, Query
@@ -28,7 +29,7 @@ from clew.message import Json, JsonObject, Role, Trust
 from clew.message.codec import TRUST_BY_LABEL
 from clew.settings import clew_home, load_settings
 
-EXCERPT = 280
+EXCERPT = 480
 NOWHERE = "clew:recall"
 """A session name that is never used, so that references to all sessions are printed in full."""
 ROLES = (*(role.value for role in Role), "digest", "note")
@@ -137,13 +138,18 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
     if args.json:
         listed: list[Json] = [_hit_to_json(memory, hit) for hit in hits]
         term.write(json.dumps(listed, ensure_ascii=False))
+    told, outdated = {memory.ref(hit.entry) for hit in hits}, memory.outdated()
     for hit in hits if not args.json else ():
         entry = hit.entry
         about = [entry.kind, entry.role, entry.trust.label, entry.time[:16].replace("T", " ")]
-        about += filter(None, [memory.origin(entry)])
+        about += filter(None, [memory.origin(entry), why_outdated(entry, outdated)])
         term.say(printable(f"{memory.ref(entry)}  ({', '.join(dict.fromkeys(about))})"))
         term.say(f"    {one_line(entry.text[excerpt_start(hit, EXCERPT) :], EXCERPT)}")
         rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
+        reply = memory.reply(entry)
+        if reply and reply.ref not in told:
+            told.add(reply.ref)
+            term.say(f"    {printable(reply.ref)}, the user's reply: {one_line(reply.text, EXCERPT)}")
         term.say(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
     if not hits:
         narrow = memory.where is SearchScope.PROJECT and memory.project and memory.leaves_out

@@ -236,6 +236,12 @@ def flat(text: str, most: int) -> str:
     return escape_tags(short) if "clew" in short.lower() or not short.isascii() else short
 
 
+def indented(text: str) -> str:
+    """Return a text line by line, all but the first indented: none of them looks like a line of clew's."""
+    lines = (_STEERING.sub(" ", line).rstrip() for line in text.expandtabs(4).strip().splitlines())
+    return escape_tags("\n    ".join(filter(None, lines)))
+
+
 def summary_of(session: HostSession, focus: str | None = None) -> str:
     """Return the replacement of a host's own summary."""
     return f"{digest_text([entry.message for entry in session.entries], focus)}\n{SEARCH}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
@@ -50,7 +50,7 @@ from clew.memory.tiers import (
     moves_due,
     moves_for,
 )
-from clew.message import Trust
+from clew.message import Role, Trust
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -231,6 +231,18 @@ class Memory:
         own = (self.ctx.session, NOTES_SESSION)
         return entry.ref if entry.session in own else self.resolver.ref(entry.session, entry.ref)
 
+    def reply(self, entry: Entry) -> Quotation | None:
+        """Return what the user said right after a message of the assistant; None if they said nothing.
+
+        A proposal is found by its words; that the user refused it has often none of them.
+        """
+        place = self.resolver.place(self.ref(entry)) if entry.role == Role.ASSISTANT else None
+        following = place._replace(number=place.number + 1) if place else None
+        if following is None or self.resolver.seq(following) is None:
+            return None
+        quotation = self.resolver.message(following)
+        return quotation if quotation.role == Role.USER and quotation.text else None
+
     def open(self, ref: str, neighbours: int = 1) -> Resolved:
         """Return what a reference points to: the original text, and references to open next."""
         if _NOTE.fullmatch(ref):
@@ -260,45 +272,48 @@ class Memory:
 
         ``query`` is what the user said and wants. Do not put tool results in it: a web page could then choose
         what is injected. For the same reason nothing below ``trust`` is injected; the agent can still find
-        tool output and web pages by searching. The sources of forgotten notes are not injected either.
+        tool output and web pages by searching. The sources of forgotten and replaced notes are not either.
         If the store has no index, only notes are injected.
         """
         hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES) if self.searchable else []
-        tiers, forgotten = self.tiers, self._sources_of_forgotten()
+        tiers, outdated = self.tiers, self.outdated()
         fresh_passages = [
             passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
             for hit in hits
             if is_injectable(hit)
             and _is_out(self.ref(hit.entry), tiers)
-            and (hit.entry.session, hit.entry.ref) not in forgotten
+            and not why_outdated(hit.entry, outdated)
         ]
         best = {passage.ref: passage for passage in reversed(fresh_passages)}  # the best part of each message
         passages = [passage for passage in fresh_passages if best[passage.ref] is passage]
-        stay = (guest for ref, guest in tiers.injected.items() if ref not in best and _is_out(ref, tiers))
+        stay = (
+            guest
+            for ref, guest in tiers.injected.items()
+            if ref not in best and _is_out(ref, tiers) and self._place(ref) not in outdated
+        )
         passages += (passage for passage in map(self._guest, stay) if passage and passage.trust >= trust)
         situation = Situation(at=self.now, text=query, tags=tags)
         return select_injections(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
 
-    def _sources_of_forgotten(self) -> set[tuple[str, str]]:
-        """Return the sources (session, message) of forgotten notes."""
-        notes = self.notebook.notes()
-        kept = {place for note in notes if note.status is NoteStatus.APPROVED for place in _sources(note)}
-        removed = {place for note in notes if note.status is NoteStatus.FORGOTTEN for place in _sources(note)}
-        return removed - kept
-
     def outdated(self) -> dict[tuple[str, str], str]:
         """Return messages (session, reference) that may be outdated: a note taken from them no longer holds.
 
-        The value says why: the note was replaced or forgotten.
+        The value says why: the note was replaced or forgotten. What a note in force is taken from is not.
         """
-        result: dict[tuple[str, str], str] = {}
-        for note in self.notebook.notes():
+        notes, result = self.notebook.notes(), dict[tuple[str, str], str]()
+        kept = {place for note in notes if note.status is NoteStatus.APPROVED for place in _sources(note)}
+        for note in notes:
             why = f"superseded by note {note.replaced_by}" if note.replaced_by else ""
             if note.status is NoteStatus.FORGOTTEN:
                 why = f"note {note.id}, taken from it, was forgotten"
-            for place in _sources(note) if why else ():
+            for place in set(_sources(note)) - kept if why else ():
                 result.setdefault(place, why)
         return result
+
+    def _place(self, ref: str) -> tuple[str, str] | None:
+        """Return the session and the name of the message that a reference names; None if it names none."""
+        place = self.resolver.place(ref)
+        return (place.session, f"m{place.number}") if place else None
 
     def _guest(self, guest: InjectedExcerpt) -> Passage | None:
         """Return an excerpt that was injected earlier; None if its source no longer exists."""
@@ -432,6 +447,12 @@ def index_of(store: Store, workspace: str, model: str | None = None) -> Index | 
         if isinstance(store, PostgresStore):
             return PostgresIndex(store.connections, workspace, model)
     return None
+
+
+def why_outdated(entry: Entry, outdated: Mapping[tuple[str, str], str]) -> str:
+    """Return why an entry may be outdated, or a line of a digest taken from it; "" if it is not."""
+    places = ((entry.session, name) for name in (entry.ref, *entry.sources))
+    return next((outdated[place] for place in places if place in outdated), "")
 
 
 def _sources(note: Note) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from clew.memory.index.protocol import Embedder, Index
+from clew.memory.index.protocol import Embedder, EntryKind, Index
 from clew.memory.notes.note import Note
 from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, escape_entry, select
 from clew.memory.search import Hit, MatchInfo, Query, SearchResult, find
@@ -67,19 +67,29 @@ def recall(
 def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     """Return the hits that may answer a query, best first.
 
-    Drops repetitions of the question, and hits without any of its words that are long or add little. A
-    neighbour with few of the words that is long or adds nothing new comes last.
+    Drops repetitions of the question, quotations of other hits, and hits without any of its words that are
+    long or add little. A neighbour with few of the words that is long or adds nothing new comes last.
     """
     question_terms = frozenset(_content_terms(query))
     answering = [
         hit
-        for hit in hits
+        for hit in _originals(hits)
         if (matches_question(hit) or _continues_neighbour(hit, question_terms))
         and not is_echo(question_terms, hit)
     ]
     hits_by_place = {place: hit for hit in hits if (place := _place(hit))}
     weak_neighbours = [hit for hit in answering if _is_weak_neighbour(hit, question_terms, hits_by_place)]
     return [*(hit for hit in answering if hit not in weak_neighbours), *weak_neighbours][:limit]
+
+
+def _originals(hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield hits without the lines of digests that only quote a message among them."""
+    texts = {(hit.entry.session, hit.entry.ref, hit.entry.text) for hit in hits}
+    for hit in hits:
+        entry = hit.entry
+        sources = {(entry.session, name) for name in entry.sources} if entry.kind is EntryKind.DIGEST else ()
+        if not any((session, ref) in sources and entry.text in text for session, ref, text in texts):
+            yield hit
 
 
 def matches_question(hit: Hit) -> bool:
@@ -153,6 +163,8 @@ LEAST_SHARE = 0.5
 """Share of a question's words, weighted by rarity, that a passage needs to be injected (chosen by hand)."""
 MOST_PLACES = 64
 """Positions of query words that are compared to choose an excerpt."""
+LONGEST_WORD = 40
+"""Characters by which an excerpt may begin earlier, so that it begins with a whole word."""
 FOR_NOTES = 0.5
 """Share of the token limit reserved for notes, however good the passages are."""
 
@@ -320,4 +332,10 @@ def excerpt_start(hit: Hit, characters: int) -> int:
         covered = len({n for place, n in following if place - start < characters - lead})
         if covered > most:
             best, most = start, covered
-    return max(0, min(best - lead, len(low) - characters))
+    return _word_start(hit.entry.text, max(0, min(best - lead, len(low) - characters)))
+
+
+def _word_start(text: str, at: int) -> int:
+    """Return where the word begins that is at a position of a text, if that is near."""
+    before = max(text.rfind(space, max(0, at - LONGEST_WORD), at) for space in " \n\t")
+    return before + 1 if before >= 0 else at

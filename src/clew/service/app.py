@@ -14,7 +14,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -36,7 +36,7 @@ from clew.errors import (
     TooLarge,
     Unauthorized,
 )
-from clew.log.protocol import Ctx, StoredEvent
+from clew.log.protocol import Ctx, StoredEvent, require_name
 from clew.log.store.postgres import PostgresStore
 from clew.message import Json, JsonObject
 from clew.service.jobs import Jobs
@@ -47,6 +47,10 @@ from clew.session import Compaction, Session
 
 MOST_BYTES = 32 * 1024 * 1024
 """Most bytes of a request body: the largest request that a provider accepts."""
+STALLED_SECONDS = 30.0
+"""How long a client may send nothing in the middle of a request: a stalled one holds a place of others."""
+MOST_NAME_BYTES = 500
+"""Of the name of a session or a person: the database's indexes refuse names of some thousand bytes."""
 MOST_EVENTS = 500
 FOLLOW_SECONDS = 0.5
 """How often a stream of events looks for new ones."""
@@ -205,17 +209,41 @@ async def _no_route(request: Request, error: Exception) -> Response:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_BYTES:
-            raise TooLarge(f"the request is longer than {MOST_BYTES:,} bytes")
+    body = await _bytes(request)
     try:
-        value = await run_in_threadpool(json.loads, body or b"{}")
+        value = await run_in_threadpool(json.loads, body or b"{}", parse_constant=_no_json)
     except (ValueError, RecursionError) as cause:
         raise InputError("the request is not JSON, or nested too deeply") from cause
     if not isinstance(value, dict):
         raise InputError("the request is not a JSON object")
+    return value
+
+
+async def _bytes(request: Request) -> bytearray:
+    body, pieces = bytearray(), request.stream()
+    try:
+        while True:
+            async with asyncio.timeout(STALLED_SECONDS):
+                body += await anext(pieces)
+            if len(body) > MOST_BYTES:
+                raise TooLarge(f"the request is longer than {MOST_BYTES:,} bytes")
+    except StopAsyncIteration:
+        return body
+    except ClientDisconnect as cause:
+        raise InputError("the request ended before its body was complete") from cause
+    except TimeoutError as cause:
+        raise InputError(f"nothing of the request came for {STALLED_SECONDS:g} s") from cause
+
+
+def _no_json(constant: str) -> float:
+    raise ValueError(constant)  # NaN and Infinity, which no answer could contain
+
+
+def _name(what: str, value: str) -> str:
+    """Return a name, or raise ``InputError`` for one that the database cannot hold."""
+    require_name(what, value)
+    if len(value.encode("utf-8", "surrogatepass")) > MOST_NAME_BYTES:
+        raise InputError(f"the name of the {what} is longer than {MOST_NAME_BYTES} bytes")
     return value
 
 
@@ -234,7 +262,8 @@ class Call:
     @property
     def ctx(self) -> Ctx:
         """Return the session of the request."""
-        return Ctx(workspace=self.workspace, session=self.request.path_params["session"])
+        name = _name("session", self.request.path_params["session"])
+        return Ctx(workspace=self.workspace, session=name)
 
     def existing(self) -> Any:  # noqa: ANN401 - a context manager of a Session
         """Lend the session, or raise ``NotFound`` if it has no events."""
@@ -267,7 +296,7 @@ def _sessions(call: Call) -> JsonObject:
 def _append(call: Call) -> JsonObject:
     once = call.request.headers.get("idempotency-key")
     with call.lend() as session:
-        person = call.given["person"]
+        person = call.given["person"] and _name("person", call.given["person"])
         about: JsonObject | None = {"person": person} if person and "person" not in session.about else None
         ids = session.add(*call.given["messages"], wire=call.given["wire"], about=about, once=once)
         usable = session.gauge.window.usable_tokens
@@ -370,8 +399,9 @@ def _forget_many(call: Call) -> JsonObject:
         raise InputError("which sessions?", "add ?person=NAME, ?unchanged_days=N or ?all=yes")
     if "all" in query and query["all"] != "yes":
         raise InputError("all must be yes", "?all=yes deletes every session of the workspace")
+    person = _name("person", query["person"]) if "person" in query else None
     before = days_ago(call.number("unchanged_days")) if "unchanged_days" in query else None
-    rows = call.service.store.forget(call.workspace, person=query.get("person"), unchanged_since=before)
+    rows = call.service.store.forget(call.workspace, person=person, unchanged_since=before)
     return {"forgotten": rows._asdict()}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from clew.compaction.plan.digest import spans
 from clew.errors import InputError
 from clew.memory.index.protocol import Entry, EntryKind, Filters
+from clew.memory.memory import why_outdated
 from clew.memory.references import Quotation, Resolved
 from clew.memory.scope import InView, SearchScope
 from clew.memory.search import Hit
@@ -117,6 +118,8 @@ MESSAGES = (EntryKind.TURN, EntryKind.ARTIFACT)
 MOST_HITS = 20
 EXCERPT = 1_600
 """Characters of a hit: one or two adjoining pieces of the index, whole."""
+REPLY = 400
+"""Characters of the user's reply to a hit."""
 MOST_NEIGHBOURS = 10
 MOST_ORIGINALS = 50
 MOST_END = 2**53
@@ -140,7 +143,7 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
         also = f"{len(search_result.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
         answer = quotations_answer(
-            _hit_quotations(context, search_result.hits), also, context.answer_characters
+            _with_replies(context, search_result.hits, view), also, context.answer_characters
         )
         room = context.window_tenth - len(answer.text)
         names = _other_names(context, search_result.hits, view, room)
@@ -204,9 +207,20 @@ def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quota
         first = entry.start + start
         about = [f"characters {first}-{first + len(shown)}"]
         about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
-        about += filter(None, [memory.origin(entry), outdated.get((entry.session, entry.ref))])
+        about += filter(None, [memory.origin(entry), why_outdated(entry, outdated)])
         about += [f"score {hit.score:.2f}", *reasons(hit.why)]
         yield Quotation(memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
+
+
+def _with_replies(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[Quotation]:
+    """Yield hits; after each message of the assistant what the user said to it, unless the model sees it."""
+    told = {context.memory.ref(hit.entry) for hit in hits}
+    for hit, quotation in zip(hits, _hit_quotations(context, hits), strict=True):
+        yield quotation
+        reply = context.memory.reply(hit.entry)
+        if reply and reply.ref not in told and not view.holds(reply.text):
+            told.add(reply.ref)
+            yield reply._replace(text=reply.text[:REPLY], about=f"in reply to {quotation.ref}")
 
 
 RECALL_SEARCH = Tool(
