@@ -1,12 +1,10 @@
 """Many processes on one session: nothing is lost, order is kept, one compaction wins, nobody waits."""
 
-import json
-import subprocess
-import sys
+import multiprocessing
+import shutil
 import time
 from collections import Counter
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -17,33 +15,36 @@ from clew.message import Role, text_message
 from clew.session import Session
 from clew.session.replay import skipped_events
 from tests.conftest import tries
+from tests.hard.together import fill, work
 
-ROOT = Path(__file__).parents[2]
+# Each worker is forked from a server process that has imported clew already.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.hard.together"])
 
 
 class Worker:
     """Another process at work on the session."""
 
     def __init__(self, task, path, *words):
-        command = [sys.executable, "-m", "tests.hard.together", task, str(path), *map(str, words)]
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._line, theirs = PROCESSES.Pipe()
+        self._process = PROCESSES.Process(target=work, args=(theirs, task, path, *words))
+        self._process.start()
+        theirs.close()
 
-    def hears(self, at=None):
-        self._process.stdin.write(f"go {at or ''}\n")
-        self._process.stdin.flush()
+    def hears(self, at=0.0):
+        self._line.send(at)
 
     def says(self):
-        return json.loads(self._process.stdout.readline())
+        return self._line.recv()
 
     def __enter__(self):
         assert self.says() == "ready"
         return self
 
     def __exit__(self, *_):
-        self._process.communicate(timeout=300)
-        assert self._process.returncode == 0
+        self._process.join(timeout=300)
+        self._line.close()
+        assert self._process.exitcode == 0
 
 
 def all_at_once(task, path, workers, *words):
@@ -62,9 +63,51 @@ def path(quick_folder):
     return quick_folder / "clew.db"
 
 
+@contextmanager
+def opened(path):
+    with SqliteStore(path) as store, Session.open("main", store, window=20_000) as session:
+        yield session
+
+
 @pytest.fixture
 def session(path):
-    with SqliteStore(path) as store, Session.open("main", store, window=20_000) as session:
+    with opened(path) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def filled_log(tmp_path_factory):
+    """A log with a session to compact; tests work on copies of it."""
+    path = tmp_path_factory.mktemp("filled") / "clew.db"
+    with opened(path) as session:
+        fill(session)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compacted_log(filled_log):
+    """The same, compacted twice, with an item that was closed and opened again."""
+    path = filled_log.with_name("compacted.db")
+    shutil.copy(filled_log, path)
+    with opened(path) as session:
+        session.compact(target_tokens=2_500)
+        session.compact(target_tokens=1_500)
+        session.close_loop("t1")
+        session.reopen_loop("t1")
+    return path
+
+
+@pytest.fixture
+def filled(path, filled_log):
+    shutil.copy(filled_log, path)
+    with opened(path) as session:
+        yield session
+
+
+@pytest.fixture
+def compacted(path, compacted_log):
+    shutil.copy(compacted_log, path)
+    with opened(path) as session:
         yield session
 
 
@@ -85,41 +128,38 @@ def test_processes_that_append_at_once_lose_nothing_and_keep_their_order(path, s
 
 
 @pytest.mark.slow
-def test_of_many_that_compact_at_once_exactly_one_wins(path, session):
-    all_at_once("fill", path, 1)
+def test_of_many_that_compact_at_once_exactly_one_wins(path, filled):
     came = all_at_once("compact", path, tries(4, 8))
     assert came.count("compacted") == 1
     assert set(came) <= {"compacted", "nothing to gain", "CompactionUnderWay", "StalePlan"}
-    assert kinds(session).count("compaction") == 1
+    assert kinds(filled).count("compaction") == 1
     assert audit(path).flaws == ()
 
 
 @pytest.mark.slow
-def test_what_is_said_while_a_summary_is_written_stays(path, session):
-    all_at_once("fill", path, 1)
+def test_what_is_said_while_a_summary_is_written_stays(path, filled):
     with Worker("summarise_slowly", path, "w0") as slow:
         slow.hears()
         assert slow.says() == "asked"
-        session.add(text_message(Role.USER, "One more thing."))
+        filled.add(text_message(Role.USER, "One more thing."))
         slow.hears()
         assert slow.says() == "compacted"
-    assert session.view()[-1].message.text == "One more thing."
-    assert kinds(session).count("compaction") == 1
+    assert filled.view()[-1].message.text == "One more thing."
+    assert kinds(filled).count("compaction") == 1
 
 
 @pytest.mark.slow
-def test_a_summary_that_comes_when_another_has_compacted_is_refused(path, session):
-    all_at_once("fill", path, 1)
+def test_a_summary_that_comes_when_another_has_compacted_is_refused(path, filled):
     with Worker("summarise_slowly", path, "w0") as slow:
         slow.hears()
         assert slow.says() == "asked"
-        session._replay.state = session._replay.state.__class__()  # the lease ran out while it slept
-        state = session._replay.state.to_json()
-        session.record("token_budget", {"state": state})
-        session.compact(target_tokens=1_500)
+        filled._replay.state = filled._replay.state.__class__()  # the lease ran out while it slept
+        state = filled._replay.state.to_json()
+        filled.record("token_budget", {"state": state})
+        filled.compact(target_tokens=1_500)
         slow.hears()
         assert slow.says() in ("StalePlan", "CompactionUnderWay", "LeaseLost")
-    assert kinds(session).count("compaction") == 1
+    assert kinds(filled).count("compaction") == 1
 
 
 REASONS = {"StalePlan", "InputError", "NotFound", "NothingToGain", "CompactionUnderWay", "StoreBusy"}
@@ -129,11 +169,6 @@ ON_RULES = ("pin", "edit", "unpin", "keep", "unkeep")
 
 def together(path, session, *tasks):
     """Let processes act at once; check that each acknowledged act is in the log; return what came of them."""
-    all_at_once("fill", path, 1)
-    session.compact(target_tokens=2_500)
-    session.compact(target_tokens=1_500)
-    session.close_loop("t1")
-    session.reopen_loop("t1")
     before = Counter(kinds(session))
     with ExitStack() as stack:
         words = [("by_hand", path, f"w{n}", task, tries(8, 60)) for n, task in enumerate(tasks)]
@@ -161,8 +196,8 @@ def together(path, session, *tasks):
 @pytest.mark.parametrize(
     "tasks", [("undo", "undo"), ("undo",) * 4, ("undo", "undo+compact"), ("undo", "compact")]
 )
-def test_processes_that_undo_and_compact_at_once_leave_a_log_that_opens(path, session, tasks):
-    _, came = together(path, session, *tasks)
+def test_processes_that_undo_and_compact_at_once_leave_a_log_that_opens(path, compacted, tasks):
+    _, came = together(path, compacted, *tasks)
     undone = [name for kind, names in came if kind == "undo" and isinstance(names, list) for name in names]
     assert len(undone) == len(set(undone))  # no compaction is taken back twice
     assert {"d1", "d2"} <= set(undone)
@@ -170,15 +205,15 @@ def test_processes_that_undo_and_compact_at_once_leave_a_log_that_opens(path, se
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [("close", "reopen"), ("close+reopen",) * 3])
-def test_processes_that_close_and_reopen_at_once_leave_a_log_that_opens(path, session, tasks):
-    again, came = together(path, session, *tasks)
+def test_processes_that_close_and_reopen_at_once_leave_a_log_that_opens(path, compacted, tasks):
+    again, came = together(path, compacted, *tasks)
     assert any(isinstance(what, list) for _, what in came)
     assert "t1" in [loop.id for loop in (*again.ledger.loops.open, *again.ledger.loops.closed_by_hand)]
 
 
 @pytest.mark.slow
-def test_processes_that_pin_at_once_each_get_their_own_rule(path, session):
-    again, came = together(path, session, "pin", "pin", "pin")
+def test_processes_that_pin_at_once_each_get_their_own_rule(path, compacted):
+    again, came = together(path, compacted, "pin", "pin", "pin")
     pinned = [tuple(what) for _, what in came]
     assert len(set(pinned)) == len(pinned) == 3 * tries(8, 60)
     assert {(pin.id, pin.quote) for pin in again.pins} >= set(pinned)
@@ -186,9 +221,9 @@ def test_processes_that_pin_at_once_each_get_their_own_rule(path, session):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [("edit", "unpin", "pin"), ("edit",) * 3, ("pin+unpin",) * 3])
-def test_processes_that_edit_and_revoke_at_once_never_change_the_same_rule_twice(path, session, tasks):
-    session.pin("Say nothing.")
-    again, came = together(path, session, *tasks)
+def test_processes_that_edit_and_revoke_at_once_never_change_the_same_rule_twice(path, compacted, tasks):
+    compacted.pin("Say nothing.")
+    again, came = together(path, compacted, *tasks)
     done = [(kind, *what) for kind, what in came if isinstance(what, list)]
     assert any(kind != "pin" for kind, *_ in done)
     rules = again.ledger.pins.all
@@ -200,8 +235,8 @@ def test_processes_that_edit_and_revoke_at_once_never_change_the_same_rule_twice
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [("keep", "unkeep"), ("keep+unkeep",) * 3, ("keep", "undo+compact")])
-def test_processes_that_keep_and_drop_passages_at_once_leave_a_log_that_opens(path, session, tasks):
-    again, came = together(path, session, *tasks)
+def test_processes_that_keep_and_drop_passages_at_once_leave_a_log_that_opens(path, compacted, tasks):
+    again, came = together(path, compacted, *tasks)
     kept = [what[0] for kind, what in came if kind == "keep" and isinstance(what, list)]
     dropped = [what[0] for kind, what in came if kind == "unkeep" and isinstance(what, list)]
     assert kept
@@ -213,10 +248,10 @@ def test_processes_that_keep_and_drop_passages_at_once_leave_a_log_that_opens(pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [("note", "note", "note"), ("note+forget", "note+forget")])
-def test_processes_that_write_notes_at_once_lose_none(path, session, tasks):
-    _, came = together(path, session, *tasks)
+def test_processes_that_write_notes_at_once_lose_none(path, compacted, tasks):
+    _, came = together(path, compacted, *tasks)
     written = [what[0] for kind, what in came if kind == "note" and isinstance(what, list)]
-    notes = [note.text for note in Notebook(session.store, "local", "main").notes()]
+    notes = [note.text for note in Notebook(compacted.store, "local", "main").notes()]
     assert written
     assert set(notes) <= set(written)
     if "forget" not in "".join(tasks):

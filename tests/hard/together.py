@@ -1,16 +1,15 @@
-"""What many processes do to one session at once: ``python -m tests.hard.together TASK PATH WORKER …``.
+"""What many processes do to one session at once.
 
-Nothing here is a test. Each says that it is ready, waits for a line on its input, does its work and says what
-came of it.
+Nothing here is a test. Each process says that it is ready, waits until it is told to begin, does its work and
+says what came of it.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from clew.errors import ClewError
@@ -23,9 +22,9 @@ from clew.testing import good_summariser
 from tests.hard.life import exchange
 
 
-def append(session: Session, worker: str, times: str) -> object:
+def append(session: Session, worker: str, times: int) -> object:
     """Append one message at a time."""
-    for n in range(int(times)):
+    for n in range(times):
         session.add(text_message(Role.USER, f"{worker} says {n}"))
     return "done"
 
@@ -39,14 +38,14 @@ def compact(session: Session, _worker: str) -> object:
     return "compacted" if done else "nothing to gain"
 
 
-def summarise_slowly(session: Session, _worker: str) -> object:
-    """Compact with a summariser that takes until a second line comes in."""
+def summarise_slowly(session: Session, _worker: str, line: Connection) -> object:
+    """Compact with a summariser that takes until it is told to go on."""
     model = good_summariser()
     asked = model.ask
 
     def ask(*question: object, **how: object) -> Reply:
-        print(json.dumps("asked"), flush=True)
-        sys.stdin.readline()
+        line.send("asked")
+        line.recv()
         return asked(*question, **how)  # type: ignore[arg-type]
 
     model.ask = ask  # type: ignore[method-assign]
@@ -54,18 +53,17 @@ def summarise_slowly(session: Session, _worker: str) -> object:
     return compact(session, "")
 
 
-def fill(session: Session, _worker: str) -> object:
+def fill(session: Session) -> None:
     """Give the session something to compact."""
     session.add(text_message(Role.USER, "Tidy up the billing code.\n- [ ] write the parser"))
     for n in range(40):
         session.add(*exchange(n, "\n".join(f"rate_{n}_{i} = {i * n}" for i in range(80))))
-    return "done"
 
 
-def by_hand(session: Session, worker: str, kinds: str, times: str) -> object:
+def by_hand(session: Session, worker: str, kinds: str, times: int) -> object:
     """Do these things again and again; return for each what was acknowledged, or why it was not."""
     came = []
-    for n in range(int(times)):
+    for n in range(times):
         kind = kinds.split("+")[n % len(kinds.split("+"))]
         try:
             came.append([kind, ACTS[kind](session, f"{worker} {n}")])
@@ -113,16 +111,17 @@ TASKS: dict[str, Callable[..., object]] = {
     "append": append,
     "compact": compact,
     "summarise_slowly": summarise_slowly,
-    "fill": fill,
     "by_hand": by_hand,
 }
 
-if __name__ == "__main__":
-    task, path, *rest = sys.argv[1:]
-    with SqliteStore(Path(path), busy_s=120) as store, Session.open("main", store, window=20_000) as opened:
-        print(json.dumps("ready"), flush=True)
-        starts = float(sys.stdin.readline().partition(" ")[2].strip() or 0)
+
+def work(line: Connection, task: str, path: Path, *rest: object) -> None:
+    """Do a task in this process, which was started for it."""
+    more = (*rest, line) if task == "summarise_slowly" else rest
+    with SqliteStore(path, busy_s=120) as store, Session.open("main", store, window=20_000) as opened:
+        line.send("ready")
+        starts = line.recv()
         while time.time() < starts:  # all begin within microseconds of each other
             pass
-        print(json.dumps(TASKS[task](opened, *rest)), flush=True)
+        line.send(TASKS[task](opened, *more))
     assert threading.active_count() == 1

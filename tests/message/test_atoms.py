@@ -28,7 +28,7 @@ from clew.message import (
 from clew.message.atoms import Place
 from tests.conftest import tries
 
-CASES = tries(1_000, 10_000)
+CASES = tries(300, 10_000)
 
 
 def user(text: str = "go") -> Message:
@@ -201,7 +201,7 @@ def test_no_cut_point_parts_a_result_from_its_call(history: list[Message]):
         assert not any(call < point <= result for point in points)
 
 
-@settings(max_examples=tries(400, 2_000))
+@settings(max_examples=tries(150, 2_000))
 @given(histories())
 def test_every_boundary_that_parts_nothing_is_a_cut_point(history: list[Message]):
     """Cuts are not only safe but as many as can be, where no signed thinking is about."""
@@ -211,7 +211,7 @@ def test_every_boundary_that_parts_nothing_is_a_cut_point(history: list[Message]
     assert cut_points(plain) == free
 
 
-@settings(max_examples=tries(400, 2_000))
+@settings(max_examples=tries(150, 2_000))
 @given(histories())
 def test_the_pairing_is_what_a_plain_search_would_find(history: list[Message]):
     found = {(call.message, result.message) for result, call in pair(history).answers.items()}

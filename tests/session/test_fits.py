@@ -74,7 +74,8 @@ def test_found_rules_collapse_the_oldest_first_to_a_line_that_leads_to_them(wind
 def test_what_is_less_certain_collapses_before_what_is_as_old():
     sure, unsure = "Never modify files under {}/.", "You should not edit {}/ please."
     texts = [text.format(f"module_{n}") for n in range(200) for text in (sure, unsure)]
-    messages = [one for text in texts for one in ({"role": "user", "content": text}, LATER[0])]
+    reply = {"role": "assistant", "content": "ok " * 100}
+    messages = [one for text in texts for one in ({"role": "user", "content": text}, reply)]
     done = clew.compact([*messages[:-1], *LATER], 8_000)
     found = {pin.quote: pin.confidence for pin in done.ledger.pins.active}
     assert len(set(found.values())) > 1
@@ -108,7 +109,7 @@ def test_a_system_prompt_that_is_sent_again_pins_nothing():
     laws = " ".join(f"Never modify files under module_{n}/." for n in range(300))
     prompt = {"role": "system", "content": f"You are careful. {laws}"}
     changed = {"role": "system", "content": f"You are most careful. {laws} Never push to main."}
-    talk = [one for n in range(30) for one in ({"role": "user", "content": f"Read {n}."}, LATER[0])]
+    talk = [one for n in range(24) for one in ({"role": "user", "content": f"Read {n}."}, LATER[0])]
     done = clew.compact([prompt, *talk, prompt, changed, prompt, LATER[1]], 60_000)
     assert [pin.quote for pin in done.ledger.pins.active] == ["Never push to main."]
 
