@@ -52,6 +52,22 @@ def test_a_reader_scrolls_through_a_whole_session_with_few_messages_in_the_docum
     assert most <= 200
 
 
+@pytest.mark.parametrize("width", [390, 900])
+def test_on_a_narrow_screen_a_transcript_stays_where_it_opened(browser, house: House, width: int):
+    long(house.store, 400)
+    server = Server.bind(house.pool)
+    with server.running(), visiting(browser, server, viewport={"width": width, "height": 800}) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/api/page" in request.url else None)
+        go(page, "m1", session="long")
+        page.wait_for_selector("article[data-number='1']")
+        scroll_on(page)
+        assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight + 1")
+        assert in_document(page)[0] == 1
+        assert len(in_document(page)) < 100  # the list scrolls inside the screen, so it needs few pages
+        assert len(asked) < 4
+
+
 def test_what_a_reader_opened_stays_open_while_pages_come_and_go(page):
     go(page, "m57")
     page.wait_for_selector("article.here[data-number='57']")

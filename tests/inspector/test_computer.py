@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from clew.cli import inspect
 from clew.cli.inspect import _with_others, own_shelf
 from clew.cli.log import import_transcript
 from clew.compaction.plan import ClaimKind
@@ -27,7 +28,7 @@ from clew.inspector import (
 from clew.inspector.server import Server
 from clew.inspector.session_pool import SessionPool
 from clew.log.store import SqliteStore
-from clew.message import Role, text_message
+from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Session
 from clew.transcripts import Entry, Transcript, load
 from clew.transcripts.records import Record
@@ -43,6 +44,7 @@ from tests.cli.homes import (
 )
 from tests.inspector.conftest import visiting
 from tests.inspector.house import House
+from tests.inspector.steps import go
 
 CLAUDE_NAME, CODEX_NAME, COPILOT_NAME = f"claude-code:{CLAUDE}", f"codex:{CODEX}", f"copilot-cli:{COPILOT}"
 ARGS = argparse.Namespace(model="unknown", window=None)
@@ -119,7 +121,7 @@ def test_what_clew_compacts_afterwards_is_what_the_model_sees(pool: SessionPool)
 @pytest.mark.parametrize("name", [CLAUDE_NAME, CODEX_NAME, COPILOT_NAME])
 def test_every_place_shows_one_size_and_a_preview_starts_from_it(pool: SessionPool, name: str):
     home = pool.home(name)
-    (row,) = [row for row in pool.others.listed() if row["name"] == name]
+    (row,) = [row for row in pool.others.listed()["sessions"] if row["name"] == name]
     with home.open(name) as handle:
         about = tool_compactions.about_session(home, handle)
         drawn = timeline.timeline(handle)
@@ -250,6 +252,51 @@ def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, browser):
         page.locator(".sources .hits .turn").first.wait_for()
         page.locator(".sources .hits .turn").first.click()
         page.wait_for_selector("article.here")
+
+
+def test_the_list_sums_what_was_lost_and_can_begin_with_the_worst(pool: SessionPool, browser):
+    counted = pool.others.losses(CLAUDE_NAME)
+    server = Server.bind(pool)
+    with server.running(), visiting(browser, server) as page:
+        page.locator(".lead .bad", has_text=re.compile(r"^\d+$")).wait_for()
+        assert int(page.locator(".lead .bad").inner_text()) >= counted["lost"]
+        page.get_by_text("counted…").wait_for(state="detached")
+        page.get_by_label("order").select_option("lost")
+        lost = [int(text.split()[1]) for text in page.locator(".figures .bad").all_inner_texts()]
+        assert lost == sorted(lost, reverse=True)
+        assert page.locator(".session").first.locator(".figures .bad").count() == 1
+        page.get_by_label("order").select_option("newest")
+        assert page.locator(".session").count() == 5
+
+
+def test_only_the_newest_sessions_are_listed_and_the_page_says_of_how_many(
+    pool: SessionPool, browser, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(inspect, "MOST_LISTED", 2)
+    server = Server.bind(pool)
+    with server.running(), visiting(browser, server) as page:
+        page.get_by_text("of the 2 newest of 5 sessions").wait_for()
+
+
+def test_the_plan_that_the_person_approved_is_shown_below_the_goal(pool: SessionPool, browser):
+    with pool.home(CLAUDE_NAME).open(CLAUDE_NAME) as handle:
+        call = ToolCall("p1", "ExitPlanMode", {"plan": "1. split the parser\n2. test it"})
+        handle.session.add(Message(Role.ASSISTANT, (call,)))
+        handle.session.add(Message(Role.TOOL, (ToolResult("p1", (Text("User has approved your plan."),)),)))
+    server = Server.bind(pool)
+    with server.running(), visiting(browser, server) as page:
+        go(page, "ledger", session=CLAUDE_NAME)
+        page.get_by_role("region", name="approved plan").get_by_text("2. test it").wait_for()
+
+
+def test_tags_of_a_summary_are_headings():
+    said = text_message(Role.USER, "<overview>\nThe car is red.\n</overview>\n<next_steps>\n- paint <b>\n")
+    assert list(tool_compactions._lines([said])) == [
+        {"text": "Overview", "heading": True},
+        {"text": "The car is red.", "heading": False},
+        {"text": "Next steps", "heading": True},
+        {"text": "- paint <b>", "heading": False},
+    ]
 
 
 @pytest.mark.parametrize("name", [CLAUDE_NAME, CODEX_NAME, COPILOT_NAME])

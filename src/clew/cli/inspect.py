@@ -172,10 +172,12 @@ class ToolSessions:
         self._known = known
         self._losses: dict[str, JsonObject] = {}
 
-    def listed(self) -> list[Json]:
-        """Return the newest sessions, with what ``clew sessions`` shows of each."""
+    def listed(self) -> JsonObject:
+        """Return the newest sessions, with what ``clew sessions`` shows of each, and how many there are."""
         rows = [row for row in list_sessions(MOST_LISTED) if row.tool != OWN_FORMAT]
-        return [{**asdict(row), "name": f"{row.tool}:{row.session}"} for row in rows]
+        named: list[Json] = [{**asdict(row), "name": f"{row.tool}:{row.session}"} for row in rows]
+        total = sum(session.format != OWN_FORMAT for session in find_sessions(titles=False))
+        return {"sessions": named, "total": total}
 
     def copy(self, store: Store, name: str) -> bool:
         """Copy a session into a store."""

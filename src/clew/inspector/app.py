@@ -187,7 +187,8 @@ def _about(pool: SessionPool) -> Callable[[Request], Response]:
 
 
 def _computer(pool: SessionPool) -> Callable[[Request], Response]:
-    return lambda _request: RouteAnswer({"sessions": pool.others.listed() if pool.others else []})
+    nothing: JsonObject = {"sessions": [], "total": 0}
+    return lambda _request: RouteAnswer(pool.others.listed() if pool.others else nothing)
 
 
 def _losses(pool: SessionPool) -> Callable[[Request], Response]:

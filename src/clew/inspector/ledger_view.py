@@ -38,6 +38,9 @@ def ledger(handle: OpenSession) -> JsonObject:
         "goal": {"text": session_ledger.goal.quote, "source": session_ledger.goal.source.message}
         if session_ledger.goal
         else None,
+        "plan": {"text": session_ledger.plan.plan, "source": session_ledger.plan.asked.message}
+        if session_ledger.plan
+        else None,
         "pins": [_pin(pin) for pin in session_ledger.pins.all],
         "facts": [
             {"id": fact.id, "quote": fact.quote, "source": fact.source.message, "trust": fact.trust.label}

@@ -28,7 +28,7 @@ from clew.log import (
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
-from clew.message import Item, Json, JsonObject
+from clew.message import Item, JsonObject
 from clew.providers.api import int_or_zero
 from clew.providers.model import Model
 from clew.providers.shapes import as_object
@@ -334,8 +334,8 @@ class OpenSession:
 class OtherSessions:
     """The sessions that other tools left on this computer. They are only read: the pages show copies."""
 
-    listed: Callable[[], list[Json]]
-    """List them, newest first."""
+    listed: Callable[[], JsonObject]
+    """The newest ones, newest first, and how many there are in all."""
     copy: Callable[[Store, str], bool]
     """Copy the session with a name into a store; False if there is no such session."""
     lost: Callable[[str, str], JsonObject]

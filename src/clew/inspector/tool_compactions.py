@@ -28,6 +28,8 @@ MOST_SEARCHED = 60
 LONGEST_HEADING = 80
 """Longer lines that end with a colon are text."""
 _LINE = re.compile(r"\S[^\n]*")
+_TAG = re.compile(r"<(/?)([a-z][\w -]{0,40})>")
+"""A line that is only a tag: some tools write their sections so."""
 
 
 def tool_sizes(handle: OpenSession, stored: StoredEvent) -> tuple[int, int]:
@@ -82,6 +84,10 @@ def _lines(summary: Sequence[Message]) -> Iterator[JsonObject]:
     for message in summary:
         for match in _LINE.finditer(message.text):
             line = match[0].strip()
+            if tag := _TAG.fullmatch(line):
+                if not tag[1]:
+                    yield {"text": tag[2].replace("_", " ").capitalize(), "heading": True}
+                continue
             bare = line.strip("#*: ")
             is_short = len(line) <= LONGEST_HEADING
             is_heading = line.startswith("#") or (is_short and line.endswith((":", ":**")))

@@ -101,11 +101,11 @@ function Header({ session, head }) {
   return html`<header class="about" aria-label="the session">
     <div><h1 title=${session}>${one.title}</h1>
       <p class="facts">
-        ${one.tool && html`<span>${one.tool}</span>`}${one.model && html`<span>${one.model}</span>`}
+        ${one.tool && html`<span>${one.tool}</span>`}${one.model && html`<span class="model">${one.model}</span>`}
         <span>${plural(one.messages, "message")}</span>
         ${one.copy && html`<span title="your file is only read; what you try here is gone when the server stops">a copy: your file is only read</span>`}
       </p></div>
-    ${one.now !== null && html`<p class="figure now" title=${sure}><strong>${number(one.now)}</strong><span class="unit">tokens the model sees now${one.unlisted ? "" : ", estimated"}${one.whole !== null && one.whole > one.now ? html`<br />${number(one.whole)} in the whole conversation` : ""}</span></p>`}
+    ${one.now !== null && html`<p class="figure now" title=${sure}><strong>${number(one.now)}</strong><span class="unit">tokens the model sees now${one.unlisted ? "" : ", estimated"}${one.whole !== null && one.whole > one.now ? html`<span class="whole">${number(one.whole)} in the whole conversation</span>` : ""}</span></p>`}
     <p class="figure"><strong>${number(compactions)}</strong><span class="unit">${compactions === 1 ? "compaction" : "compactions"}${by}</span></p>
   </header>`;
 }
@@ -113,6 +113,12 @@ function Header({ session, head }) {
 function Side({ now, help }) {
   const about = useAnswer(() => get("about"), []);
   const current = now.view === "diff" ? "digests" : now.view;
+  useEffect(() => {
+    // On a phone the views are one row that scrolls.
+    const row = document.querySelector(".side ul");
+    const link = row?.querySelector("[aria-current]");
+    if (link) row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
+  }, [now.session, current]);
   return html`<nav class="side" aria-label="views">
     <a class="brand" href="#/"><img src="/static/clew.svg" alt="" width="22" height="22" />clew</a>
     ${now.session && html`<p class="session-name" title=${now.session}>${now.session}</p>`}

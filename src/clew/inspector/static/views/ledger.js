@@ -13,6 +13,7 @@ export function Ledger({ session, head }) {
 
 function Kept({ session, kept, done }) {
   return html`${kept.goal && html`<section class="card goal" aria-label="goal"><h3>Goal <${Turn} session=${session} id=${kept.goal.source} /></h3><blockquote>${kept.goal.text}</blockquote></section>`}
+    ${kept.plan && html`<section class="card goal" aria-label="approved plan"><h3>Approved plan <${Turn} session=${session} id=${kept.plan.source} /></h3><blockquote>${kept.plan.text}</blockquote></section>`}
     <${Pins} session=${session} pins=${kept.pins} done=${done} />
     ${kept.facts.length > 0 && html`<${Facts} session=${session} facts=${kept.facts} done=${done} />`}
     ${kept.problems.length > 0 && html`<${Listed} title="Events that no longer apply" count=${kept.problems.length} rows=${kept.problems} none="">${(one) => html`<span class="ref">event ${one.seq}</span> <span class="matter">${one.kind}</span> <span>${one.reason}</span>`}<//>`}

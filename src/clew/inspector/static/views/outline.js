@@ -22,5 +22,5 @@ export function Outline({ session, head, top, go }) {
 
 function Row({ session, one, now, go }) {
   if (!one.text) return html`<a class="cut" href=${address(session, "digests", one.cut)}>≡ compacted${one.cut ? `, ${one.cut}` : ""}</a>`;
-  return html`<button class="plain" aria-current=${one.number === now ? "true" : null} title=${`m${one.number}`} onClick=${() => go(one.number)}>${one.text}</button>`;
+  return html`<button class="plain" aria-current=${one.number === now ? "true" : null} title=${`m${one.number}`} onClick=${() => go(one.number)}><span>${one.text}</span></button>`;
 }

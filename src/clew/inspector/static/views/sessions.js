@@ -12,9 +12,10 @@ const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 export function Sessions() {
   const own = useAnswer(() => get("sessions"), []);
   const others = useAnswer(() => get("computer"), []);
+  const total = others.value?.total ?? 0;
   const about = useAnswer(() => get("about"), []);
   return html`<${Title} title="Sessions on this computer">${about.value?.tour && html`<button onClick=${() => start(about.value.tour)}>Take the tour</button>`}<//><${ProxyStatus} />
-    <${Answer} result=${own}>${(value) => html`<${List} own=${value.sessions} others=${others.value?.sessions ?? []} reading=${others.waiting} />`}<//>
+    <${Answer} result=${own}>${(value) => html`<${List} own=${value.sessions} others=${others.value?.sessions ?? []} total=${total} reading=${others.waiting} />`}<//>
     ${others.error && html`<p class="problem" role="alert">The sessions of other tools cannot be listed: ${others.error.message}</p>`}
     ${others.waiting && html`<${Waiting} text="Reading the sessions of your agent tools… the first time this takes a moment." />`}`;
 }
@@ -30,10 +31,27 @@ function merged(own, others) {
 
 const is_compacted = (one) => one.compactions > 0 || one.by_tool > 0;
 
-function List({ own, others, reading }) {
+// What the tools' compactions lost, by session; counted one session after the other while the list is open.
+function useLosses(names) {
+  const [losses, setLosses] = useState(new Map());
+  useEffect(() => {
+    const add = (name) => (found) => setLosses((known) => new Map(known).set(name, found));
+    const withdraw = names.map((name) => enqueue(() => get("losses", { session: name }), add(name)));
+    return () => {
+      for (const stop of withdraw) stop();
+    };
+  }, [names.join(" ")]);
+  return losses;
+}
+
+function List({ own, others, total, reading }) {
   const [wanted, want] = useState("");
   const [only, choose] = useState(false); // only sessions that were compacted
-  const all = merged(own, others);
+  const [order, sort] = useState("newest");
+  const losses = useLosses(others.filter((one) => one.compactions > 0).map((one) => one.name));
+  const lost = (one) => losses.get(one.name)?.lost ?? -1;
+  const newest = merged(own, others);
+  const all = order === "newest" ? newest : newest.sort((a, b) => lost(b) - lost(a)); // stable: newest first
   for (const one of all) if (one.title) titles.set(one.name, one.title);
   const low = wanted.toLowerCase();
   const shown = all.filter((one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low)) && (!only || is_compacted(one)));
@@ -41,10 +59,11 @@ function List({ own, others, reading }) {
   if (!all.length && reading) return null;
   if (!all.length)
     return html`<p>No sessions of agent tools were found. Take the tour with the shipped example, or open a file of yours with <code>clew inspect FILE</code>.</p>`;
-  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. Open one to see what its summary lost. Files are only read.</p>`}
+  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${total > others.length ? `the ${number(others.length)} newest of ${plural(total, "session")}` : plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. <${Lost} losses=${losses} compacted=${compacted} /> Open one to see what. Files are only read.</p>`}
     <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} />
+      <label class="check">order <select value=${order} onChange=${(event) => sort(event.target.value)}><option value="newest">last used first</option><option value="lost">most lost first</option></select></label>
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => choose(event.target.checked)} /> only compacted sessions (${number(all.filter(is_compacted).length)})</label></div>
-    <ul class="sessions">${shown.map((one) => html`<li key=${one.name}>${one.stored ? html`<${Stored} one=${one} />` : html`<${Found} one=${one} />`}</li>`)}</ul>
+    <ul class="sessions">${shown.map((one) => html`<li key=${one.name}>${one.stored ? html`<${Stored} one=${one} />` : html`<${Found} one=${one} found=${losses.get(one.name)} />`}</li>`)}</ul>
     ${!shown.length && html`<p class="quiet">No ${only ? "compacted " : ""}session matches${wanted ? ` “${wanted}”` : ""}.</p>`}`;
 }
 
@@ -52,10 +71,18 @@ const folder = (path) => path?.split(/[\\/]/).filter(Boolean).at(-1);
 
 const latest = (one) => [...one.compacted].sort().at(-1);
 
-// What the tool's compactions lost, counted one session after the other while the list is open.
-function Losses({ name }) {
-  const [found, show] = useState(null);
-  useEffect(() => enqueue(() => get("losses", { session: name }), show), [name]);
+// What all tools lost together, as far as it is counted.
+function Lost({ losses, compacted }) {
+  const counted = [...losses.values()].filter((one) => !one.error);
+  const sum = (field) => counted.reduce((all, one) => all + one[field], 0);
+  const progress = losses.size < compacted ? html` <span class="quiet" role="status">(${number(losses.size)} of ${number(compacted)} counted…)</span>` : "";
+  if (!compacted) return null;
+  if (!counted.length) return html`<span class="quiet" role="status">Counting what they lost…</span>`;
+  return html`Of ${plural(sum("needed"), "thing")} that they needed later, their tools lost <strong class=${sum("lost") ? "bad" : ""}>${number(sum("lost"))}</strong>${progress}.`;
+}
+
+// What the tool's compactions lost of one session.
+function Losses({ found }) {
   if (!found) return html`<span class="quiet" role="status">counting losses…</span>`;
   if (found.error || found.why) return html`<span class="quiet" title=${found.error?.message ?? found.why}>not compared</span>`;
   if (!found.lost) return html`<span class="quiet">lost nothing</span>`;
@@ -63,10 +90,10 @@ function Losses({ name }) {
 }
 
 // A session of another tool.
-function Found({ one }) {
+function Found({ one, found }) {
   return html`<a class="session" href=${one.compactions ? address(one.name, "digests") : address(one.name)}>
     <strong>${one.title ?? one.name}</strong>
-    <span class="figures">${one.compactions > 0 && html`<${Losses} name=${one.name} />`}${one.tokens !== null && html`<span>${number(one.tokens)} tokens</span>`}</span>
+    <span class="figures">${one.compactions > 0 && html`<${Losses} found=${found} />`}${one.tokens !== null && html`<span>${number(one.tokens)} tokens</span>`}</span>
     <span class="facts">
       <span class="tool">${one.tool}</span>${one.project && html`<span title=${one.project}>${folder(one.project)}</span>`}
       ${one.messages !== null && html`<span>${plural(one.messages, "message")}</span>`}<span title=${clock(one.modified)}>used ${ago(one.modified)}</span>

@@ -18,7 +18,7 @@ function Whole({ session, one }) {
     <div class="read by-tool">
       <aside><${Losses} session=${session} name=${one.name} /></aside>
       <section class="claims" aria-label="the tool's summary">
-        <h3>The summary that the tool wrote, as the model sees it <span class="quiet">choose a line to find its source</span></h3>
+        <h3>The summary that the tool wrote, as the model sees it ${one.lines.length > 0 && html`<span class="quiet">choose a line to find its source</span>`}</h3>
         ${one.sealed && html`<p class="quiet">It is encrypted: only the provider can read it.</p>`}
         ${!one.sealed && !one.lines.length && html`<p class="quiet">The tool did not record it.</p>`}
         <ul>${one.lines.map((each, i) =>
@@ -76,16 +76,16 @@ function Judged({ session, found }) {
       <tbody>${KINDS.map((kind) => [kind, counted.filter((one) => one.kind === kind)])
         .filter(([, all]) => all.length)
         .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => !one.by_tool).length)}</td><td class="num">${given_up ? "–" : number(all.filter((one) => !one.by_clew).length)}</td></tr>`)}</tbody></table>
-    <${Group} session=${session} title=${`${lost}, kept by clew`} all=${rescued} />
-    <${Group} session=${session} title=${given_up ? lost : found.sealed ? `${lost}, and not kept by clew` : "neither the tool nor clew kept it"} all=${neither} />
-    <${Group} session=${session} title="kept by the tool, lost by clew" all=${worse} />
-    ${again.length > 0 && html`<details class="again"><summary>Not counted as lost: ${plural(again.length, "value")} that a tool showed again before the next use</summary><${Group} session=${session} title="shown again" all=${again} kinds=${[AGAIN]} /></details>`}`;
+    <${Group} session=${session} title=${`${lost}, kept by clew`} all=${rescued} open />
+    <${Group} session=${session} title="kept by the tool, lost by clew" all=${worse} open=${worse.length <= FEW} />
+    <${Group} session=${session} title=${given_up ? lost : found.sealed ? `${lost}, and not kept by clew` : "neither the tool nor clew kept it"} all=${neither} open=${!rescued.length || neither.length <= FEW} />
+    <${Group} session=${session} title="not counted as lost: a tool showed it again before the next use" all=${again} kinds=${[AGAIN]} />`;
 }
 
-function Group({ session, title, all, kinds = KINDS }) {
+function Group({ session, title, all, kinds = KINDS, open = false }) {
   if (!all.length) return null;
-  return html`<h4>${title} <span class="quiet">${number(all.length)}</span></h4>
-    ${kinds.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${all.filter((one) => one.kind === kind)} />`)}`;
+  return html`<details class="section" open=${open}><summary><h4>${title} <span class="quiet">${number(all.length)}</span></h4></summary>
+    ${kinds.map((kind) => html`<${Gone} key=${kind} session=${session} kind=${kind} all=${all.filter((one) => one.kind === kind)} />`)}</details>`;
 }
 
 function Gone({ session, kind, all }) {
