@@ -12,14 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.secrets import FoundSecret, find, mask, rules
-from tests.secrets.corpus import Sample, samples
+from tests.secrets.corpus import samples
 
 KEY = b"k" * 32
 ALL = list(samples(1))
-
-
-def named(sample: Sample) -> str:
-    return sample.rule
 
 
 def test_every_rule_has_a_sample() -> None:
@@ -30,14 +26,13 @@ def test_no_two_rules_share_a_name() -> None:
     assert len({rule.id for rule in rules()}) == len(rules())
 
 
-@pytest.mark.parametrize("sample", ALL, ids=named)
 @pytest.mark.parametrize(
     "frame", ["{}", "before {} after", "> {}\n", "x={}\n", '{{"a": "{}"}}', "| {} |", "`{}`", "a\\n{}\\n"]
 )
-def test_a_secret_does_not_survive_in_any_surroundings(sample: Sample, frame: str) -> None:
-    masked = mask(frame.format(sample.text), KEY)
-    assert sample.secret not in masked.text
-    assert f"[secret:{sample.rule}:" in masked.text
+def test_a_secret_does_not_survive_in_any_surroundings(frame: str) -> None:
+    masked = [(sample, mask(frame.format(sample.text), KEY).text) for sample in ALL]
+    assert [sample for sample, text in masked if sample.secret in text] == []
+    assert [sample for sample, text in masked if f"[secret:{sample.rule}:" not in text] == []
 
 
 @pytest.mark.parametrize("text", ["password: Tr0ub4dor&3", "db_password: aB3&x9!k\nuser: bob"])
@@ -52,10 +47,9 @@ def test_no_secret_of_any_kind_survives(seed: int) -> None:
     assert [sample.rule for sample in planted if sample.secret in masked.text] == []
 
 
-@pytest.mark.parametrize("sample", ALL, ids=named)
-def test_masking_what_is_masked_changes_nothing(sample: Sample) -> None:
-    once = mask(f"see {sample.text} here", KEY).text
-    assert mask(once, KEY).text == once
+def test_masking_what_is_masked_changes_nothing() -> None:
+    masked = [mask(f"see {sample.text} here", KEY).text for sample in ALL]
+    assert [mask(text, KEY).text for text in masked] == masked
 
 
 def test_the_same_secret_has_the_same_mask_and_another_has_another() -> None:
@@ -142,9 +136,8 @@ def _identifiers() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("text", _identifiers())
-def test_names_and_numbers_of_things_are_left(text: str) -> None:
-    assert mask(text, KEY).text == text
+def test_names_and_numbers_of_things_are_left() -> None:
+    assert [text for text in _identifiers() if mask(text, KEY).text != text] == []
 
 
 @given(st.text(max_size=300))
@@ -177,7 +170,7 @@ def _seconds(text: str) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
-    """It takes a tenth of a second; a pattern that tries every way would take minutes."""
-    assert _seconds(piece * (60_000 // len(piece))) < 5
+def test_hostile_text_is_read_in_linear_time() -> None:
+    """Each takes hundredths of a second; a quadratic pattern would take seconds, a worse one minutes."""
+    for piece in HOSTILE:
+        assert _seconds(piece * (30_000 // len(piece))) < 1, piece

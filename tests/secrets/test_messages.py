@@ -35,10 +35,6 @@ TOKEN = next(sample.text for sample in PLANTED if sample.rule == "github-token")
 MASK = mask(TOKEN, KEY).text
 
 
-def named(sample: Sample) -> str:
-    return sample.rule
-
-
 def _anthropic(text: str) -> list[Json]:
     call: JsonObject = {
         "type": "tool_use",
@@ -89,15 +85,18 @@ HISTORIES = {"anthropic": _anthropic, "openai": _openai, "responses": _responses
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("sample", PLANTED, ids=named)
-def test_no_secret_survives_in_any_place_of_a_history(wire: str, sample: Sample) -> None:
+def test_no_secret_survives_in_any_place_of_a_history(wire: str) -> None:
+    assert [sample for sample in PLANTED if _survives(sample, wire)] == []
+
+
+def _survives(sample: Sample, wire: str) -> bool:
     messages = WIRES[wire].parse(HISTORIES[wire](f"run {sample.text} now"))
     masked = [mask_message(message, KEY) for message in messages]
     kept = json.dumps([message_to_json(message) for message in masked], ensure_ascii=False)
     sent = json.dumps(WIRES[wire].render(masked), ensure_ascii=False)
     written = json.dumps(sample.secret, ensure_ascii=False)[1:-1]
     twice = json.dumps(written)[1:-1]  # arguments are JSON inside JSON
-    assert not [text for text in (kept, sent) if sample.secret in text or written in text or twice in text]
+    return any(form in text for text in (kept, sent) for form in (sample.secret, written, twice))
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -120,13 +119,13 @@ def test_a_masked_message_comes_back_from_the_log_as_it_was(wire: str) -> None:
         assert WIRES[wire].render([back]) == WIRES[wire].render([masked])
 
 
-@pytest.mark.parametrize("sample", PLANTED, ids=named)
-def test_arguments_that_were_json_are_json_without_the_secret(sample: Sample) -> None:
-    call = ToolCall("c1", "run", json.dumps({"command": f"run {sample.text}\n", "then": "x"}))
-    (masked,) = mask_message(Message(Role.ASSISTANT, (call,)), KEY).calls
-    assert masked.input is not None
-    assert sample.secret not in str(masked.input["command"])
-    assert masked.input["then"] == "x"
+def test_arguments_that_were_json_are_json_without_the_secret() -> None:
+    for sample in PLANTED:
+        call = ToolCall("c1", "run", json.dumps({"command": f"run {sample.text}\n", "then": "x"}))
+        (masked,) = mask_message(Message(Role.ASSISTANT, (call,)), KEY).calls
+        assert masked.input is not None, sample
+        assert sample.secret not in str(masked.input["command"])
+        assert masked.input["then"] == "x", sample
 
 
 def test_the_name_of_a_field_makes_a_secret_of_its_value() -> None:
