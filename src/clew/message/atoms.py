@@ -9,7 +9,7 @@ time linear in the number of parts.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -38,12 +38,12 @@ class Pairing:
 
 
 class _Open:
-    """The unanswered calls of one id, taken from the latest message first, in order within a message."""
+    """Several unanswered calls of one id, taken from the latest message first, in order within a message."""
 
     __slots__ = ("_by_message",)
 
-    def __init__(self) -> None:
-        self._by_message: list[deque[Place]] = []
+    def __init__(self, first: Place) -> None:
+        self._by_message = [deque([first])]
 
     def add(self, place: Place) -> None:
         if self._by_message and self._by_message[-1][0].message == place.message:
@@ -65,33 +65,54 @@ class _Open:
             yield from places
 
 
+_Waiting = dict[str, Place | _Open]
+"""By id: one unanswered call or request, as nearly always, or several."""
+
+
 def pair(messages: Sequence[Message]) -> Pairing:
     """Match each result to the nearest earlier unanswered call with the same id.
 
     Ids need not be unique: in real sessions a model sometimes uses one id for several calls.
     """
-    calls: defaultdict[str, _Open] = defaultdict(_Open)
-    requests: defaultdict[str, _Open] = defaultdict(_Open)
+    calls: _Waiting = {}
+    requests: _Waiting = {}
     pairing = Pairing()
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
             if isinstance(part, Text):
                 continue  # most parts are text: skip the other checks
             if isinstance(part, ToolCall):
-                calls[part.call_id].add(Place(i, j))
+                _ask(calls, part.call_id, Place(i, j))
             elif isinstance(part, ToolResult):
-                _answer(pairing, calls[part.call_id], Place(i, j))
+                _answer(pairing, calls, part.call_id, Place(i, j))
             elif isinstance(part, ApprovalRequest):
-                requests[part.approval_id].add(Place(i, j))
+                _ask(requests, part.approval_id, Place(i, j))
             elif isinstance(part, ApprovalAnswer):
-                _answer(pairing, requests[part.approval_id], Place(i, j))
+                _answer(pairing, requests, part.approval_id, Place(i, j))
     waiting = itertools.chain(calls.values(), requests.values())
-    pairing.dangling.extend(sorted(place for atom in waiting for place in atom.left()))
+    places = ((one,) if isinstance(one, Place) else one.left() for one in waiting)
+    pairing.dangling.extend(sorted(itertools.chain.from_iterable(places)))
     return pairing
 
 
-def _answer(pairing: Pairing, calls: _Open, place: Place) -> None:
-    call = calls.take()
+def _ask(waiting: _Waiting, name: str, place: Place) -> None:
+    known = waiting.get(name)
+    if known is None:
+        waiting[name] = place
+    elif isinstance(known, _Open):
+        known.add(place)
+    else:
+        several = waiting[name] = _Open(known)
+        several.add(place)
+
+
+def _answer(pairing: Pairing, waiting: _Waiting, name: str, place: Place) -> None:
+    known = waiting.get(name)
+    if isinstance(known, _Open):
+        call = known.take()
+    else:
+        call = known
+        waiting.pop(name, None)
     if call is None:
         pairing.orphans.append(place)
     else:
@@ -104,11 +125,14 @@ def atoms(messages: Sequence[Message]) -> list[tuple[int, int]]:
     return list(itertools.pairwise(points))
 
 
-def cut_points(messages: Sequence[Message]) -> list[int]:
-    """Return every index at which the history may be cut, including 0 and its length."""
+def cut_points(messages: Sequence[Message], pairing: Pairing | None = None) -> list[int]:
+    """Return every index at which the history may be cut, including 0 and its length.
+
+    ``pairing`` is what ``pair`` returns for these messages, if that is known.
+    """
     glued = bytearray(len(messages) + 1)  # glued[i]: no cut between message i-1 and message i
     furthest: dict[int, int] = {}
-    for result, call in pair(messages).answers.items():
+    for result, call in (pairing or pair(messages)).answers.items():
         if result.message > furthest.get(call.message, call.message):
             furthest[call.message] = result.message
     reach = 0

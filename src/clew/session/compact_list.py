@@ -391,11 +391,13 @@ def _goal(
 
 
 def _shows_secrets(plan: Plan) -> bool:
-    """Whether the messages that a plan inserts contain a secret."""
+    """Whether the messages that a plan inserts show a secret; what they leave out is not searched."""
     from clew.compaction.plan.codec import shown_messages
-    from clew.secrets import mask_message
+    from clew.secrets import find_in_message
 
-    return any(mask_message(message) is not message for _, message in shown_messages(plan))
+    return any(
+        not secret.sealed for _, message in shown_messages(plan) for secret in find_in_message(message)
+    )
 
 
 def _mask_task(task: CompactionTask, conversation: ConversationState) -> CompactionTask:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from posixpath import commonprefix
 
 from clew.compaction.ledger_claims import is_restated
@@ -136,12 +137,14 @@ class DigestContent:
                 *self._ledger,
                 *self._prose,
                 *self._carried,
-                *in_order(self._story.entries(LEVELS[-1])),
+                *in_order(self._story.entries(self._story.levels[-1])),
                 *self._facts,
             ],
         )
         self._noted: set[str] = set()
         """Messages whose text the digest quotes as the agent's plan or status."""
+        self._unsaid_at: dict[int, tuple[list[list[Claim]], list[float]]] = {}
+        """What ``_unsaid`` returned, by level."""
         self._story_is_whole = False
         self.is_all = False
         """Whether the last choice included everything there was."""
@@ -161,7 +164,8 @@ class DigestContent:
         remaining -= cost
         prose, cost = self._fill(self._prose, remaining)
         remaining -= cost
-        self._noted = {claim.sources[0].message for claim in notes}
+        if (noted := {claim.sources[0].message for claim in notes}) != self._noted:
+            self._noted, self._unsaid_at = noted, {}
         story, cost = self._story_claims(min(remaining, room * STORY_SHARE))
         remaining -= cost
         quoted = by_turn((*self._mandatory, *notes, *story))
@@ -217,9 +221,8 @@ class DigestContent:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
         carried, cost = self._fill(self._carried, room)
         left = room - cost
-        for level in LEVELS:
-            entries = self._unsaid(level)
-            costs = [sum(map(self._gauge.claim, entry)) for entry in entries]
+        for level in self._story.levels:
+            entries, costs = self._unsaid(level)
             if sum(costs) <= left:
                 self._story_is_whole = level == LEVELS[0]
                 return [*carried, *in_order(entries)], cost + sum(costs)
@@ -238,23 +241,35 @@ class DigestContent:
         meets = self._focus.meets
         return sorted(order, key=lambda i: not any(meets(claim.text) for claim in entries[i]))
 
-    def _unsaid(self, level: int) -> list[list[Claim]]:
-        """Return the claims of each turn at a level of detail, without what mandatory claims say."""
-        said = by_turn((*self._mandatory, *self._prose, *self._ledger))
-        asked = (ClaimKind.GOAL, ClaimKind.NEXT)
-        goals = {other.sources[0].message for other in self._mandatory if other.kind in asked}
-        found = []
-        for entry in self._story.entries(level):
-            new = [
-                claim
-                for claim in entry
-                if not (claim.kind is ClaimKind.USER and claim.sources[0].message in goals)
-                and not _is_quoted(claim, said)
-                and claim.sources[0].message not in self._noted
-            ]
-            if new:
-                found.append(new)
+    def _unsaid(self, level: int) -> tuple[list[list[Claim]], list[float]]:
+        """Return the claims of each turn at a level, without what mandatory claims say, and their tokens."""
+        found = self._unsaid_at.get(level)
+        if found is None:
+            entries = list(filter(None, map(self._new_in, self._story.entries(level))))
+            costs = [sum(map(self._gauge.claim, entry)) for entry in entries]
+            found = self._unsaid_at[level] = entries, costs
         return found
+
+    def _new_in(self, entry: Sequence[Claim]) -> list[Claim]:
+        """Return the claims of a turn that say something new."""
+        new = []
+        for claim in entry:
+            name = claim.sources[0].message
+            asked = claim.kind is ClaimKind.USER and name in self._goals
+            if not asked and name not in self._noted and not _is_quoted(claim, self._said):
+                new.append(claim)
+        return new
+
+    @cached_property
+    def _said(self) -> dict[str, list[str]]:
+        """What mandatory claims, prose and ledger say, by turn."""
+        return by_turn((*self._mandatory, *self._prose, *self._ledger))
+
+    @cached_property
+    def _goals(self) -> frozenset[str]:
+        """The messages that mandatory claims quote as the goal or the request."""
+        asked = (ClaimKind.GOAL, ClaimKind.NEXT)
+        return frozenset(claim.sources[0].message for claim in self._mandatory if claim.kind in asked)
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
         """Take ledger claims: changed files, decisions, some of the others; return them and their tokens."""
@@ -317,7 +332,8 @@ def _goal_lines(claims: Iterable[Claim], find: Callable[[str], Message | None]) 
 
 def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     """Whether another claim from the same turn contains what this one quotes."""
-    return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
+    others = said.get(claim.sources[0].message)
+    return others is not None and any(claim.text in other for other in others)
 
 
 def place(claim: Claim) -> tuple[int, int]:

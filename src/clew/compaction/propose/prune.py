@@ -137,10 +137,11 @@ class Step:
 Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
 
 
-def steps_of(view: Sequence[Item]) -> list[Step]:
-    """Return every answered call with its result, in order of the results."""
+def steps_of(view: Sequence[Item], start: int = 0) -> list[Step]:
+    """Return every answered call whose result is at the index ``start`` or later, in order of the results."""
     steps = []
-    for result, call in sorted(pair([item.message for item in view]).answers.items()):
+    answers = pair([item.message for item in view]).answers.items()
+    for result, call in sorted(answer for answer in answers if answer[0].message >= start):
         name, message = view[result.message]
         told, asked = message.parts[result.part], view[call.message].message.parts[call.part]
         if isinstance(told, ToolResult) and isinstance(asked, ToolCall):
@@ -395,18 +396,18 @@ def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, text, "a large output, shown in excerpt")
 
 
-def _prose(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find acknowledgements of the agent, and plans in prose that a later one replaces."""
-    for found in chain(acknowledgements(page.view), replaced_plans(page.view)):
+def _prose(page: Page, start: int = 0) -> Iterator[Stub]:
+    """Find acknowledgements of the agent, and plans in prose that a later one replaces, from an index on."""
+    for found in chain(acknowledgements(page.view, start), replaced_plans(page.view, start)):
         yield Stub(*found)
 
 
 RULES: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits, _prose),
+    *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits),
 )
 """Rules about what something later repeats or outdates; they look at every step."""
 IN_RECENT: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _prose, _repeated_arguments),
+    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits),
 )
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
@@ -434,7 +435,10 @@ def prune(page: Page, stop: int, excess_tokens: int) -> list[Shrink]:
     old = [step for step in steps if step.result.message < stop]
     freed = 0
     every = chain(
-        *(rule(page, steps) for rule in (*RULES, _changed_since)), *(rule(page, old) for rule in ALONE)
+        *(rule(page, steps) for rule in RULES),
+        _prose(page),
+        _changed_since(page, steps),
+        *(rule(page, old) for rule in ALONE),
     )
     for stub in every:
         # Counts are rounded per message, so up to one token per message may be missing.
@@ -451,8 +455,9 @@ def prune_repeated(page: Page, start: int, stop: int, last: int | None = None) -
     Results that show again what their call wrote are replaced up to the index ``last``, if given.
     """
     stubs = Stubs(page)
-    steps = [step for step in steps_of(page.view) if step.result.message >= start]
-    for stub in chain(*(rule(page, steps) for rule in IN_RECENT)):
+    steps = steps_of(page.view, start)
+    rules = (rule(page, steps) for rule in IN_RECENT)
+    for stub in chain(*rules, _prose(page, start), _repeated_arguments(page, steps)):
         if start <= stub.place.message < stop:
             _take(stubs, page, stub)
     for stub in _echoes(page, steps):

@@ -42,9 +42,9 @@ class Replaced(NamedTuple):
     instead: Place | None = None
 
 
-def acknowledgements(view: Sequence[Item]) -> Iterator[Replaced]:
-    """Find messages of the agent that only acknowledge or promise, and call no tool."""
-    for i, item in enumerate(view):
+def acknowledgements(view: Sequence[Item], start: int = 0) -> Iterator[Replaced]:
+    """Find messages of the agent from an index on that only acknowledge or promise, and call no tool."""
+    for i, item in enumerate(view[start:], start):
         parts = item.message.parts
         if item.message.role is not Role.ASSISTANT or len(parts) != 1 or not isinstance(parts[0], Text):
             continue
@@ -67,9 +67,9 @@ class _Plan(NamedTuple):
     revises: bool
 
 
-def replaced_plans(view: Sequence[Item]) -> Iterator[Replaced]:
-    """Find plans in the agent's prose most of whose points a later plan repeats."""
-    plans = [plan for i, item in enumerate(view) for plan in _plans(i, item)]
+def replaced_plans(view: Sequence[Item], start: int = 0) -> Iterator[Replaced]:
+    """Find plans in the agent's prose, from an index on, most of whose points a later plan repeats."""
+    plans = [plan for i, item in enumerate(view[start:], start) for plan in _plans(i, item)]
     for earlier, plan in enumerate(plans):
         for later in reversed(plans[earlier + 1 :]):
             own = _unrepeated(plan, later)
@@ -89,7 +89,9 @@ def _plans(i: int, item: Item) -> Iterator[_Plan]:
     if item.message.role is not Role.ASSISTANT:
         return
     for j, part in enumerate(item.message.parts):
-        if not isinstance(part, Text) or not _PLAN.search(part.text):
+        if not isinstance(part, Text) or part.text.count("\n") < FEWEST_POINTS - 1:
+            continue
+        if not _PLAN.search(part.text):
             continue
         lines = part.text.split("\n")
         points = {n: matter(line) for n, line in enumerate(lines) if _POINT.match(line)}

@@ -143,16 +143,19 @@ class Scene:
         return next(spoken, 0)
 
     @cached_property
-    def _sizes_to_keep(self) -> tuple[list[int], list[int]]:
-        """The sizes whole and faded; agent text fades further if otherwise too few messages would stay."""
-        whole, faded = usual = self._faded_sizes(None)
-        if self._fills(faded, self._start(whole, faded)):
-            return usual
-        for most in FEWER_AGENT_TOKENS:
+    def _sizes_to_keep(self) -> tuple[list[int], list[int], int]:
+        """The sizes whole and faded, and where such messages begin.
+
+        Agent text fades further if otherwise too few messages would stay.
+        """
+        usual = None
+        for most in (None, *FEWER_AGENT_TOKENS):
             whole, faded = self._faded_sizes(most)
-            if self._fills(faded, self._start(whole, faded)):
-                return whole, faded
-        return usual
+            found = whole, faded, self._start(whole, faded)
+            if self._fills(faded, found[2]):
+                return found
+            usual = usual or found
+        return usual or found
 
     def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
         fading = Fading(self.thinking, self._asked, most)
@@ -182,7 +185,7 @@ class Scene:
     @cached_property
     def stop(self) -> int:
         """The index of the first recent message, whole or faded."""
-        stop = self._start(self.whole, self.faded)
+        stop = self._sizes_to_keep[2]
         if stop <= self.verbatim:
             return stop
         kept = len(self.view) - self.verbatim

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice, pairwise
 
 from clew.compaction.plan import Claim, ClaimKind
@@ -88,6 +89,13 @@ class Story:
         self.findings = list(self._found(turns.findings, passed, asked))
         """What the agent found out, strongest first, latest first among equals."""
 
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """The levels of detail that differ, highest first: a level at which nothing is cut is the highest."""
+        cites = (cite for turn in self._turns for cite in (turn.ask, turn.report) if cite)
+        longest = max((len(said[0].strip()) for cite in cites if (said := self._quote(cite))), default=0)
+        return tuple(level for level in LEVELS if level == LEVELS[0] or level < longest)
+
     def entries(self, level: int) -> list[list[Claim]]:
         """Return the claims of each turn, oldest first, with at most ``level`` characters each."""
         found = self._at.get(level)
@@ -134,7 +142,8 @@ class Story:
         if turn.report and (said := self._quote(turn.report)):
             text, trust = said
             for start, end in telling(text, level):
-                cite = turn.report._replace(start=turn.report.start + start, end=turn.report.start + end)
+                name, part, begin, _ = turn.report
+                cite = Cite(name, part, begin + start, begin + end)
                 claims.append(Claim("", ClaimKind.REPORT, text[start:end], (cite,), trust, verbatim=True))
         return claims
 

@@ -122,13 +122,13 @@ def last_cuts(
         held += sizes[since]
     while since > floor and not opens_turn(view[since].message):
         since -= 1
-    recent = [item.message for item in view[since:]]
-    if since > floor and pair(recent).orphans:
-        since, recent = floor, [item.message for item in view[floor:]]
-    if since == floor:  # earlier messages may still belong to the same atom
-        points = cut_points([item.message for item in view])
-    else:
-        points = [since + point for point in cut_points(recent)]
+    if since > floor:
+        recent = [item.message for item in view[since:]]
+        pairing = pair(recent)
+        if not pairing.orphans:
+            return [since + point for point in cut_points(recent, pairing)[:-1]]
+    # Earlier messages may still belong to the same atom.
+    points = cut_points([item.message for item in view])
     return [point for point in points if floor <= point < len(view)]
 
 
