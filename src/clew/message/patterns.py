@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any, cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
@@ -30,3 +32,27 @@ class _LazyPattern:
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern that is compiled on first use; an error in it shows only then."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
+
+
+class AnyCasePattern:
+    """A case-insensitive pattern for callers that need only the places of matches.
+
+    It is written in lower case. ASCII text is lower-cased before it is searched: case-insensitive matching
+    takes up to ten times as long. The words of a match may therefore be in lower case.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        """Take a pattern in lower case; ``re.IGNORECASE`` is implied."""
+        self.pattern = pattern
+        self._lower = lazy_pattern(pattern, flags)
+        self._any = lazy_pattern(pattern, flags | re.IGNORECASE)
+
+    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        """Return the first match between two places."""
+        if text.isascii():
+            return self._lower.search(text.lower(), start, end)
+        return self._any.search(text, start, end)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches."""
+        return self._lower.finditer(text.lower()) if text.isascii() else self._any.finditer(text)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 
 _LINE = lazy_pattern(r"[^\n]+")
 _PRINTED = lazy_pattern(
@@ -89,17 +89,17 @@ def is_own_paragraph(text: str, start: int, end: int) -> bool:
 
 
 _HEADING = lazy_pattern(r"^ {0,3}#{1,6}\s+\S", re.MULTILINE)
-_PLAN = lazy_pattern(
+_PLAN = AnyCasePattern(
     r"^.*\b(?:plan|spec|specification|design|proposal|prd|rfc|ticket|story|issue|brief|document|doc)s?\b"
     r".{0,80}:\s*$",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
-_MATERIAL = lazy_pattern(
+_MATERIAL = AnyCasePattern(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted)\b.{0,40}"
     r"\b(?:reviews?|comments?|feedback|findings?|audit|analysis|assessment|critique|article|e-?mail|text"
     r"|passage|paragraphs?|logs?|output"
     r"|errors?|message|transcript|report|snippet|content|letter|readme|sentences?|story|document)\b.{0,40}:\s*$",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
 _TO_THE_AGENT = lazy_pattern(
     r"(?<![\"'`“‘])\b(?:you are (?:an?|the|now|taking|working|going)|you're an?"
@@ -108,11 +108,11 @@ _TO_THE_AGENT = lazy_pattern(
     re.IGNORECASE,
 )
 _FILE = r"[\w./-]*[\w-]\.(?:md|mdc|mdx|ya?ml|toml|json|txt|cfg|ini|rules)"
-_FILE_SHOWN = lazy_pattern(
+_FILE_SHOWN = AnyCasePattern(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted|my|our|the)\b.{0,60}"
     r"\b(?:workflow|pipeline|config(?:uration)?|settings|manifest|template|prompt|skill|playbook|runbook|policy"
     rf"|file|script|action|{_FILE})s?`?\b.{{0,40}}:[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
 """A line that introduces the content of a file."""
 _PLACE_NAMED = lazy_pattern(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
@@ -226,7 +226,7 @@ def _file(text: str) -> Pasted | None:
     return None if _TAKEN_UP.search(text, 0, start) else Pasted(start, _last_words(text), material=True)
 
 
-def _opener(pattern: re.Pattern[str], text: str, length: int) -> int:
+def _opener(pattern: AnyCasePattern, text: str, length: int) -> int:
     """Return the end of the line that announces a document, if much text follows it; else 0."""
     opener = pattern.search(text)
     return opener.end() if opener and length - opener.end() >= LONG else 0
@@ -274,25 +274,25 @@ _MATTER = (
     r"|sentences?|contents?|notes?|transcripts?|conversations?|chats?|stories|story|errors?|logs?|outputs?"
     r"|responses?|answers?|descriptions?|proposals?|nachricht|courriel|mensaje|correo|messaggio)"
 )
-_ANNOUNCED = lazy_pattern(
+_ANNOUNCED = AnyCasePattern(
     rf"^[^\n]{{0,80}}?\b{_WORKED_ON}\b[^\n]{{0,60}}?\b(?:this|these|that|the|following|below|my|our|a|an|from"
     rf"|diese\w*|folgende\w*|ce(?:tte|t)?|este|esta|questo)\b[^\n]{{0,40}}?"
     rf"\b{_MATTER}\b[^\n]{{0,60}}?[:?：][ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
 """A line that announces a text to be worked on, on the lines below."""
-_ON_ONE_LINE = lazy_pattern(
+_ON_ONE_LINE = AnyCasePattern(
     r"^[^\n:]{0,40}\b(?:translate|summari[sz]e|proofread|rephrase|paraphrase|rewrite|explain|answer|correct"
     r"|[üu]bersetze?|traduis|traduce)\b"
     r"[^\n:]{0,60}:[ \t]+(?=\S)",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
-_FORWARDED = lazy_pattern(
+_FORWARDED = AnyCasePattern(
     r"^[ \t>]*-{2,}[ \t]*(?:forwarded|original|weitergeleitete|urspr[üu]ngliche)\b[^\n]*$"
     r"|^[ \t]*begin forwarded message:?[ \t]*$|^(?:from|von|de|da):[ \t]+\S[^\n]*\n"
     r"(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|[àa]|objet|para|asunto)[^\n:]{0,20}:[^\n]*\n){1,6}"
     r"|^on [^\n]{6,80} wrote:[ \t]*$|^am [^\n]{6,80} schrieb [^\n]{1,60}:[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
 _TRIPLE = lazy_pattern(r"(\"{3}|'{3})(?:.*?\1|.*\Z)", re.DOTALL)
 _ASKED_ABOUT = lazy_pattern(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.languages import ENGLISH
 from clew.rules.rule import Kind, Rule
@@ -271,7 +271,7 @@ _ACTS = tuple(
     """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Acts that a plain "go ahead" does not permit: they must be named."""
-_GO_AHEAD = lazy_pattern(
+_GO_AHEAD = AnyCasePattern(
     r"""
       (?:\A|[.!,;:\n]\s*                                       # the start of a clause, or after an agreement:
         |\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and
@@ -290,7 +290,7 @@ _GO_AHEAD = lazy_pattern(
     | \A\W*(?:approved|lgtm|green\ light|go)\W*\Z              # the whole message: "LGTM!"
     | \b(?:plan|proposal|design)\ (?:is\ )?(?:approved|looks\ good|sounds\ good)\b   # "the plan looks good"
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 _NOT_GO = lazy_pattern(
     r"""
@@ -328,7 +328,7 @@ def go_ahead(text: str) -> str:
     match = _GO_AHEAD.search(text)
     if match is None or _NOT_GO.search(text):
         return ""
-    return match[0].strip(" .,;:!\n") or text.strip()
+    return text[slice(*match.span())].strip(" .,;:!\n") or text.strip()
 
 
 def ends_provisional(rule: Rule, text: str) -> bool:

@@ -86,7 +86,7 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     if cut is not None:
         return scene, cut
     if any(has_thinking(item.message) for item in scene.view):
-        tries.append(TailFitter(Scene(scene.task, drop_thinking=True, pruned=scene.pruned, held=scene.held)))
+        tries.append(TailFitter(scene.derived(scene.task, drop_thinking=True)))
     terms = [*(MandatoryLimits(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
     for held, one in list(product(terms, tries))[1:]:
         cut = _cut(one, held)
@@ -383,7 +383,8 @@ def _shortened(page: Page, index: int, tokens: int) -> list[Shrink]:
 def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
-    return Page(scene.view, scene.task.counter, scene.original, places, scene.terms)
+    tellings = scene.tellings.setdefault(scene.terms, {})
+    return Page(scene.view, scene.task.counter, scene.original, places, scene.terms, tellings)
 
 
 def _held(scene: Scene) -> dict[str, list[Cite]]:

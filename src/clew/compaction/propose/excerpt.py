@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import TypeAlias
 
 from clew.compaction.propose.tail import water_level
@@ -47,15 +47,18 @@ _MATTERS = (
     *("\ne  ", " e  ", "|e  "),  # the prefixes of pytest's failure lines
 )
 """In lower case, searched one by one: one pattern for all of them takes many times as long."""
+_LONGEST_VERDICT = 300
 _VERDICT = re.compile(
-    r"^(?=.{1,300}$).*?(?:\d (?:tests? |specs? )?"
+    rf"^(?=.{{1,{_LONGEST_VERDICT}}}$).*?(?:\d (?:tests? |specs? )?"
     r"(?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
     r"|\b(?:passed|failed|failures)[:=] ?\d|\ball (?:\w+ )?(?:tests?|checks?) (?:have )?(?:passed|pass)\b"
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$"
     r"|^(?:FAIL[ \t]\S.*|PASS|FAIL|OK)$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""A line with the result of a test run, a check or a build."""
+"""A line with the result of a test run, a check or a build..."""
+_VERDICT_WORDS = ("pass", "fail", "error", "problem", "warning", "exit", "build", "ok")
+"""...and of these words, in lower case, each has at least one, unless it has letters beyond ASCII."""
 _FAILED = re.compile(
     r"(?<![\d.])[1-9]\d* (?:tests? |specs? )?(?:failed|failing|fail|errors?|problems?)\b"
     r"|\b(?:failed|failures)[:=] ?[1-9]"
@@ -237,9 +240,9 @@ class ExcerptSource:
     @cached_property
     def _verdicts(self) -> list[Span]:
         """The last lines with the result of a run, latest first."""
-        start = max(0, len(self.text) - VERDICT_WITHIN)
-        found = [one.span() for one in _VERDICT.finditer(self.text, self.text.rfind("\n", 0, start) + 1)]
-        return found[: -MOST_VERDICTS - 1 : -1]
+        first = self.text.rfind("\n", 0, max(0, len(self.text) - VERDICT_WITHIN)) + 1
+        lines = takewhile(lambda line: line[0] >= first, _lines_backwards(self.text))
+        return list(islice((line for line in lines if _is_verdict(self.text, *line)), MOST_VERDICTS))
 
     @cached_property
     def _structure(self) -> list[Span]:
@@ -303,6 +306,14 @@ def _lines_backwards(text: str) -> Iterator[Span]:
 def _line_end(text: str, start: int) -> int:
     end = text.find("\n", start)
     return len(text) if end < 0 else end
+
+
+def _is_verdict(text: str, start: int, end: int) -> bool:
+    """Whether a line states the result of a run; most lines are ruled out without the slow pattern."""
+    line = text[start : min(end, start + _LONGEST_VERDICT)]
+    if line.isascii() and not any(map(line.lower().__contains__, _VERDICT_WORDS)):
+        return False
+    return _VERDICT.match(text, start, end) is not None
 
 
 def _size(line: Span, longest: int) -> int:

@@ -88,7 +88,8 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned = prune_repeated(page, start, stop, scene.verbatim)
     pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose)
-    return Scene(replace(scene.task, keep=keep, sizes=scene.sizes_now), pruned=pruned, held=page.held)
+    task = replace(scene.task, keep=keep, sizes=scene.sizes_now)
+    return Scene(task, pruned=pruned, held=page.held, tellings=scene.tellings)
 
 
 def _shortened_summary(scene: Scene, page: Page) -> list[Shrink]:

@@ -406,9 +406,7 @@ RULES: tuple[Rule, ...] = (
     *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits),
 )
 """Rules about what something later repeats or outdates; they look at every step."""
-IN_RECENT: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits),
-)
+IN_RECENT: tuple[Rule, ...] = (*(_repeated, _asked_again, _read_again, _old_plans, _failed_edits),)
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from clew.compaction.plan import Claim, Shrink
+from clew.compaction.propose.excerpt import ExcerptSource
 from clew.compaction.propose.stubs import without_thinking
 from clew.compaction.propose.tail import (
     FEW_SHARE,
@@ -79,10 +80,12 @@ class Scene:
         drop_thinking: bool = False,
         pruned: Sequence[Shrink] = (),
         held: dict[str, list[Cite]] | None = None,
+        tellings: dict[tuple[str, ...], dict[tuple[str, bool], ExcerptSource]] | None = None,
     ) -> None:
         """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
 
-        ``held`` are the places that must stay readable once these prunings are applied.
+        ``held`` are the places that must stay readable once these prunings are applied. ``tellings`` are the
+        texts that excerpts were made of, by the terms that they look for: the scenes of a plan share them.
         """
         self.task = task
         self.drop_thinking = drop_thinking
@@ -107,6 +110,7 @@ class Scene:
         self.fixed = sum(self.sizes[: self.first])
         self.room = task.target_tokens - self.fixed
         self.focus = Focus(task.focus)
+        self.tellings = {} if tellings is None else tellings
 
     def _after_fixed(self) -> int:
         summary = self.task.tool_summary
@@ -117,7 +121,13 @@ class Scene:
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
         keep = replace(self.task.keep, room=tokens)
-        return Scene(replace(self.task, keep=keep, sizes=self.sizes_now), pruned=self.pruned, held=self.held)
+        return self.derived(replace(self.task, keep=keep, sizes=self.sizes_now))
+
+    def derived(self, task: CompactionTask, *, drop_thinking: bool = False) -> Scene:
+        """Return the scene of a changed task, with the same prunings and the excerpts made so far."""
+        return Scene(
+            task, drop_thinking=drop_thinking, pruned=self.pruned, held=self.held, tellings=self.tellings
+        )
 
     def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
         """Return shrinks of messages from an index on, with the prunings that they do not replace."""
@@ -200,11 +210,14 @@ class Scene:
         return tail_start(self.view, faded, room, self.task.keep, self.floor)
 
     @cached_property
-    def terms(self) -> frozenset[str]:
-        """The names that the request and the agent's last messages mention: what the work is about now."""
+    def terms(self) -> tuple[str, ...]:
+        """The names that the request and the agent's last messages mention: what the work is about now.
+
+        In a fixed order, so that the same list gives the same view in every process.
+        """
         recent = (item.message for item in self.view[-RECENT:] if item.message.role is Role.ASSISTANT)
         texts = [words(part) for message in (*recent, *self._request) for part in message.parts]
-        return frozenset(name for text in texts for name in _NAME.findall(text[:LONGEST_READ]))
+        return tuple(sorted({name for text in texts for name in _NAME.findall(text[:LONGEST_READ])}))
 
     @property
     def _request(self) -> Iterator[Message]:

@@ -73,9 +73,8 @@ SHORT_ARGUMENT = 200
 """Characters of an argument that always stay whole: a path, a pattern, a command."""
 SHORT_LINE = 60
 """Characters of a line that always stay whole."""
-_REMINDER = re.compile(
-    r"\s*<system-reminder>(?:(?!</?system-reminder>).)*+</system-reminder>\s*\Z", re.DOTALL
-)
+_REMINDER_END = "</system-reminder>"
+_REMINDER = re.compile(rf"\s*<system-reminder>(?:(?!</?system-reminder>).)*+{_REMINDER_END}\s*\Z", re.DOTALL)
 """What a harness adds at the end of a result."""
 _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
@@ -92,8 +91,8 @@ class Page:
     """Places that must stay readable, by message."""
     about: Collection[str] = ()
     """Terms of the current work, which excerpts look for."""
-    tellings: dict[str, ExcerptSource] = field(default_factory=dict, repr=False)
-    """Texts that excerpts were made of, so that none is searched twice."""
+    tellings: dict[tuple[str, bool], ExcerptSource] = field(default_factory=dict, repr=False)
+    """Texts that excerpts were made of, and whether they are arguments, so that none is searched twice."""
 
     def said(self, place: Place) -> Part:
         """Return a part in its original form."""
@@ -132,9 +131,9 @@ class Page:
 
     def telling(self, text: str, *, is_argument: bool = False) -> ExcerptSource:
         """Return a text to excerpt; of what the agent wrote, as much as there is room for."""
-        found = self.tellings.get(text)
+        found = self.tellings.get((text, is_argument))
         if found is None:
-            found = self.tellings[text] = ExcerptSource(text, self.about, fill=is_argument)
+            found = self.tellings[text, is_argument] = ExcerptSource(text, self.about, fill=is_argument)
         return found
 
 
@@ -229,7 +228,7 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     part = page.said(place)
     text = text_of(part) or words(part)
     spans = page.spans(place)
-    if isinstance(part, ToolResult) and not spans:
+    if isinstance(part, ToolResult) and not spans and text.rstrip().endswith(_REMINDER_END):
         text = _REMINDER.sub("", text)
     tokens = max(1, page.counter.count_part(part))
     name = page.view[place.message].id
