@@ -23,7 +23,7 @@ from clew.log.store import SqliteStore
 from clew.message import Json, JsonObject, Message
 from clew.providers import wire_named
 from clew.providers.cache_marks import without_marks
-from clew.proxy.requests import CompactionRequest, is_earlier_digest
+from clew.proxy.requests import SESSION_PREFIX, CompactionRequest, is_earlier_digest
 from clew.session import Session
 from clew.session.parsed_input import ParsedInput
 from clew.session.result import without_natives
@@ -62,7 +62,7 @@ class ClientList:
         if self.request.earlier:
             return self.request.earlier[0]
         identity = f"{self.request.session}\0{self.hashes[0]}"
-        return f"proxy-{blake2b(identity.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+        return f"{SESSION_PREFIX}{blake2b(identity.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
     @property
     def own_session(self) -> str:

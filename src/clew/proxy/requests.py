@@ -6,6 +6,7 @@ Most requests are ordinary. They are recognised as such by a search in their byt
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 import zlib
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 from clew.message import Json, JsonObject
 from clew.proxy.relay import Exchange
@@ -30,6 +31,8 @@ STORED = ("previous_response_id", "conversation")
 Such a request holds only the newest messages. clew does not see the earlier ones and cannot replace them, so
 the request is forwarded as it is.
 """
+MOST_DECODED = 256 << 20
+"""Bytes of a decoded body; a larger one is only forwarded, so that a small request cannot fill the memory."""
 ENCODINGS = ("identity", "gzip", "deflate", "zstd")
 """The content encodings that ``decode`` reads."""
 
@@ -42,14 +45,21 @@ _HINTS = (
     b"compaction_trigger",
 )
 _ASKS_FOR_SUMMARY = re.compile(
-    r"create a (?:\w+ ){0,2}summary of (?:the|this|our) (?:entire )?conversation"
-    r"|CONTEXT CHECKPOINT COMPACTION"
-    r"|provide a (?:\w+ ){0,2}(?:prompt|summary) for continuing our conversation",
-    re.IGNORECASE,
+    r"^(?:your task is to create a (?:\w+ ){0,2}summary of (?:the|this|our) (?:entire )?conversation"
+    r"|you are performing a CONTEXT CHECKPOINT COMPACTION"
+    r"|provide a (?:\w+ ){0,2}(?:prompt|summary) for continuing our conversation)",
+    re.IGNORECASE | re.MULTILINE,
 )
-"""The summary instructions of Claude Code, Codex and opencode; all are the last message of the user."""
+"""The summary instructions of Claude Code, Codex and opencode; all are the last message of the user.
+
+A person who types "create a summary of our conversation in NOTES.md" asks the model, not clew.
+"""
+_PREAMBLE = 600
+"""Most characters before the instruction; Claude Code begins with a reminder not to call tools."""
+SESSION_PREFIX = "proxy-"
 _FOCUS = re.compile(r"(?:Additional|Compact) Instructions:\s*(.+)", re.DOTALL | re.IGNORECASE)
-_FOOTER = re.compile(r"\(clew session ([\w.:-]{1,120}), digest (d\d+)\)")
+_FOOTER = re.compile(rf"\(clew session ({SESSION_PREFIX}[\w.:-]{{1,120}}), digest (d\d+)\)")
+"""How an answer names its session: one of the proxy's own, whatever else a pasted text may name."""
 SESSION_HEADERS = (
     "x-clew-session",
     "x-claude-code-session-id",
@@ -103,20 +113,33 @@ def decoded(exchange: Exchange) -> bytes:
     return decode(raw, exchange.header("content-encoding"))
 
 
+class Readable(Protocol):
+    """What can be read in pieces."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most so many bytes; none at the end."""
+        ...
+
+
 def decode(raw: bytes, encoding: str) -> bytes:
-    """Return a body without its content encoding; empty if that is not one of ``ENCODINGS``."""
+    """Return a body without its content encoding; empty if that is unknown, or the body is too large."""
     match encoding.strip().lower():
         case "" | "identity":
             return raw
         case "gzip":
-            return gzip.decompress(raw)
+            stream: Readable = gzip.GzipFile(fileobj=io.BytesIO(raw))
         case "deflate":
-            return zlib.decompress(raw)
+            inflate = zlib.decompressobj()
+            data = inflate.decompress(raw, MOST_DECODED)
+            return b"" if inflate.unconsumed_tail else data
         case "zstd":
             import zstandard
 
-            return zstandard.ZstdDecompressor().decompressobj().decompress(raw)
-    return b""
+            stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        case _:
+            return b""
+    data = stream.read(MOST_DECODED)
+    return b"" if stream.read(1) else data
 
 
 def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | None:
@@ -199,17 +222,23 @@ def _summary(wire: str, body: JsonObject, entries: list[Any]) -> CompactionReque
     if isinstance(content, str):
         rest, texts = [], [content]
     elif isinstance(content, list):
-        texts = [entry for entry in map(_block_text, content) if _ASKS_FOR_SUMMARY.search(entry)]
-        rest = [entry for entry in content if not _ASKS_FOR_SUMMARY.search(_block_text(entry))]
+        texts = [entry for entry in map(_block_text, content) if _asks_for_summary(entry)]
+        rest = [entry for entry in content if not _asks_for_summary(_block_text(entry))]
     else:
         return None
-    if not any(map(_ASKS_FOR_SUMMARY.search, texts)):
+    if not any(map(_asks_for_summary, texts)):
         return None
     focus = _FOCUS.search(texts[-1])
     kept = [*entries[:-1], *([{**last, "content": rest}] if rest else [])]
     if not kept:
         return None
     return CompactionRequest(Kind.SUMMARY, wire, body, kept, focus=focus[1].strip() if focus else None)
+
+
+def _asks_for_summary(text: str) -> bool:
+    """Whether a text is an agent's instruction to summarise, and not a person's question about one."""
+    match = _ASKS_FOR_SUMMARY.search(text[: _PREAMBLE + 200])
+    return match is not None and match.start() <= _PREAMBLE and "?" not in text[: match.start()]
 
 
 def _earlier(entries: list[Any]) -> tuple[str, str] | None:
