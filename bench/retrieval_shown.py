@@ -1,6 +1,6 @@
 """Does recall show the value that a compaction lost? Measured on real sessions, through the agent's tool.
 
-    python bench/retrieval_shown.py TRANSCRIPTS [--part held|tune] [--sessions N] [--keep DIR] [--json]
+    python bench/retrieval_shown.py TRANSCRIPTS [--part held|tune] [--sessions N] [--keep DIR] [--user]
 
 Each session is cut at half of its tokens, put into a store and compacted to a tenth. A *lost value* is an
 exact value (path, name, id, number) that the real continuation writes again, that the first part holds and
@@ -16,6 +16,9 @@ does not know the view. The baseline is plain BM25 (k1 1.2, b 0.75, lower case, 
 600 characters of the same messages, its best five printed whole. Sessions that lost a value are taken in the
 order of the SHA-256 of their names, at most four from a folder: every second one is measured on (``held``),
 the others are for tuning (``tune``). Intervals: bootstrap over sessions.
+
+``--user`` measures something else: whether a message of the user is among the five hits when an agent asks
+what the user said about three of its words, drawn at random; and the same words without "the user".
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ from pathlib import Path
 from clew import Session, SqliteStore
 from clew.hosts.search import SAID, search_text
 from clew.memory.index.protocol import Filters
+from clew.memory.terms import stem, stop_words, surface
 from clew.memory.tools import ask_later
+from clew.message import Role
 from clew_evals.cuts import cuts_of
 from clew_evals.exact import first_place
 from clew_evals.files import session_files
@@ -55,6 +60,8 @@ LEAST_WORDS = 3
 HITS = 5
 PIECE = 600
 WAYS = ("line", "use", "name")
+PER_USER = 6
+ASKED = ("what did the user say about {}?", "what did the user want for {}?", "did the user ask for {}")
 _WORD = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HIT = re.compile(r"^\[([^,\]]+), [^\n]*\]\n(`{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
@@ -160,6 +167,32 @@ def measured(file, cut, keep):
                     }  # fmt: skip
 
 
+def asked_of_user(file, cut):
+    """Yield a row for some messages of the user: whether they are found by what an agent would ask."""
+    messages = [item.message for item in cut.items]
+    said = [(n, one.text) for n, one in enumerate(messages, 1) if one.role is Role.USER and fits(one.text)]
+    with tempfile.TemporaryDirectory() as folder, SqliteStore(Path(folder) / "s.db") as store:
+        session = Session.open("s", store, window=200_000, mask_secrets=False)
+        session.add(*messages)
+        rng = random.Random(file.path.name)
+        for number, text in rng.sample(said, min(PER_USER, len(said))):
+            words = [word for word in dict.fromkeys(surface(text)) if word.isalpha() and len(word) > 3]
+            words = [word for word in words if stem(word) not in stop_words()]
+            if len(words) > LEAST_WORDS:
+                some = " ".join(rng.sample(words, LEAST_WORDS))
+                found = {}
+                for way, ask in (("words", "{}"), ("user", rng.choice(ASKED))):
+                    hits = session.memory.search(ask.format(some), limit=HITS)
+                    found[way] = any(hit.entry.ref == f"m{number}" for hit in hits)
+                yield {"session": file.path.name, **found}
+        session.close()
+
+
+def fits(text):
+    """Whether a text is of a person: neither "ok" nor a paste, nor written by the tool."""
+    return 40 < len(text) < 600 and not text.lstrip().startswith(("<", "[", "{"))
+
+
 def view_text_of(answer):
     return answer.replace("\\\\", "/")
 
@@ -219,6 +252,7 @@ if __name__ == "__main__":
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--keep", type=Path, help="folder for the compacted stores, used again next time")
     parser.add_argument("--rows", type=Path, help="write every row here, as JSON lines")
+    parser.add_argument("--user", action="store_true", help="measure questions about what the user said")
     args = parser.parse_args()
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
@@ -226,11 +260,12 @@ if __name__ == "__main__":
     for file, cut in candidates(args.transcripts, args.part):
         if sets.total() == args.sessions:
             break
-        if sets[file.set] < PER_SET:
-            found = list(measured(file, cut, args.keep))
+        if args.user or sets[file.set] < PER_SET:
+            found = list(asked_of_user(file, cut) if args.user else measured(file, cut, args.keep))
             sets[file.set] += bool(found)
             rows += found
             print(json.dumps({"done": file.path.name, "rows": len(rows)}), file=sys.stderr, flush=True)
     if args.rows:
         args.rows.write_text("\n".join(map(json.dumps, rows)))
-    print(json.dumps(report(rows), indent=1))
+    asked = {way: interval(rows, way) for way in ("words", "user")} if args.user else None
+    print(json.dumps({"messages": len(rows), **asked} if asked else report(rows), indent=1))

@@ -70,6 +70,22 @@ def test_a_question_is_understood_as_far_as_code_can():
 
 
 @pytest.mark.parametrize(
+    ("text", "of_me", "terms"),
+    [
+        ("What did the user want for the port?", True, ("port",)),
+        ("did the user explicitly ask for a retry limit", True, ("retri", "limit")),
+        ("the user's request about tabs", True, ("tab",)),
+        ("Which fields does the user table have?", False, ("field", "user", "tabl")),
+        ("how is the user logged in?", False, ("user", "log")),
+    ],
+)
+def test_what_the_user_said_is_looked_for_among_their_messages(text, of_me, terms):
+    asked = understand(text, MONDAY)
+    assert asked.of_me is of_me
+    assert tuple(term for term in asked.terms if term not in ("about", "which")) == terms
+
+
+@pytest.mark.parametrize(
     ("text", "of_you"),
     [
         ("Can you remind me what you said about the kiln?", True),

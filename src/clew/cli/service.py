@@ -76,14 +76,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def _wait_for_store(connect: Callable[[], PostgresStore], term: Terminal) -> PostgresStore:
     """Return the store; wait for a database server that is starting."""
-    deadline = time.monotonic() + STARTING_S
+    deadline, told = time.monotonic() + STARTING_S, ""
     while True:
         try:
             return connect()
         except StoreUnreachable as cause:
             if time.monotonic() > deadline:
                 raise
-            term.note(printable(f"waiting for the database: {cause.detail}"))
+            if cause.detail != told:
+                told = cause.detail
+                term.note(printable(f"waiting for the database: {told}"))
             time.sleep(1.0)
 
 

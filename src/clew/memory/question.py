@@ -21,6 +21,13 @@ _SAID_BY_ME = re.compile(
     r"raised?|wrote|reported?)\b",
     re.I,
 )
+_SAID_BY_USER = re.compile(
+    r"\b(?:the|this|our) (?:user|human|customer|client)(?:'s)? (?:\w+ly |also |first |just )?"
+    r"(?:want|said|say|ask|prefer|told|tell|need|request|mention|decid|wish|like|complain|reject|refus|approv|"
+    r"agree|instruct|insist|object|think|thought|answer|repl[iy]|choose|chose)\w*",
+    re.I,
+)
+"""An agent's question about what its user said. These words say who said it, not what."""
 _WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow (?:long|old)\b", re.I)
 _COUNT = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bnumber of\b|\btotal\b", re.I)
 _NAME = re.compile(r"\b(?:who|where|which|title|called|named?)\b", re.I)
@@ -52,7 +59,7 @@ class ParsedQuestion:
     spans: tuple[DateSpan, ...]
     """The dates it names, relative to the time of asking."""
     of_me: bool
-    """It asks about the user."""
+    """It asks about the user, or what the user said."""
     of_you: bool
     """It asks about what the assistant said, or what both did."""
     wants_date: bool
@@ -69,7 +76,8 @@ def understand(text: str, at: date) -> ParsedQuestion:
     # 09.01.2024 is searched as a day. As words, its numbers are rare and would outweigh the others.
     numeric = [span.words for span in dates if _NUMERIC.fullmatch(span.words)]
     in_dates = {word for words in numeric for word in surface(words)}
-    texts = [stem(word) for word in surface(text)]
+    of_user = _SAID_BY_USER.search(text)
+    texts = [stem(word) for word in surface(_SAID_BY_USER.sub(" ", text) if of_user else text)]
     terms = [term for term in dict.fromkeys(texts) if term not in stop and term not in in_dates]
     terms = terms or list(dict.fromkeys(texts))
     values = exact_values(text)
@@ -79,7 +87,7 @@ def understand(text: str, at: date) -> ParsedQuestion:
         tuple(terms[:MOST_TERMS]),
         values,
         dates,
-        of_me=bool(_ME.search(text)),
+        of_me=bool(of_user or _ME.search(text)),
         of_you=not _SAID_BY_ME.search(text) and bool(_YOU.search(_REQUEST.sub("", text))),
         wants_date=bool(_WHEN.search(text)),
         wants_number=bool(_COUNT.search(text)),
