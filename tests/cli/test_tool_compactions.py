@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
 from clew.message import Role
 from clew.message import text_message as said_by
+from clew.session import Session
 from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
 from clew.transcripts.transcript import tool_compactions
 from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
@@ -113,10 +115,50 @@ def test_expand_numbers_messages_as_compact_does(home: Home):
 
 
 def test_a_session_of_the_log_is_compacted_as_its_model_sees_it(home: Home):
-    home.run("import", "3f2a9c10")
+    shown = home.run("import", "3f2a9c10")
+    assert "its tool compacted it 1 time: the view is what its model sees now" in shown
+    name = f"claude-code:{CLAUDE}"
+    first = home.run("compact", name, "--target-tokens", "1500", columns=200)
+    assert "takes     what its model sees after 1 compaction of its tool" in first
+    assert RULE in first  # said before the tool's compaction
+    again = home.run("compact", name, "--target-tokens", "1200", columns=200)
+    assert "takes     what its model sees now, after 1 compaction" in again
+    assert "clew undo" in home.run("compact", name, "--whole", status=2)
+
+
+def test_an_import_of_the_whole_conversation_is_compacted_from_its_beginning(home: Home):
+    home.run("import", "3f2a9c10", "--whole")
     name = f"claude-code:{CLAUDE}"
     first = home.run("compact", name, "--target-tokens", "4000", columns=200)
     assert "takes     the whole conversation; its tool compacted it 1 time" in first
     again = home.run("compact", name, "--target-tokens", "1500", columns=200)
     assert "takes     what its model sees now, after 1 compaction" in again
     assert "clew undo" in home.run("compact", name, "--whole", status=2)
+
+
+def test_the_log_names_the_compactions_of_the_tool_and_refuses_the_whole(home: Home):
+    home.run("import", "3f2a9c10")
+    name = f"claude-code:{CLAUDE}"
+    listed = home.run("trace", name, columns=200)
+    assert listed.startswith("c1")
+    assert "121,000 → 18,600 tokens, by its own tool, auto" in listed
+    (row,) = json.loads(home.run("trace", name, "--json"))["tool_compactions"]
+    assert (row["name"], row["before"]) == ("c1", 121_000)
+    refused = home.run("compact", name, "--whole", status=2)
+    assert "the log continues from what its tool left" in refused
+
+
+def test_a_later_compaction_of_the_tool_is_followed_until_clew_compacts(home: Home):
+    path = next((home.path / ".claude").rglob(f"{CLAUDE}.jsonl"))
+    (session,) = load(path)
+    store = MemoryStore()
+    half = replace(session, records=session.records[: len(session.records) // 2])
+    store_of_clew = MemoryStore()
+    for each in (store, store_of_clew):
+        ctx = import_transcript(each, half, current=True).ctx
+    assert Session.open(ctx.session, store).view()[0].id == "m1"
+    assert import_transcript(store, session, current=True).by_tool == 1
+    assert Session.open(ctx.session, store).view()[0].id == "c1"
+    Session.open(ctx.session, store_of_clew).compact(target_tokens=4_000)
+    assert import_transcript(store_of_clew, session, current=True).by_tool == 0
+    assert "c1" not in [item.id for item in Session.open(ctx.session, store_of_clew).view()]

@@ -34,6 +34,7 @@ from clew.errors import NotFound, SessionDiverged
 from clew.log import (
     ABOUT,
     CALL,
+    COMPACTION,
     MESSAGE,
     RESUME,
     TOOL_COMPACTION,
@@ -78,7 +79,8 @@ def run_import(args: argparse.Namespace, term: Terminal) -> int:
     transcripts = source.sessions(term)
     with the_store() as store:
         for transcript in transcripts:
-            result = import_transcript(store, transcript, keep_secrets=args.keep_secrets)
+            secrets = args.keep_secrets
+            result = import_transcript(store, transcript, keep_secrets=secrets, current=not args.whole)
             _print_import(term, result, as_json=args.json)
     return 0
 
@@ -96,11 +98,12 @@ def import_transcript(
     name: str | None = None,
     keep_secrets: bool = False,
     calls: bool = False,
+    current: bool = False,
 ) -> ImportResult:
     """Append what is new; refuse if the file and the log have diverged.
 
-    With ``calls``, what the provider reported for each reply is recorded too, and the label of the session;
-    and the view continues from what the tool's last compaction left.
+    With ``calls``, what the provider reported for each reply is recorded too, and the label of the session.
+    With ``calls`` or ``current`` the view continues from what the tool's last compaction left.
     """
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
@@ -126,9 +129,11 @@ def import_transcript(
     events = _events(entries, known, compacted, keep_secrets, calls)
     while batch := list(islice(events, BATCH)):
         head = store.append(ctx, batch, head)
-    if calls and compacted and not before:
+    by_clew = any(True for _ in store.read(ctx, kinds=[COMPACTION.name]))
+    resumes = bool(compacted) and (calls or current) and not by_clew
+    if resumes:
         head = store.append(ctx, [_resume(store, ctx)], head)
-    return ImportResult(ctx, head, head.seq - before)
+    return ImportResult(ctx, head, head.seq - before, len(compacted) if resumes else 0)
 
 
 def _resume(store: Store, ctx: Ctx) -> Event:
@@ -224,6 +229,8 @@ def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> N
         return
     new = count(imported.events, "new event") if imported.events else "nothing new"
     term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all")
+    if times := imported.by_tool:
+        term.say(f"its tool compacted it {count(times, 'time')}: the view is what its model sees now")
 
 
 def run_export(args: argparse.Namespace, term: Terminal) -> int:

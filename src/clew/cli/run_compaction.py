@@ -25,7 +25,7 @@ from clew.compaction.plan import Digest
 from clew.compaction.plan.plan import apply
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
 from clew.ledger.ledger import Ledger
-from clew.log import TOOL_COMPACTION
+from clew.log import RESUME, TOOL_COMPACTION
 from clew.log.store import MemoryStore
 from clew.message import Item, fixed_prefix, system_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
@@ -149,6 +149,10 @@ def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
         )
     if order.whole and session.trace():
         raise InputError("--whole cannot compact what was compacted", f"first `clew undo {log.name} --all`")
+    if order.whole and _follows_tool(log):
+        raise InputError(
+            "the log continues from what its tool left", "`clew compact FILE --whole` takes all of a file"
+        )
     part = _stored_part(log, session)
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
     return _compact_session(session, log.name, order, wire, part, undoable=log.own)
@@ -204,7 +208,14 @@ def _stored_part(log: Log, session: Session) -> str:
     if created := len(session.trace()):
         return f"what its model sees now, after {count(created, 'compaction')}; `clew undo` restores the rest"
     by_tool = sum(1 for _ in log.store.read(log.ctx, kinds=[TOOL_COMPACTION.name]))
+    if by_tool and _follows_tool(log):
+        return f"what its model sees after {count(by_tool, 'compaction')} of its tool"
     return f"the whole conversation; its tool compacted it {count(by_tool, 'time')}" if by_tool else ""
+
+
+def _follows_tool(log: Log) -> bool:
+    """Return True if the view of an imported session begins with what its tool left."""
+    return any(True for _ in log.store.read(log.ctx, kinds=[RESUME.name]))
 
 
 def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> DecidedCompaction | None:

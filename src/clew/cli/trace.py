@@ -19,7 +19,10 @@ from clew.compaction.plan.digest import spans
 from clew.compaction.verify import render_report
 from clew.errors import InputError, NotFound
 from clew.integrations.telemetry import lines
+from clew.log import TOOL_COMPACTION
 from clew.message import Item, JsonObject
+from clew.providers.api import int_or_zero
+from clew.providers.shapes import as_text
 from clew.rules.codec import to_json
 from clew.session import Compaction
 from clew.session.history import PastCompaction
@@ -170,22 +173,47 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             return _report(log, args, term)
         if args.ref:
             return _explain(log, args.ref, args.json, term)
-        past, refused = history(log), refusals(log)
-    if args.json:
+        return _list(log, args.json, term)
+
+
+def _list(log: Log, as_json: bool, term: Terminal) -> int:
+    """Print the compactions of a session: by its own tool, by clew, and those that were refused."""
+    past, refused, by_tool = history(log), refusals(log), _by_tool(log)
+    if as_json:
         output = {
             "session": log.name,
+            "tool_compactions": by_tool,
             "compactions": [_to_json(item) for item in past],
             "refusals": [asdict(item) for item in refused],
         }
         term.write(json.dumps(output, ensure_ascii=False))
-    elif not past and not refused:
+        return 0
+    width = term.console().width
+    for body in by_tool:
+        term.print(_tool_line(body, width))
+    for compaction in past:
+        term.print(*_lines(compaction, width))
+    for refusal in refused:
+        term.print(_refusal_line(refusal, width))
+    if not (past or refused or by_tool):
         term.say(printable(f"{log.name}: never compacted"))
-    else:
-        for compaction in past:
-            term.print(*_lines(compaction, term.console().width))
-        for refusal in refused:
-            term.print(_refusal_line(refusal, term.console().width))
     return 0
+
+
+def _by_tool(log: Log) -> list[JsonObject]:
+    """Return the compactions that the tool of an imported session made, without their summaries."""
+    fields = ("name", "time", "trigger", "before", "after", "estimated", "sealed")
+    stored = log.store.read(log.ctx, kinds=[TOOL_COMPACTION.name])
+    return [{field: event.event.body.get(field) for field in fields} for event in stored]
+
+
+def _tool_line(body: JsonObject, width: int) -> Styled:
+    """Return a line on a compaction that the session's own tool made."""
+    when = as_text(body.get("time"))[:16].replace("T", " ")
+    sizes = f"{int_or_zero(body.get('before')):,} → {int_or_zero(body.get('after')):,} tokens"
+    trigger = f", {as_text(body.get('trigger'))}" if body.get("trigger") else ""
+    text = one_line(f"{when}, {sizes}, by its own tool{trigger}", max(20, width - LABEL))
+    return Styled.assemble((f"{as_text(body.get('name')):<{LABEL}}", "bold"), text)
 
 
 def _report(log: Log, args: argparse.Namespace, term: Terminal) -> int:

@@ -112,6 +112,8 @@ class ImportResult:
     """The session's head after the import."""
     events: int
     """How many events were new."""
+    by_tool: int = 0
+    """How many compactions of the session's own tool decide what the view is now."""
 
 
 def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult:

@@ -12,10 +12,10 @@ def import_(parser: argparse.ArgumentParser) -> None:
     """Copy sessions into clew's own log: an export of clew's, or any session file that clew reads.
 
     An export is verified line by line before anything is written. Of another tool's file the whole
-    conversation is imported, without that tool's summaries if the originals are there. Importing a file again
-    adds what is new; a file that contradicts what was imported is refused. Keys, tokens and passwords are
-    masked on import (`clew secrets FILE` lists them), except in an export, whose hashes would no longer
-    match.
+    conversation is imported; if that tool compacted it, the view is what its model sees now (`clew off` shows
+    all of it). Importing a file again adds what is new; a file that contradicts what was imported is refused.
+    Keys, tokens and passwords are masked on import (`clew secrets FILE` lists them), except in an export,
+    whose hashes would no longer match.
 
     examples:
       clew import story.clew.zst
@@ -23,6 +23,7 @@ def import_(parser: argparse.ArgumentParser) -> None:
     """
     add_input(parser)
     flag(parser, "--keep-secrets", "do not mask keys, tokens and passwords")
+    flag(parser, "--whole", "the view is the whole conversation, not what its tool's compactions left")
     add_json(parser)
 
 
