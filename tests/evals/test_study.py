@@ -24,7 +24,7 @@ from clew_evals.chain import chained
 from clew_evals.report import Findings, page
 from clew_evals.study import common_keys, mark
 from clew_evals.summary import kendall
-from tests.conftest import real_data
+from tests.conftest import real_data, sampled
 from tests.evals.sessions import write_sessions
 
 PLAN = Study(
@@ -127,7 +127,7 @@ def test_on_real_sessions_no_cheat_wins():
     folder = real_data("transcripts") / "codex-session-bridge"
     names = ("bare-values", "stuffed", "tail", "user-then-agent", "oracle")
     plan = Study(tuple(POLICIES[name] for name in names), labels=labels_near([folder]), jobs=1)
-    rows = study(session_files([folder]), plan)
+    rows = study(sampled(session_files([folder]), 6), plan)
     means = {
         line.policy: {name: mean.value for name, mean in line.means.items()} for line in summarised(rows)
     }
