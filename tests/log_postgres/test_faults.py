@@ -37,7 +37,7 @@ def outcome(process):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("writers", "times"), [(2, 25), (16, 3)])
+@pytest.mark.parametrize(("writers", "times"), [(2, 25), (tries(6, 16), 3)])
 def test_processes_that_race_on_one_session_lose_nothing(place, open_store, writers, times):
     for process in [start("race", place, worker, times) for worker in range(writers)]:
         outcome(process)
