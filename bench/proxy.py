@@ -35,7 +35,7 @@ import clew
 from clew.message import Role
 from clew.providers import wire_named
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import Exchange, Upstream
+from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.server import Proxy, Reaction, Routes
 from clew.proxy.stats import Stats
 from clew.session.result import without_natives
@@ -117,7 +117,7 @@ class TimedProxy(Proxy):
         super().__init__(*args, **more)
         self.times: list[tuple[float, float, float, str]] = []
 
-    def reaction(self, exchange: Exchange) -> Reaction:
+    def reaction(self, exchange: HttpRequest) -> Reaction:
         """Time a reaction."""
         begun = time.perf_counter(), time.thread_time(), time.process_time()
         made = super().reaction(exchange)
@@ -205,9 +205,9 @@ def answer(folder: Path, number: int) -> None:
             )
 
 
-def _exchange(entries: list[object], session: str) -> Exchange:
+def _exchange(entries: list[object], session: str) -> HttpRequest:
     body = json.dumps({"model": "claude-sonnet-5", "max_tokens": 20_000, "messages": entries}).encode()
-    return Exchange("POST", "/v1/messages", [("x-claude-code-session-id", session)], body)
+    return HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", session)], body)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger import Answer, Approval
+from clew.ledger import Approval, ApprovalState
 from clew.ledger import approvals as approvals_module
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite, Message, Role, Text, ToolResult, Trust
 from tests.ledger.sessions import assistant, call, did, ledger_of, user
@@ -20,7 +20,14 @@ def test_a_request_meets_its_answer():
     assert ledger_of(asked, answered).approvals == (
         Approval("a1", "deploy", Cite("m0", 0), request="r1"),
         Approval(
-            "a2", "drop", Cite("m0", 1), Answer.REFUSED, Cite("m1", 0), "not today", "r2", in_force=True
+            "a2",
+            "drop",
+            Cite("m0", 1),
+            ApprovalState.REFUSED,
+            Cite("m1", 0),
+            "not today",
+            "r2",
+            in_force=True,
         ),
     )
 
@@ -28,12 +35,12 @@ def test_a_request_meets_its_answer():
 @pytest.mark.parametrize(
     ("question", "reply", "answer"),
     [
-        ("Shall I push it?", "yes", Answer.GRANTED),
-        ("Want me to fix that?", "yeah, and run the tests too", Answer.GRANTED),
-        ("Ready to commit these changes?", "go ahead", Answer.GRANTED),
-        ("Does this look right?", "ok", Answer.GRANTED),
-        ("Should I delete the branch?", "no, leave it", Answer.REFUSED),
-        ("Should I delete the branch?", "Don't do that yet", Answer.REFUSED),
+        ("Shall I push it?", "yes", ApprovalState.GRANTED),
+        ("Want me to fix that?", "yeah, and run the tests too", ApprovalState.GRANTED),
+        ("Ready to commit these changes?", "go ahead", ApprovalState.GRANTED),
+        ("Does this look right?", "ok", ApprovalState.GRANTED),
+        ("Should I delete the branch?", "no, leave it", ApprovalState.REFUSED),
+        ("Should I delete the branch?", "Don't do that yet", ApprovalState.REFUSED),
     ],
 )
 def test_yes_and_no_answer_a_question_for_leave(question, reply, answer):
@@ -55,7 +62,7 @@ def test_what_is_no_yes_or_no_answers_nothing(question, reply):
 
 
 def test_a_question_that_waits_is_asked():
-    assert answers(assistant("Shall I push it?")) == [("Shall I push it?", Answer.ASKED, "")]
+    assert answers(assistant("Shall I push it?")) == [("Shall I push it?", ApprovalState.ASKED, "")]
     assert answers(assistant("Shall I push it?"), call("Bash", {"command": "git push"})) == []
 
 
@@ -66,7 +73,7 @@ def test_a_refused_call_is_kept_with_what_the_person_said():
         Text("pull first", trust=Trust.USER),
     )
     refused = Message(Role.TOOL, (ToolResult("c", words, True),))
-    assert answers(asked, refused) == [("Bash: git push", Answer.REFUSED, "pull first")]
+    assert answers(asked, refused) == [("Bash: git push", ApprovalState.REFUSED, "pull first")]
 
 
 def refused(command):
@@ -91,7 +98,7 @@ def test_no_to_a_question_is_no_refused_call():
 def test_an_approved_plan_is_kept():
     assert answers(
         did("ExitPlanMode", {"plan": "x"}, "User has approved your plan. You can now start coding.")
-    ) == [("ExitPlanMode", Answer.GRANTED, "")]
+    ) == [("ExitPlanMode", ApprovalState.GRANTED, "")]
     assert answers(did("ExitPlanMode", {"plan": "x"}, "something else")) == []
 
 
@@ -147,7 +154,7 @@ def test_what_waits_for_an_answer_is_never_let_go(monkeypatch):
     monkeypatch.setattr(approvals_module, "MOST", 4)
     asked = Message(Role.ASSISTANT, (ApprovalRequest("r1", "deploy", {}),))
     talk = [message for n in range(6) for message in (assistant(f"Shall I do {n}?"), user("yes"))]
-    assert answers(asked, talk)[0] == ("deploy", Answer.ASKED, "")
+    assert answers(asked, talk)[0] == ("deploy", ApprovalState.ASKED, "")
 
 
 def test_of_too_many_approvals_the_oldest_are_let_go(monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from clew.ledger import Ledger
-from clew.ledger.todos import Origin
+from clew.ledger.todos import TodoOrigin
 from clew.ledger.values import values_of
 from clew.message import Item, Message, ToolCall, pair
 from clew.transcripts import load, open_source
@@ -180,9 +180,9 @@ def test_tasks_are_as_their_tools_left_them(name):
     for talk, ledger in ledgers(name):
         kept = ledger.loops.tasks.loops
         messages = [message for _, message in talk]
-        listed = {loop.text: loop.status for key, loop in kept.items() if key.origin is Origin.LIST}
+        listed = {loop.text: loop.status for key, loop in kept.items() if key.origin is TodoOrigin.LIST}
         single = {
-            key.name: (loop.text, loop.status) for key, loop in kept.items() if key.origin is Origin.TASKS
+            key.name: (loop.text, loop.status) for key, loop in kept.items() if key.origin is TodoOrigin.TASKS
         }
         assert listed == naive_list(messages)
         assert single == naive_tasks(messages)

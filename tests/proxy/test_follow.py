@@ -10,7 +10,7 @@ import pytest
 from clew.log.store import SqliteStore
 from clew.proxy import follow
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import Exchange
+from clew.proxy.relay import HttpRequest
 from clew.proxy.stats import Stats
 from clew.session import Session
 from clew.settings import store_path
@@ -35,7 +35,7 @@ def react():
 
 def send(react: Compactions, raw: bytes, session: str = "s1") -> str:
     """Send a request and wait for the background; return the session that answered it, or nothing."""
-    label = react(Exchange("POST", "/v1/messages", [("x-claude-code-session-id", session)], raw)).label
+    label = react(HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", session)], raw)).label
     assert react.settle()
     return label.split()[1] if label.startswith("answered") else ""
 
@@ -66,7 +66,7 @@ def test_a_compaction_finds_the_conversation_in_the_log(react: Compactions) -> N
 def test_the_digest_is_the_same_as_without_following(react: Compactions, tmp_path, monkeypatch) -> None:
     messages = [TASK, *work(0, 60)]
     grow(react, messages)
-    exchange = Exchange("POST", "/v1/messages", [("x-claude-code-session-id", "s1")], summary(messages))
+    exchange = HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", "s1")], summary(messages))
     followed = json.loads(react(exchange).body or b"")["content"]
     monkeypatch.setenv("CLEW_HOME", str(tmp_path / "other"))
     cold = Compactions(Stats())

@@ -18,7 +18,7 @@ from clew.providers.model import Ask, Reply
 from clew.proxy import in_flight
 from clew.proxy.in_flight import InFlight
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import Exchange, Upstream
+from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.server import Proxy, Reaction, Routes
 from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
@@ -128,7 +128,7 @@ def test_reasoning_items_from_before_a_compaction_are_dropped_if_asked_to():
     items.append({"role": "user", "content": "Go on."})
     raw = json.dumps({"model": "gpt-5", "input": items}).encode()
     flying = InFlight(Stats(), WINDOW, drop_thinking=True)
-    made = flying.fit_request(Exchange("POST", "/v1/responses", [], raw), raw, "responses", preview=False)
+    made = flying.fit_request(HttpRequest("POST", "/v1/responses", [], raw), raw, "responses", preview=False)
     assert made is not None
     assert "thinking blocks dropped" in made.label
     assert b"sealed" not in (made.body or b"")
@@ -157,7 +157,7 @@ def busy(monkeypatch) -> Iterator[InFlight]:
 
 
 def fitted(busy: InFlight, raw: bytes) -> Reaction:
-    made = busy.fit_request(Exchange("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
+    made = busy.fit_request(HttpRequest("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
     assert made is not None
     return made
 

@@ -16,7 +16,7 @@ import pytest
 from clew.proxy import conversations, follow, in_flight
 from clew.proxy.follow import Follower
 from clew.proxy.in_flight import InFlight
-from clew.proxy.relay import Exchange
+from clew.proxy.relay import HttpRequest
 from clew.proxy.stats import Stats
 from clew.testing import ScriptedServer
 from tests.conftest import tries
@@ -63,7 +63,7 @@ def test_a_text_is_held_once_however_often_it_is_sent():
         block = {"type": "text", "text": listed[-1]["content"], "cache_control": {"type": "ephemeral"}}
         listed[-1]["content"] = [block]  # the mark moves on with every request
         raw = json.dumps({"model": "claude-sonnet-5", "messages": listed}).encode()
-        flying.fit_request(Exchange("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
+        flying.fit_request(HttpRequest("POST", "/v1/messages", [], raw), raw, "anthropic", preview=False)
     [slot] = flying._compactor._slots.values()
     assert slot.result.digest is not None
     for text in (json.loads(text)["content"] for text in messages(0)[:end:7]):
@@ -77,14 +77,16 @@ def test_few_requests_wait_to_be_read_and_a_large_one_is_read_nevertheless(monke
     for n in range(8):
         raw = b" " * (400 << 10)
         follower.offer(
-            Exchange("POST", "/v1/messages", [("x-claude-code-session-id", f"s{n}")], raw), raw, ""
+            HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", f"s{n}")], raw), raw, ""
         )
     assert 1 <= len(follower._waiting) <= 2
     may_read.set()
     assert follower.wait()
     read = follower.stats["read"]
     large = b" " * (2 << 20)
-    follower.offer(Exchange("POST", "/v1/messages", [("x-claude-code-session-id", "s9")], large), large, "")
+    follower.offer(
+        HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", "s9")], large), large, ""
+    )
     assert follower.wait()
     assert follower.stats["read"] == read + 1 <= 4
     follower.close()
@@ -96,7 +98,7 @@ def test_conversations_are_dropped_if_all_of_them_are_too_large(monkeypatch):
 
     def send(n: int) -> None:
         raw = f'{{"model": "claude-sonnet-5", "messages": [{",".join(messages(n)[: FIRST + 1])}]}}'.encode()
-        exchange = Exchange("POST", "/v1/messages", [("x-claude-code-session-id", f"s{n}")], raw)
+        exchange = HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", f"s{n}")], raw)
         made = flying.fit_request(exchange, raw, "anthropic", preview=False)
         assert made is not None
         assert made.label.startswith("compacted")
@@ -122,7 +124,7 @@ def test_only_the_newest_sessions_stay_in_memory(monkeypatch):
             whole = ",".join(messages(n)[: count + 1])
             raw = f'{{"model": "claude-sonnet-5", "messages": [{whole}]}}'.encode()
             headers = [("x-claude-code-session-id", f"s{n}")]
-            follower.offer(Exchange("POST", "/v1/messages", headers, raw), raw, "anthropic")
+            follower.offer(HttpRequest("POST", "/v1/messages", headers, raw), raw, "anthropic")
             assert follower.wait()
     assert len(known_conversations() - others) == 2
     assert not follower.conversations._locks

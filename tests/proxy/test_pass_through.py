@@ -15,14 +15,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import Exchange, Upstream
+from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.server import Proxy, Reaction, Routes
 from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
 from clew.testing.server import BrokenStream
 
 
-def proxy_to(url: str, react: Callable[[Exchange], Reaction] | None = None, timeout: float = 20.0) -> Proxy:
+def proxy_to(
+    url: str, react: Callable[[HttpRequest], Reaction] | None = None, timeout: float = 20.0
+) -> Proxy:
     stats = Stats()
     upstream = Upstream.of(url)
     return Proxy(Routes(upstream, upstream), react or Compactions(stats), stats, timeout=timeout)
@@ -229,7 +231,7 @@ def test_a_client_that_goes_away_ends_the_upstream_request():
 
 
 def test_an_error_of_clew_sends_the_clients_own_bytes(caplog):
-    def broken(_: Exchange) -> Reaction:
+    def broken(_: HttpRequest) -> Reaction:
         raise RuntimeError("a bug")
 
     with (

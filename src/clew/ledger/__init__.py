@@ -1,6 +1,6 @@
 """The ledger: rules, goals, decisions, open work, files and failures of a session. See README.md."""
 
-from clew.ledger.approvals import Answer, Approval
+from clew.ledger.approvals import Approval, ApprovalState
 from clew.ledger.artifacts import Artifact, ArtifactKind, Artifacts
 from clew.ledger.decisions import DecidedBy, Decision
 from clew.ledger.exchange import Ended
@@ -19,8 +19,8 @@ from clew.rules.rule import MadeBy, Pin, RuleStatus
 
 __all__ = [
     "Action",
-    "Answer",
     "Approval",
+    "ApprovalState",
     "Artifact",
     "ArtifactKind",
     "Artifacts",

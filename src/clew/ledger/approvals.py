@@ -18,7 +18,7 @@ MOST = 2_000
 """Approvals kept (chosen by hand); above that the oldest answered ones are dropped."""
 
 
-class Answer(StrEnum):
+class ApprovalState(StrEnum):
     """The answer to a request for approval."""
 
     ASKED = "asked"
@@ -35,7 +35,7 @@ class Approval:
     what: str
     """The tool and its target, or the question in the model's words."""
     asked: Cite
-    answer: Answer = Answer.ASKED
+    answer: ApprovalState = ApprovalState.ASKED
     answered: Cite | None = None
     words: str = ""
     """The person's answer, verbatim."""
@@ -129,7 +129,7 @@ class Approvals:
                 asked_at = Cite(reading.item.id, number)
                 self._new(Approval("", part.name, asked_at, request=part.approval_id))
             elif isinstance(part, ApprovalAnswer):
-                answer = Answer.GRANTED if part.approved else Answer.REFUSED
+                answer = ApprovalState.GRANTED if part.approved else ApprovalState.REFUSED
                 self._answer(part.approval_id, answer, Cite(reading.item.id, number), part.reason or "")
         for exchange in reading.exchanges:
             self._add_refusal_or_plan(exchange, reading)
@@ -142,7 +142,7 @@ class Approvals:
             self.question = None  # the model continued without waiting for an answer
         if len(self.held) > MOST:
             old, new = self.held[: MOST // 4], self.held[MOST // 4 :]
-            self.held = [approval for approval in old if approval.answer is Answer.ASKED] + new
+            self.held = [approval for approval in old if approval.answer is ApprovalState.ASKED] + new
 
     def _add_refusal_or_plan(self, exchange: Exchange, reading: Reading) -> None:
         """Record calls that the person refused, and plans that the person approved or refused."""
@@ -163,7 +163,7 @@ class Approvals:
             ),
             "",
         )
-        answer = Answer.REFUSED if refused else Answer.GRANTED
+        answer = ApprovalState.REFUSED if refused else ApprovalState.GRANTED
         result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
         fields = (_what(exchange), exchange.asked, answer, exchange.answered, words)
         plan = "" if refused else _plan(exchange)
@@ -186,7 +186,7 @@ class Approvals:
             what, asked_at = question
             start = len(utterance.text) - len(utterance.text.lstrip())
             end = len(utterance.text.rstrip())
-            answer = Answer.REFUSED if no else Answer.GRANTED
+            answer = ApprovalState.REFUSED if no else ApprovalState.GRANTED
             self._new(
                 Approval("", what, asked_at, answer, utterance.cite(start, end), utterance.text[start:end])
             )
@@ -197,12 +197,12 @@ class Approvals:
         if approval.in_force:
             self._refused.add(approval.what)
 
-    def _answer(self, request: str, answer: Answer, cite: Cite, words: str) -> None:
+    def _answer(self, request: str, answer: ApprovalState, cite: Cite, words: str) -> None:
         """Answer the latest open request with this id."""
         for place in range(len(self.held) - 1, -1, -1):
             approval = self.held[place]
-            if approval.request == request and approval.answer is Answer.ASKED:
-                in_force = answer is Answer.REFUSED
+            if approval.request == request and approval.answer is ApprovalState.ASKED:
+                in_force = answer is ApprovalState.REFUSED
                 self.held[place] = replace(
                     approval, answer=answer, answered=cite, words=words, in_force=in_force
                 )

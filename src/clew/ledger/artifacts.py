@@ -64,7 +64,7 @@ class Artifact:
         return self.action not in (Action.DELETED, Action.MOVED)
 
 
-class Key(NamedTuple):
+class ArtifactKey(NamedTuple):
     """Identifies an artifact."""
 
     kind: ArtifactKind
@@ -75,7 +75,7 @@ class Key(NamedTuple):
 class Artifacts:
     """Tracks what calls touched."""
 
-    held: dict[Key, Artifact] = field(default_factory=dict)
+    held: dict[ArtifactKey, Artifact] = field(default_factory=dict)
     _changed: int = field(init=False, default=0)
     _by_name: dict[str, list[str]] = field(init=False, default_factory=dict)
     """Paths of the files by last component."""
@@ -124,7 +124,7 @@ class Artifacts:
         if exchange.outcome.ended is Ended.REFUSED:
             return
         name = exchange.action.subject.strip()[:_LONGEST_COMMAND]
-        key = Key(ArtifactKind.COMMAND, name)
+        key = ArtifactKey(ArtifactKind.COMMAND, name)
         before = self.held.get(key)
         ended, code = exchange.outcome
         self.held[key] = Artifact(
@@ -146,14 +146,14 @@ class Artifacts:
         name = self._file_name(touch.name)
         action = touch.action
         if action is Action.WRITTEN:
-            before = self.held.get(Key(ArtifactKind.FILE, name))
+            before = self.held.get(ArtifactKey(ArtifactKind.FILE, name))
             action = Action.MODIFIED if before is not None and before.exists else Action.CREATED
         artifact = self._touch(ArtifactKind.FILE, name, action, cite)
         if action is not Action.MOVED or not touch.to:
             return [name] if action in CHANGES else []
         target = self._file_name(touch.to)
-        self.held[Key(ArtifactKind.FILE, name)] = replace(artifact, moved_to=target)
-        known_artifact = self.held.get(Key(ArtifactKind.FILE, target))
+        self.held[ArtifactKey(ArtifactKind.FILE, name)] = replace(artifact, moved_to=target)
+        known_artifact = self.held.get(ArtifactKey(ArtifactKind.FILE, target))
         touch_action = (
             Action.MODIFIED if known_artifact is not None and known_artifact.exists else Action.CREATED
         )
@@ -162,7 +162,7 @@ class Artifacts:
 
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:
         """Record one more action on an artifact; return its new state."""
-        key = Key(kind, name)
+        key = ArtifactKey(kind, name)
         before = self.held.get(key)
         changes = action in CHANGES
         if before is None and kind is ArtifactKind.FILE:
@@ -185,7 +185,7 @@ class Artifacts:
     def _file_name(self, path: str) -> str:
         """Return the canonical name of a file: ``src/a.py`` is ``/repo/src/a.py`` if only that matches."""
         name = posixpath.normpath(path.strip().removeprefix("file://")) if path else path
-        if Key(ArtifactKind.FILE, name) in self.held:
+        if ArtifactKey(ArtifactKind.FILE, name) in self.held:
             return name
         alike = self._by_name.get(_last(name), ())
         fits = [known for known in alike if _is_tail(known, name) or _is_tail(name, known)]
@@ -198,8 +198,8 @@ class Artifacts:
 
     def _rename(self, old: str, new: str) -> None:
         """Use a file's full path from now on."""
-        artifact = self.held.pop(Key(ArtifactKind.FILE, old))
-        self.held[Key(ArtifactKind.FILE, new)] = replace(artifact, name=new)
+        artifact = self.held.pop(ArtifactKey(ArtifactKind.FILE, old))
+        self.held[ArtifactKey(ArtifactKind.FILE, new)] = replace(artifact, name=new)
         names = self._by_name[_last(new)]
         names[names.index(old)] = new
 

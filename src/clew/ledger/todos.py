@@ -22,7 +22,7 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.speech import Utterance
 
 
-class Origin(StrEnum):
+class TodoOrigin(StrEnum):
     """Which kind of list a task is on."""
 
     LIST = "list"
@@ -30,10 +30,10 @@ class Origin(StrEnum):
     CHECKLIST = "checklist"
 
 
-class Key(NamedTuple):
+class TodoKey(NamedTuple):
     """Identifies a task: its text, or the number its tool assigned."""
 
-    origin: Origin
+    origin: TodoOrigin
     name: str
 
 
@@ -60,16 +60,16 @@ class Todo(NamedTuple):
 class Todos:
     """Tracks tasks as loops."""
 
-    loops: dict[Key, Loop] = field(default_factory=dict)
+    loops: dict[TodoKey, Loop] = field(default_factory=dict)
     """Tasks that are on a list now, finished ones included."""
     ended: list[Loop] = field(default_factory=list)
     """Tasks that were removed from their list."""
     count: int = 0
-    _listed: dict[Key, None] = field(init=False, default_factory=dict)
+    _listed: dict[TodoKey, None] = field(init=False, default_factory=dict)
     """The tasks of the list that is written as a whole."""
 
     def __post_init__(self) -> None:
-        self._listed = {key: None for key in self.loops if key.origin is Origin.LIST}
+        self._listed = {key: None for key in self.loops if key.origin is TodoOrigin.LIST}
 
     @property
     def current(self) -> tuple[Todo, ...]:
@@ -97,7 +97,9 @@ class Todos:
                 number = _TASK_NUMBER.search(exchange.result.text)
                 subject = arguments.get("subject")
                 if number and isinstance(subject, str) and subject:
-                    self._put(Key(Origin.TASKS, number[1]), subject, "pending", _place(exchange, subject))
+                    self._put(
+                        TodoKey(TodoOrigin.TASKS, number[1]), subject, "pending", _place(exchange, subject)
+                    )
             case ActionKind.TASK_CHANGE:
                 self._change_task(exchange, arguments)
             case _:
@@ -110,7 +112,7 @@ class Todos:
             text, status = _row(row)
             if not text:
                 continue
-            key = Key(Origin.LIST, text)
+            key = TodoKey(TodoOrigin.LIST, text)
             if key in before:
                 self.loops[key] = before.pop(key)
             self._listed[key] = None
@@ -119,7 +121,7 @@ class Todos:
             self._end(loop, Closed.LEFT_OUT, exchange.asked)
 
     def _change_task(self, exchange: Exchange, arguments: JsonObject) -> None:
-        key = Key(Origin.TASKS, str(arguments.get("taskId") or arguments.get("task_id") or ""))
+        key = TodoKey(TodoOrigin.TASKS, str(arguments.get("taskId") or arguments.get("task_id") or ""))
         loop = self.loops.get(key)
         if loop is None:
             return
@@ -136,13 +138,13 @@ class Todos:
             if is_foreign_at(match.start()):
                 continue
             text = match[2].rstrip()
-            key = Key(Origin.CHECKLIST, text.casefold())
+            key = TodoKey(TodoOrigin.CHECKLIST, text.casefold())
             done = match[1] != " "
             if not done or key in self.loops:
                 end = match.start(2) + len(text)
                 self._put(key, text, "completed" if done else "pending", utterance.cite(match.start(2), end))
 
-    def _put(self, key: Key, text: str, status: str, cite: Cite) -> None:
+    def _put(self, key: TodoKey, text: str, status: str, cite: Cite) -> None:
         """Set the state of a task, opening it if it is new."""
         loop = self.loops.get(key)
         if loop is None:

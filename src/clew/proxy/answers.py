@@ -15,7 +15,7 @@ from clew.providers.openai_chat.server_side import OpenaiChatServerSide
 from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
 from clew.providers.server_side import ServerSide
 from clew.proxy.digests import WrittenDigest
-from clew.proxy.requests import CompactionRequest, Kind
+from clew.proxy.requests import CompactionRequest, RequestKind
 from clew.proxy.sealed import open_digests, sealed_item
 
 SERVER_SIDES: dict[str, ServerSide] = {
@@ -29,7 +29,7 @@ THREADS_BETA = "message-threads-2026-08-12"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A whole HTTP response."""
 
     status: int
@@ -37,26 +37,26 @@ class Answer:
     kind: str = "application/json"
 
 
-def answer(request: CompactionRequest, digest: WrittenDigest) -> Answer:
+def answer(request: CompactionRequest, digest: WrittenDigest) -> HttpAnswer:
     """Return the digest as the answer to a compaction request."""
-    if request.kind is Kind.ENDPOINT:
+    if request.kind is RequestKind.ENDPOINT:
         return _json(_compacted(request, digest))
     api = SERVER_SIDES[request.wire]
-    text = digest.text if request.kind is Kind.TRIGGER else f"<summary>\n{digest.text}\n</summary>"
+    text = digest.text if request.kind is RequestKind.TRIGGER else f"<summary>\n{digest.text}\n</summary>"
     usage = Usage(input_tokens=0, output_tokens=digest.tokens)
     value = api.response(Reply(text_message(Role.ASSISTANT, text), usage=usage), request.body, 0)
     value["id"] = f"{str(value['id']).partition('_')[0]}_{os.urandom(12).hex()}"
-    if request.kind is Kind.TRIGGER:
+    if request.kind is RequestKind.TRIGGER:
         value["output"] = [sealed_item(digest.sealed())]
     if "created_at" in value:
         value["created_at"] = int(time.time())
     if request.body.get("stream"):
-        return Answer(200, "".join(api.stream(value, request.body)).encode(), "text/event-stream")
+        return HttpAnswer(200, "".join(api.stream(value, request.body)).encode(), "text/event-stream")
     return _json(value)
 
 
-def _json(value: Json, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(value).encode())
+def _json(value: Json, status: int = 200) -> HttpAnswer:
+    return HttpAnswer(status, json.dumps(value).encode())
 
 
 def _compacted(request: CompactionRequest, digest: WrittenDigest) -> JsonObject:
@@ -120,7 +120,7 @@ def opened_body(raw: bytes) -> bytes | None:
     )
 
 
-def thread_refusal() -> Answer:
+def thread_refusal() -> HttpAnswer:
     """Return the documented refusal of a message thread; the client then sends the whole conversation."""
     message = f"capability_rejected: beta_header:{THREADS_BETA}: send the whole conversation without thread"
     error: JsonObject = {
@@ -131,6 +131,6 @@ def thread_refusal() -> Answer:
     return _json({"type": "error", "error": error}, 400)
 
 
-def failure(wire: str, status: int, message: str) -> Answer:
+def failure(wire: str, status: int, message: str) -> HttpAnswer:
     """Return an error of the proxy itself, in the format of the API that was called."""
     return _json(SERVER_SIDES[wire or "openai"].error(status, message, None), status)

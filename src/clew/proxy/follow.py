@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from clew.proxy.relay import Exchange
+from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import conversation_in, conversation_key
 from clew.proxy.stats import Stats
 
@@ -35,16 +35,16 @@ class Follower:
         self._changed = threading.Condition()
         self._sizes: OrderedDict[str, int] = OrderedDict()
         """The size at which each conversation is read next."""
-        self._waiting: OrderedDict[str, tuple[Exchange, bytes, str]] = OrderedDict()
+        self._waiting: OrderedDict[str, tuple[HttpRequest, bytes, str]] = OrderedDict()
         self._conversations: Conversations | None = None
         self._busy = self._closed = False
         threading.Thread(target=self._run, daemon=True, name="clew-follow").start()
 
-    def offer(self, exchange: Exchange, raw: bytes, wire: str) -> None:
+    def offer(self, http: HttpRequest, raw: bytes, wire: str) -> None:
         """Read a request later, if its conversation has grown enough."""
         if len(raw) < FIRST_BYTES:
             return
-        key = conversation_key(exchange, raw)
+        key = conversation_key(http, raw)
         with self._changed:
             if len(raw) < self._sizes.get(key, FIRST_BYTES):
                 return
@@ -53,7 +53,7 @@ class Follower:
                 return
             self._sizes.pop(key, None)
             self._sizes[key] = len(raw) + max(STEP_BYTES, int(len(raw) * STEP_SHARE))
-            self._waiting[key] = exchange, raw, wire
+            self._waiting[key] = http, raw, wire
             while len(self._sizes) > CONVERSATIONS:
                 self._sizes.popitem(last=False)
             self._changed.notify_all()
@@ -90,17 +90,17 @@ class Follower:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 if self._closed:
                     return
-                _, (exchange, raw, wire) = self._waiting.popitem(last=False)
+                _, (http, raw, wire) = self._waiting.popitem(last=False)
                 self._busy = True
             try:
-                self._log(exchange, raw, wire)
+                self._log(http, raw, wire)
             except Exception:  # noqa: BLE001  # the compaction reads the conversation itself, and reports errors
                 self.stats.count("not_followed")
 
-    def _log(self, exchange: Exchange, raw: bytes, wire: str) -> None:
+    def _log(self, http: HttpRequest, raw: bytes, wire: str) -> None:
         from clew.proxy.conversations import ClientList
 
-        request = conversation_in(exchange, json.loads(raw), wire)
+        request = conversation_in(http, json.loads(raw), wire)
         if request is None or len(request.entries) < 2:
             return
         given = ClientList.of(request)

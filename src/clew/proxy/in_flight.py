@@ -28,7 +28,7 @@ from clew.providers import wire_named
 from clew.providers.failures import error_for_response
 from clew.proxy.answers import thread_refusal
 from clew.proxy.conversations import entry_hash
-from clew.proxy.relay import Exchange
+from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
@@ -71,7 +71,7 @@ class InFlight:
         self._stale: dict[str, set[int]] = {}
         self._turn, self._lock = threading.Lock(), threading.Lock()
 
-    def fit_request(self, exchange: Exchange, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
+    def fit_request(self, http: HttpRequest, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
         """Return the request with a shorter conversation; None if it stays as it is."""
         body = json.loads(raw)
         entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
@@ -84,7 +84,7 @@ class InFlight:
         if isinstance(thread, dict) and thread.get("type") == "continue":
             refusal = thread_refusal()
             return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
-        key = self._key(exchange, body, entries)
+        key = self._key(http, body, entries)
         if (last := self._compactor.last(key)) and last.conversation:
             known = last.conversation.record.entries
             entries[: len(known)] = map(_shared, entries, tuple(known))
@@ -103,7 +103,7 @@ class InFlight:
             label += f"; {dropped} thinking blocks dropped" if dropped else ""
             if result.changed:
                 self.stats.count("compacted")
-                with self.stats.conversation(conversation_key(exchange, raw)) as stats:
+                with self.stats.conversation(conversation_key(http, raw)) as stats:
                     stats.add_compaction(result.tokens_before, result.tokens_after, answered=False)
         rewritten = changed is not None and result is not None and result.changed
         retry = self._harder(key, body, wire)
@@ -209,14 +209,12 @@ class InFlight:
         return Reaction(label=label if result.changed else "preview; unchanged")
 
     @staticmethod
-    def _key(exchange: Exchange, body: JsonObject, entries: list[Any]) -> str:
-        credentials = exchange.header("authorization") + exchange.header("x-api-key")
-        system = (
-            "" if session_id(exchange, body) else entry_hash(body.get("system") or body.get("instructions"))
-        )
+    def _key(http: HttpRequest, body: JsonObject, entries: list[Any]) -> str:
+        credentials = http.header("authorization") + http.header("x-api-key")
+        system = "" if session_id(http, body) else entry_hash(body.get("system") or body.get("instructions"))
         parts = (
             credentials,
-            session_id(exchange, body),
+            session_id(http, body),
             str(body.get("model")),
             system,
             entry_hash(entries[0]),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from clew.proxy.relay import Exchange
+from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import (
     STORED,
     CompactionRequest,
-    Kind,
+    RequestKind,
     compaction_request,
     conversation_key,
     decoded,
@@ -51,17 +51,17 @@ class Compactions:
         self._writer: DigestWriter | None = None
         self._in_flight: InFlight | None = None
 
-    def __call__(self, exchange: Exchange) -> Reaction:
+    def __call__(self, http: HttpRequest) -> Reaction:
         """Return the reaction to a request."""
-        wire = wire_of(exchange.path)
-        mode = exchange.header("x-clew").strip().lower() or ("on" if self._compact else "")
-        if not wire or exchange.method != "POST" or mode == "off" or not isinstance(exchange.body, bytes):
+        wire = wire_of(http.path)
+        mode = http.header("x-clew").strip().lower() or ("on" if self._compact else "")
+        if not wire or http.method != "POST" or mode == "off" or not isinstance(http.body, bytes):
             return PASS
-        raw = decoded(exchange)
-        request = compaction_request(exchange, raw)
+        raw = decoded(http)
+        request = compaction_request(http, raw)
         if request is not None:
-            return self._answer_compaction(exchange, raw, request)
-        if lacks_model(exchange, raw):
+            return self._answer_compaction(http, raw, request)
+        if lacks_model(http, raw):
             from clew.proxy.answers import failure
 
             refusal = failure(wire, 400, "Missing required parameter: 'model'.")
@@ -75,9 +75,9 @@ class Compactions:
         else:
             opened = PASS
         if mode in ("on", "preview"):
-            fitted = self._get_in_flight().fit_request(exchange, raw, wire, preview=mode == "preview")
+            fitted = self._get_in_flight().fit_request(http, raw, wire, preview=mode == "preview")
             return fitted or opened
-        self._get_follower().offer(exchange, raw, wire)
+        self._get_follower().offer(http, raw, wire)
         return opened
 
     def warm_up(self) -> None:
@@ -95,7 +95,7 @@ class Compactions:
         if self._follower is not None:
             self._follower.close()
 
-    def _answer_compaction(self, exchange: Exchange, raw: bytes, request: CompactionRequest) -> Reaction:
+    def _answer_compaction(self, http: HttpRequest, raw: bytes, request: CompactionRequest) -> Reaction:
         """Answer a request of the client to summarise its conversation with clew's digest."""
         from clew.proxy.answers import answer, thread_refusal
 
@@ -106,13 +106,13 @@ class Compactions:
         if any(request.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
         digest = self._get_writer().write(request)
-        if self._upstream_summary and request.kind is Kind.SUMMARY:
+        if self._upstream_summary and request.kind is RequestKind.SUMMARY:
             from clew.proxy.upstream_summary import upstream_summary
 
             return upstream_summary(request, digest, self.stats)
         new_answer = answer(request, digest)
         self.stats.count("answered")
-        with self.stats.conversation(conversation_key(exchange, raw)) as stats:
+        with self.stats.conversation(conversation_key(http, raw)) as stats:
             stats.model, stats.session = str(request.body.get("model")), digest.session
             stats.add_compaction(digest.tokens_before, digest.tokens, answered=True)
         label = (

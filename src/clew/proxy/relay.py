@@ -73,8 +73,8 @@ class Upstream:
 
 
 @dataclass(slots=True)
-class Exchange:
-    """A request as it came from the client; ``body`` is whole, or an iterator of pieces."""
+class HttpRequest:
+    """A request of the client, or what is sent for it; ``body`` is whole, or an iterator of pieces."""
 
     method: str
     target: str
@@ -106,18 +106,18 @@ def end_to_end(headers: Headers) -> Headers:
     return [(key, value) for key, value in headers if key.lower() not in dropped]
 
 
-class Connections:
+class UpstreamConnections:
     """The upstream connections of one client connection, kept open between its requests."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._open: dict[Upstream, tuple[HTTPConnection, float]] = {}
 
-    def send(self, upstream: Upstream, exchange: Exchange) -> HTTPResponse:
+    def send(self, upstream: Upstream, http: HttpRequest) -> HTTPResponse:
         """Send a request and return the response once its headers are there."""
         connection = self._connection(upstream)
         try:
-            _write(connection, upstream, exchange)
+            _write(connection, upstream, http)
             return connection.getresponse()
         except (OSError, HTTPException) as cause:
             self.drop(upstream)
@@ -161,31 +161,29 @@ def _is_closed(connection: HTTPConnection) -> bool:
     return bool(select.select([connection.sock], [], [], 0)[0])
 
 
-def _write(connection: HTTPConnection, upstream: Upstream, exchange: Exchange) -> None:
+def _write(connection: HTTPConnection, upstream: Upstream, http: HttpRequest) -> None:
     """Send a request to the provider: its headers without those of this hop, then its body."""
-    connection.putrequest(
-        exchange.method, upstream.path + exchange.target, skip_host=True, skip_accept_encoding=True
-    )
+    connection.putrequest(http.method, upstream.path + http.target, skip_host=True, skip_accept_encoding=True)
     connection.putheader("Host", upstream.host_header)
-    whole, pieces = (exchange.body, None) if isinstance(exchange.body, bytes) else (None, exchange.body)
-    for name, value in end_to_end(exchange.headers):
+    whole, pieces = (http.body, None) if isinstance(http.body, bytes) else (None, http.body)
+    for name, value in end_to_end(http.headers):
         key = name.lower()
         if key in ("host", "expect") or key.startswith(OWN_HEADERS):
             continue
-        if key == "content-length" and (whole is not None or exchange.chunked):
+        if key == "content-length" and (whole is not None or http.chunked):
             continue
         connection.putheader(name, value.encode("latin-1"))
     if pieces is None:
-        if whole or exchange.method in ("POST", "PUT", "PATCH"):
+        if whole or http.method in ("POST", "PUT", "PATCH"):
             connection.putheader("Content-Length", str(len(whole or b"")))
         connection.endheaders(whole or None)
         return
-    if exchange.chunked:
+    if http.chunked:
         connection.putheader("Transfer-Encoding", "chunked")
     connection.endheaders()
     for piece in pieces:
-        connection.send(b"%x\r\n%b\r\n" % (len(piece), piece) if exchange.chunked else piece)
-    if exchange.chunked:
+        connection.send(b"%x\r\n%b\r\n" % (len(piece), piece) if http.chunked else piece)
+    if http.chunked:
         connection.send(b"0\r\n\r\n")
 
 

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from clew.message import Json, JsonObject
-from clew.proxy.relay import Exchange
+from clew.proxy.relay import HttpRequest
 from clew.proxy.sealed import digest_in
 
 LIST_KEYS = {"anthropic": "messages", "openai": "messages", "responses": "input"}
@@ -72,7 +72,7 @@ AGENT_HEADER = "x-claude-code-agent-id"
 """Sub-agents share the session of their parent, but have a conversation of their own."""
 
 
-class Kind(Enum):
+class RequestKind(Enum):
     """How a compaction was asked for, which decides the shape of the answer."""
 
     SUMMARY = auto()
@@ -87,7 +87,7 @@ class Kind(Enum):
 class CompactionRequest:
     """A client's request to compact its conversation."""
 
-    kind: Kind
+    kind: RequestKind
     wire: str
     body: JsonObject
     entries: list[Any]
@@ -107,10 +107,10 @@ def wire_of(path: str) -> str:
     return next((wire for ending, wire in _ENDINGS.items() if path.endswith(ending)), "")
 
 
-def decoded(exchange: Exchange) -> bytes:
+def decoded(http: HttpRequest) -> bytes:
     """Return the body without its content encoding."""
-    raw = exchange.body if isinstance(exchange.body, bytes) else b""
-    return decode(raw, exchange.header("content-encoding"))
+    raw = http.body if isinstance(http.body, bytes) else b""
+    return decode(raw, http.header("content-encoding"))
 
 
 class Readable(Protocol):
@@ -142,11 +142,11 @@ def decode(raw: bytes, encoding: str) -> bytes:
     return b"" if stream.read(1) else data
 
 
-def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | None:
+def compaction_request(http: HttpRequest, raw: bytes) -> CompactionRequest | None:
     """Return the compaction that a request asks for; None for an ordinary request."""
-    wire = wire_of(exchange.path)
-    is_endpoint = _is_endpoint(exchange)
-    if exchange.method != "POST" or not wire or not (is_endpoint or any(hint in raw for hint in _HINTS)):
+    wire = wire_of(http.path)
+    is_endpoint = _is_endpoint(http)
+    if http.method != "POST" or not wire or not (is_endpoint or any(hint in raw for hint in _HINTS)):
         return None
     body = json.loads(raw)
     entries = _entries(body, wire)
@@ -154,46 +154,48 @@ def compaction_request(exchange: Exchange, raw: bytes) -> CompactionRequest | No
         return None  # the upstream explains what is missing
     request: CompactionRequest | None
     if is_endpoint:
-        request = CompactionRequest(Kind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions")))
+        request = CompactionRequest(
+            RequestKind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions"))
+        )
     elif _type(entries[-1]) == "compaction_trigger":
-        request = CompactionRequest(Kind.TRIGGER, wire, body, entries[:-1])
+        request = CompactionRequest(RequestKind.TRIGGER, wire, body, entries[:-1])
     else:
         request = _summary(wire, body, entries)
     if request is None:
         return None
-    if request.kind is not Kind.SUMMARY:
+    if request.kind is not RequestKind.SUMMARY:
         request = replace(request, focus=None)  # the instructions are the agent's system prompt
-    return replace(request, session=session_id(exchange, body), earlier=_earlier(request.entries))
+    return replace(request, session=session_id(http, body), earlier=_earlier(request.entries))
 
 
-def lacks_model(exchange: Exchange, raw: bytes) -> bool:
+def lacks_model(http: HttpRequest, raw: bytes) -> bool:
     """Whether a request to ``/responses/compact`` names no model, which Open Responses wants refused."""
-    if not _is_endpoint(exchange):
+    if not _is_endpoint(http):
         return False
     body = json.loads(raw)
     return isinstance(body, dict) and not body.get("model")
 
 
-def _is_endpoint(exchange: Exchange) -> bool:
-    return exchange.path.rstrip("/").endswith(COMPACT_PATH)
+def _is_endpoint(http: HttpRequest) -> bool:
+    return http.path.rstrip("/").endswith(COMPACT_PATH)
 
 
-def conversation_key(exchange: Exchange, raw: bytes) -> str:
+def conversation_key(http: HttpRequest, raw: bytes) -> str:
     """Identify a request's conversation without parsing it: by the client's id, else by its beginning."""
-    named = next((value for name in SESSION_HEADERS if (value := exchange.header(name))), "")
-    agent = exchange.header(AGENT_HEADER)
+    named = next((value for name in SESSION_HEADERS if (value := http.header(name))), "")
+    agent = http.header(AGENT_HEADER)
     begin = raw[:KEY_BYTES] if not named else b""
     parts = (named.encode("utf-8", "replace"), agent.encode("utf-8", "replace"), begin)
     return blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 
-def conversation_in(exchange: Exchange, body: Json, wire: str) -> CompactionRequest | None:
+def conversation_in(http: HttpRequest, body: Json, wire: str) -> CompactionRequest | None:
     """Return the conversation that an ordinary request holds; None if it does not hold the whole of it."""
     entries = _entries(body, wire)
     if entries is None or not isinstance(body, dict) or any(body.get(name) for name in (*STORED, "thread")):
         return None
-    request = CompactionRequest(Kind.SUMMARY, wire, body, entries)
-    return replace(request, session=session_id(exchange, body), earlier=_earlier(entries))
+    request = CompactionRequest(RequestKind.SUMMARY, wire, body, entries)
+    return replace(request, session=session_id(http, body), earlier=_earlier(entries))
 
 
 def _entries(body: Json, wire: str) -> list[Any] | None:
@@ -205,11 +207,11 @@ def _entries(body: Json, wire: str) -> list[Any] | None:
     return entries if isinstance(entries, list) and entries else None
 
 
-def session_id(exchange: Exchange, body: JsonObject) -> str:
+def session_id(http: HttpRequest, body: JsonObject) -> str:
     """Return the id that a client gives its conversation; empty if it sends none."""
-    named = next((value for name in SESSION_HEADERS if (value := exchange.header(name))), "")
+    named = next((value for name in SESSION_HEADERS if (value := http.header(name))), "")
     named = named or _text(body.get("prompt_cache_key")) or ""
-    agent = exchange.header(AGENT_HEADER)
+    agent = http.header(AGENT_HEADER)
     return f"{named}.{agent}" if named and agent else named
 
 
@@ -232,7 +234,7 @@ def _summary(wire: str, body: JsonObject, entries: list[Any]) -> CompactionReque
     kept = [*entries[:-1], *([{**last, "content": rest}] if rest else [])]
     if not kept:
         return None
-    return CompactionRequest(Kind.SUMMARY, wire, body, kept, focus=focus[1].strip() if focus else None)
+    return CompactionRequest(RequestKind.SUMMARY, wire, body, kept, focus=focus[1].strip() if focus else None)
 
 
 def _asks_for_summary(text: str) -> bool:

@@ -20,10 +20,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from clew.errors import InputError
 from clew.proxy.relay import (
-    Connections,
-    Exchange,
     Headers,
+    HttpRequest,
     Upstream,
+    UpstreamConnections,
     UpstreamFailed,
     end_to_end,
     read_ahead,
@@ -54,12 +54,12 @@ class Routes:
     by_prefix: tuple[tuple[str, Upstream], ...] = ()
     """Path prefixes with an upstream of their own; the first match is used."""
 
-    def upstream(self, exchange: Exchange) -> Upstream:
+    def upstream(self, http: HttpRequest) -> Upstream:
         """Return the upstream of a request: by path prefix, else by API."""
         for prefix, upstream in self.by_prefix:
-            if exchange.path == prefix or exchange.path.startswith(prefix.rstrip("/") + "/"):
+            if http.path == prefix or http.path.startswith(prefix.rstrip("/") + "/"):
                 return upstream
-        is_anthropic = exchange.header("anthropic-version") or wire_of(exchange.path) == "anthropic"
+        is_anthropic = http.header("anthropic-version") or wire_of(http.path) == "anthropic"
         return self.anthropic if is_anthropic else self.openai
 
 
@@ -84,7 +84,7 @@ class Reaction:
 
 
 PASS = Reaction()
-Reactor = Callable[[Exchange], Reaction]
+Reactor = Callable[[HttpRequest], Reaction]
 
 
 class Proxy:
@@ -133,10 +133,10 @@ class Proxy:
             self.stop()
             thread.join()
 
-    def reaction(self, exchange: Exchange) -> Reaction:
+    def reaction(self, http: HttpRequest) -> Reaction:
         """Return what clew makes of a request; after an error in clew, the request is forwarded as it is."""
         try:
-            return self.react(exchange)
+            return self.react(http)
         except Exception as error:  # noqa: BLE001  # in front of another program: report it, never break it
             return self.count_error(error)
 
@@ -157,7 +157,7 @@ class Proxy:
             self.count_error(error)
             return None
 
-    def record_usage(self, client: Exchange, reaction: Reaction, reader: UsageReader) -> None:
+    def record_usage(self, client: HttpRequest, reaction: Reaction, reader: UsageReader) -> None:
         """Record the usage that a response reported."""
         usage = reader.usage if isinstance(client.body, bytes) and wire_of(client.path) else None
         if usage is None:
@@ -210,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.upstreams = Connections(self.owner.timeout)
+        self.upstreams = UpstreamConnections(self.owner.timeout)
 
     def finish(self) -> None:
         self.upstreams.close()
@@ -251,36 +251,36 @@ class _Handler(BaseHTTPRequestHandler):
         """Read the request, and answer or forward it."""
         most = WHOLE_BYTES if wire_of(self.path.partition("?")[0]) else 0
         body, chunked = read_body(self.rfile, headers, most)
-        exchange = Exchange(self.command, self.path, headers, body, chunked)
+        http = HttpRequest(self.command, self.path, headers, body, chunked)
         started = time.perf_counter()
-        reaction = self.owner.reaction(exchange)
+        reaction = self.owner.reaction(http)
         spent = (time.perf_counter() - started) * 1_000
         self.owner.stats.add_overhead(spent)
         own = [("x-clew", reaction.label), ("x-clew-overhead-ms", f"{spent:.1f}")]
         if reaction.status:
             self._send(reaction.status, reaction.kind, reaction.body or b"", own)
         else:
-            self._forward(exchange, reaction, own)
+            self._forward(http, reaction, own)
 
-    def _forward(self, exchange: Exchange, reaction: Reaction, own: list[tuple[str, str]]) -> None:
+    def _forward(self, http: HttpRequest, reaction: Reaction, own: list[tuple[str, str]]) -> None:
         """Send a request to the provider, changed as the reaction says, and relay its response."""
-        upstream, client = self.owner.routes.upstream(exchange), exchange
-        if reaction.finish and self._finished(upstream, exchange, reaction, own):
+        upstream, client = self.owner.routes.upstream(http), http
+        if reaction.finish and self._finished(upstream, http, reaction, own):
             return
         if reaction.body is not None and not reaction.finish:
-            exchange = _with_body(exchange, reaction.body)
+            http = _with_body(http, reaction.body)
         if reaction.retry:
-            exchange = replace(exchange, headers=_accepting_readable(exchange.headers))
+            http = replace(http, headers=_accepting_readable(http.headers))
         pieces = None
         try:
-            response = self.upstreams.send(upstream, exchange)
+            response = self.upstreams.send(upstream, http)
             if reaction.retry and response.status in (400, 413):
                 refusal, pieces = read_ahead(response)
                 shorter = None if refusal is None else self.owner.shorter_body(reaction, response, refusal)
                 if shorter is not None:
                     self._release(upstream, response)
                     own.append(("x-clew-retried", "prompt-too-long"))
-                    response = self.upstreams.send(upstream, _with_body(exchange, shorter))
+                    response = self.upstreams.send(upstream, _with_body(http, shorter))
                     pieces = None
         except UpstreamFailed as error:
             self.owner.stats.count("upstream_failed")
@@ -290,7 +290,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(502, "application/json", made.encode(), own)
             return
         reader = UsageReader(response.getheader("content-encoding") or "")
-        if self._relay(upstream, response, exchange.method, own, reader, pieces):
+        if self._relay(upstream, response, http.method, own, reader, pieces):
             self.owner.record_usage(client, reaction, reader)
 
     def _relay(
@@ -334,14 +334,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.upstreams.keep(upstream)
 
     def _finished(
-        self, upstream: Upstream, client: Exchange, reaction: Reaction, own: list[tuple[str, str]]
+        self, upstream: Upstream, client: HttpRequest, reaction: Reaction, own: list[tuple[str, str]]
     ) -> bool:
         """Answer with what clew makes of the upstream's response; False if clew failed."""
         status, data = 0, b""
         plain = [(key, value) for key, value in client.headers if key.lower() != "accept-encoding"]
-        exchange = _with_body(replace(client, headers=plain), reaction.body or b"")
+        http = _with_body(replace(client, headers=plain), reaction.body or b"")
         with contextlib.suppress(UpstreamFailed, OSError, HTTPException):
-            response = self.upstreams.send(upstream, exchange)
+            response = self.upstreams.send(upstream, http)
             status, data = response.status, response.read()
         self.upstreams.drop(upstream)
         own_answer = self.owner.make_answer(reaction, status, data)
@@ -397,10 +397,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: paths and headers may hold credentials."""
 
 
-def _with_body(exchange: Exchange, body: bytes) -> Exchange:
+def _with_body(http: HttpRequest, body: bytes) -> HttpRequest:
     """Return a request with another body, which is not compressed."""
-    headers = [(key, value) for key, value in exchange.headers if key.lower() != "content-encoding"]
-    return Exchange(exchange.method, exchange.target, headers, body)
+    headers = [(key, value) for key, value in http.headers if key.lower() != "content-encoding"]
+    return HttpRequest(http.method, http.target, headers, body)
 
 
 def _accepting_readable(headers: Headers) -> Headers:

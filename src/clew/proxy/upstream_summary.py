@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.hosts.reminder import summary_request
 from clew.message import JsonObject
-from clew.proxy.answers import Answer, answer
+from clew.proxy.answers import HttpAnswer, answer
 from clew.proxy.digests import WrittenDigest, complete_summary
 from clew.proxy.requests import LIST_KEYS, CompactionRequest
 from clew.proxy.server import Reaction
@@ -39,7 +39,7 @@ def _finisher(
         text = reply_text(data) if status == 200 else ""
         written_digest = complete_summary(digest, text)
         stats.count("complemented" if written_digest else "summary_failed")
-        used: Answer = answer(request, written_digest or digest)
+        used: HttpAnswer = answer(request, written_digest or digest)
         label = (
             "summary; upstream, complemented" if written_digest else "answered; the upstream wrote no summary"
         )

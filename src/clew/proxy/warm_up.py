@@ -8,7 +8,7 @@ from pathlib import Path
 from clew.proxy import answers
 from clew.proxy.conversations import Conversations
 from clew.proxy.digests import DigestWriter
-from clew.proxy.requests import CompactionRequest, Kind
+from clew.proxy.requests import CompactionRequest, RequestKind
 
 _WORK = (
     (
@@ -25,7 +25,9 @@ def warm_up() -> None:
     """Compact a small made-up conversation in a folder that is deleted again."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         conversations = Conversations(Path(folder) / "clew.db")
-        request = CompactionRequest(Kind.SUMMARY, "anthropic", {"model": "claude-sonnet-5"}, _entries())
+        request = CompactionRequest(
+            RequestKind.SUMMARY, "anthropic", {"model": "claude-sonnet-5"}, _entries()
+        )
         answers.answer(request, DigestWriter(conversations, 400).write(request))
         conversations.close()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from clew.ledger.approvals import Answer, Approval, cut_lines
+from clew.ledger.approvals import Approval, ApprovalState, cut_lines
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
@@ -217,7 +217,7 @@ def _answer_is_shown(approval: Approval, visible: VisibleText) -> bool:
 
 def _approval(approval: Approval) -> str:
     words = f', in the words "{approval.words}"' if approval.words else ""
-    waits = " and not answered yet" if approval.answer is Answer.ASKED else ""
+    waits = " and not answered yet" if approval.answer is ApprovalState.ASKED else ""
     return _line(
         f"{approval.answer.value}{waits}: {approval.what}{words}", approval.answered or approval.asked
     )

@@ -41,7 +41,7 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 T = TypeVar("T")
 
 
-class Query(NamedTuple):
+class SqlQuery(NamedTuple):
     """A statement and its values."""
 
     statement: bytes
@@ -108,7 +108,7 @@ class Connections:
             if self._pool is not None and self._pid == os.getpid():
                 self._pool.close()
 
-    def fetch(self, workspace: str, *queries: Query) -> list[Rows]:
+    def fetch(self, workspace: str, *queries: SqlQuery) -> list[Rows]:
         """Run queries in one transaction and one round trip; return the rows of each."""
 
         def work(connection: Connection, _retrying: bool) -> list[Rows]:
@@ -127,7 +127,7 @@ class Connections:
         return self.run_after(workspace, None, lambda connection, retrying, _rows: work(connection, retrying))
 
     def run_after(
-        self, workspace: str, first: Query | None, work: Callable[[Connection, bool, Rows], T]
+        self, workspace: str, first: SqlQuery | None, work: Callable[[Connection, bool, Rows], T]
     ) -> T:
         """Run ``work`` in one transaction that begins with a query, whose rows it is given.
 
@@ -158,9 +158,9 @@ class Connections:
                 time.sleep(RETRY_S)
 
     @contextmanager
-    def _transaction(self, connection: Connection, workspace: str, first: Query | None) -> Iterator[Rows]:
+    def _transaction(self, connection: Connection, workspace: str, first: SqlQuery | None) -> Iterator[Rows]:
         enter = self._enter(workspace)
-        queries = [Query(sql("begin"), {}), enter, *([first] if first else [])]
+        queries = [SqlQuery(sql("begin"), {}), enter, *([first] if first else [])]
         values = {name: value for query in queries for name, value in query.values.items()}
         # One message with several statements, not a pipeline: at the end of a pipeline the driver sends a
         # flush, and after that the server does not end the transaction of a silent client.
@@ -177,9 +177,9 @@ class Connections:
                 connection.rollback()
             raise
 
-    def _enter(self, workspace: str) -> Query:
+    def _enter(self, workspace: str) -> SqlQuery:
         busy_ms = str(int(self._busy_s * 1000))
-        return Query(sql("enter"), {"schema": self._schema, "workspace": workspace, "busy": busy_ms})
+        return SqlQuery(sql("enter"), {"schema": self._schema, "workspace": workspace, "busy": busy_ms})
 
     def _open_pool(self) -> psycopg_pool.ConnectionPool[Connection]:
         with self._lock:

@@ -26,7 +26,7 @@ from clew.log.protocol import (
     StoredEvent,
     require_name,
 )
-from clew.log.store.postgres.connection import Connection, Connections, Query, Rows, UniqueViolation, sql
+from clew.log.store.postgres.connection import Connection, Connections, Rows, SqlQuery, UniqueViolation, sql
 from clew.log.store.sqlite import (
     PAGE,
     detach,
@@ -106,7 +106,7 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
         If the connection is lost while the transaction commits, the store looks whether it did.
         """
         layout = _lay_out(events)
-        blobs = Query(sql("known_blobs"), {"workspace": ctx.workspace, "digests": list(layout.blobs)})
+        blobs = SqlQuery(sql("known_blobs"), {"workspace": ctx.workspace, "digests": list(layout.blobs)})
         lock = _named("lock_session", ctx)
 
         def work(connection: Connection, retrying: bool, rows: Rows) -> Head:
@@ -162,14 +162,14 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
     def sessions(self, workspace: str) -> Iterator[SessionInfo]:
         """Yield the sessions of a workspace, oldest first."""
         require_name("workspace", workspace)
-        (rows,) = self.connections.fetch(workspace, Query(sql("sessions"), {"workspace": workspace}))
+        (rows,) = self.connections.fetch(workspace, SqlQuery(sql("sessions"), {"workspace": workspace}))
         for session, seq, head_hash, first, last in rows:
             yield SessionInfo(session, Head(seq, head_hash), first, last)
 
     def unchanged(self, workspace: str, since: datetime) -> list[str]:
         """Return the names of the sessions without an append since a time, oldest first."""
         require_name("workspace", workspace)
-        query = Query(sql("unchanged"), {"workspace": workspace, "before": since})
+        query = SqlQuery(sql("unchanged"), {"workspace": workspace, "before": since})
         (rows,) = self.connections.fetch(workspace, query)
         return [name for (name,) in rows]
 
@@ -234,16 +234,16 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
     ) -> dict[str, tuple[int, bytes]]:
         if not names:
             return {}
-        query = Query(
+        query = SqlQuery(
             sql("blobs"), {"workspace": ctx.workspace, "digests": [*dict.fromkeys(names)], "limit": limit}
         )
         (rows,) = self.connections.fetch(ctx.workspace, query)
         return {name: (checksum, content) for name, checksum, content in rows}
 
 
-def _named(statement: str, ctx: Ctx, **values: Any) -> Query:  # noqa: ANN401 - values of any column
+def _named(statement: str, ctx: Ctx, **values: Any) -> SqlQuery:  # noqa: ANN401 - values of any column
     """Return a statement about a session, with the session's name among its values."""
-    return Query(sql(statement), {"workspace": ctx.workspace, "session": ctx.session, **values})
+    return SqlQuery(sql(statement), {"workspace": ctx.workspace, "session": ctx.session, **values})
 
 
 def _key_and_head(ctx: Ctx, rows: Rows) -> tuple[int | None, Head]:
