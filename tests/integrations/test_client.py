@@ -65,10 +65,22 @@ def server():
         assert sum(map(counter.count, one.ask.messages)) <= WINDOW
 
 
-def clients(server, is_async=False):
-    prefix = "Async" if is_async else ""
+@pytest.fixture
+def opened():
+    """Close the clients that a test opened; awaited ones close themselves."""
+    made = []
+    yield made
+    for client in made:
+        client.close()
+
+
+def clients(server, opened=None):
+    """Return both clients, or the awaited ones if nothing is there to close them."""
+    prefix = "" if opened is not None else "Async"
     claude = getattr(anthropic, f"{prefix}Anthropic")(base_url=server.url, api_key="k", max_retries=0)
     gpt = getattr(openai, f"{prefix}OpenAI")(base_url=f"{server.url}/v1", api_key="k", max_retries=0)
+    if opened is not None:
+        opened += [claude, gpt]
     return clew.wrap(claude, window=WINDOW), clew.wrap(gpt, window=WINDOW)
 
 
@@ -77,8 +89,8 @@ def same_prefix(server):
     return len({str(one.body.get("messages") or one.body.get("input")) for one in server.requests}) == 1
 
 
-def test_anthropic(server):
-    client, _ = clients(server)
+def test_anthropic(server, opened):
+    client, _ = clients(server, opened)
     asked = {**CLAUDE, "messages": anthropic_list()}
     assert client.messages.create(**asked).content[0].text == ANSWER
     events = list(client.messages.create(**asked, stream=True))
@@ -94,8 +106,8 @@ def test_anthropic(server):
     assert same_prefix(server)
 
 
-def test_openai_chat(server):
-    _, client = clients(server)
+def test_openai_chat(server, opened):
+    _, client = clients(server, opened)
     asked = {**GPT, "messages": chat_list()}
     assert client.chat.completions.create(**asked).choices[0].message.content == ANSWER
     chunks = list(client.chat.completions.create(**asked, stream=True))
@@ -107,8 +119,8 @@ def test_openai_chat(server):
     assert same_prefix(server)
 
 
-def test_openai_responses(server):
-    _, client = clients(server)
+def test_openai_responses(server, opened):
+    _, client = clients(server, opened)
     asked = {**GPT, "input": responses_list()}
     assert client.responses.create(**asked).output_text == ANSWER
     assert list(client.responses.create(**asked, stream=True))[-1].response.output_text == ANSWER
@@ -119,7 +131,7 @@ def test_openai_responses(server):
 
 def test_all_of_it_awaited(server):
     async def main():
-        claude, gpt = clients(server, is_async=True)
+        claude, gpt = clients(server)
         async with claude, gpt:
             asked = {**CLAUDE, "messages": anthropic_list()}
             assert (await claude.messages.create(**asked)).content[0].text == ANSWER
@@ -144,9 +156,9 @@ def test_all_of_it_awaited(server):
     assert len(server.requests) == 9
 
 
-def test_an_error_of_the_provider_is_raised_as_without_clew():
+def test_an_error_of_the_provider_is_raised_as_without_clew(opened):
     with ScriptedServer.always(HttpStatus(429, "slow down")) as server:
-        client, _ = clients(server)
+        client, _ = clients(server, opened)
         asked = {**CLAUDE, "messages": anthropic_list()}
         with pytest.raises(anthropic.RateLimitError), client.messages.stream(**asked) as stream:
             list(stream.text_stream)
