@@ -185,6 +185,20 @@ ValueError: bad value 7
 """
 
 
+PYTEST = """F
+>       assert nodes[10] == "tuple"
+E       AssertionError: the target is not 'tuple': 'str'
+E       assert 'str' == 'tuple'
+E         - tuple
+E         + str
+
+tests/test_domain.py:118:
+  <template>:386: DeprecationWarning: 'soft_unicode' has been renamed to 'soft_str'.
+lib/utils.py:44: PendingDeprecationWarning: the old name goes
+1 failed, 3 passed, 12 warnings in 0.9s
+"""
+
+
 @pytest.mark.parametrize(
     ("output", "lines"),
     [
@@ -192,6 +206,9 @@ ValueError: bad value 7
         ("Exit code 1\n$ tsc\nsrc/a.ts(3,1): error TS2304: Cannot find name 'x'.\n", [
             "src/a.ts(3,1): error TS2304: Cannot find name 'x'.",
         ]),
+        (PYTEST, ["E       AssertionError: the target is not 'tuple': 'str'"]),
+        ("a.c:1:4: warning: unused variable\na.c:9:1: error: expected ';'\n", ["a.c:9:1: error: expected ';'"]),
+        ("a.c:1:4: warning: unused variable\nstopped\n", ["a.c:1:4: warning: unused variable"]),
         ("Exit code 101\n  Compiling x\nerror[E0308]: no match\n", ["error[E0308]: no match"]),
         ("zsh: command not found: foo", ["zsh: command not found: foo"]),
         ("Exit code 1\nsomething odd\nhappened", ["something odd"]),

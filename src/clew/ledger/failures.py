@@ -375,7 +375,7 @@ _ERROR_LINE = lazy_pattern(
       | (?:E|error|Error|ERROR|fatal|FATAL|panic|PANIC|npm\ ERR!|npm\ error|Caused\ by|error\[E\d+\])
         (?::|\s\s|\sTS\d+|!).*
       | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
-      | \S+:\d+(?::\d+)?:?\s.*
+      | \S+:\d+(?::\d+)?:?[ \t]+[^\s].*
       | .{0,120}\b
         (?:command\ not\ found|No\ such\ file\ or\ directory|Permission\ denied|not\ found|does\ not\ exist
           |timed\ out|refused|unrecognized|undefined|cannot\ find|could\ not|unable\ to|is\ not\ defined
@@ -390,6 +390,10 @@ _ERROR_LINE = lazy_pattern(
     re.VERBOSE | re.MULTILINE,
 )
 _FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+_WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
+"""A warning: it names a cause only if nothing else does."""
+_ASSERTED = lazy_pattern(r"E[ \t]{2,}")
+"""A line of pytest's explanation; the first of a block says what failed, the others give details."""
 _WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _BEFORE_OUTPUT = lazy_pattern(
     r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
@@ -404,12 +408,20 @@ def error_spans(text: str) -> list[tuple[int, int]]:
         pieces.append((max(_LOOKED_AT, len(text) - _LOOKED_AT), len(text)))
     causes: list[tuple[int, int]] = []
     signs: list[tuple[int, int]] = []
+    warnings: list[tuple[int, int]] = []
+    explained = -1  # where the last line of an explanation ended
     for start, end in pieces:
         for match in _ERROR_LINE.finditer(text, start, end):
-            if not _FRAME.match(match[0]):
-                (causes if match.lastgroup == "cause" else signs).append(_bounds(text, *match.span()))
+            if _FRAME.match(match[0]):
+                continue
+            if _ASSERTED.match(match[0]):
+                is_detail, explained = match.start() == explained + 1, match.end()
+                if is_detail:
+                    continue
+            kind = causes if match.lastgroup == "cause" else signs
+            (warnings if _WARNING.match(match[0]) else kind).append(_bounds(text, *match.span()))
     # The last cause usually matters most (a traceback ends with it); the first shows where it began.
-    best = causes or signs
+    best = causes or signs or warnings
     chosen = best if len(best) <= MOST_LINES else [best[0], *best[-(MOST_LINES - 1) :]]
     return list(dict.fromkeys(chosen)) or _first_line(text)
 
