@@ -67,6 +67,13 @@ def test_a_gap_that_a_note_would_not_shorten_is_shown():
     assert excerpt(f"aaaa\n{'b' * 39}\nc\n{'d' * 90}\neeee", 12).endswith("\neeee")
 
 
+def test_a_large_excerpt_does_not_leave_single_lines_out_of_a_block():
+    lines = [f"step_{n} = {'+'.join(['x'] * 30)}" for n in range(80)]
+    source = ExcerptSource("\n".join(lines), about={"step_30", "step_36"})
+    assert "step_33" in source.excerpt(1_200)  # alone between the lines around the two
+    assert "step_33" not in source.excerpt(600)
+
+
 def test_words_for_errors_in_source_code_do_not_choose_its_lines():
     code = "\n".join(f"def step_{n}():\n    return None\n    # ..." for n in range(200))
     code += "\n    raise ValueError('undefined error')\n" + "\n".join(f"x_{n} = {n}" for n in range(100))

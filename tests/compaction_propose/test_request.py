@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clew
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import digest_content
@@ -188,3 +191,22 @@ def test_the_reason_of_a_refused_call_is_not_the_request_in_progress():
     request = CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=ledger).request
     assert request is not None
     assert request.text == PLAN
+
+
+def test_a_result_is_excerpted_around_the_names_at_the_end_of_a_long_plan():
+    steps = "\n".join(f"{n}. Describe the meaning of column number {n} in the manual." for n in range(1, 120))
+    plan = f"Implement this plan:\n{steps}\n120. Start at 1 in `write_entries`."
+    code = [f"def part_{n}():\n    return {n}\n" for n in range(900)]
+    code.insert(450, "def write_entries(summary):\n    index = 0  # where it starts\n")
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": plan},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "\n".join(code)}],
+        },
+        {"role": "assistant", "content": "I have read it."},
+        {"role": "user", "content": "Go on."},
+    ]
+    done = clew.compact(messages, window=200_000, target_tokens=4_000)
+    assert "index = 0  # where it starts" in str(done.messages)

@@ -165,6 +165,29 @@ def test_findings_since_the_last_request_come_first():
     assert any(number < 13 for number in sources)
 
 
+@pytest.mark.parametrize(
+    ("answer", "rejects"),
+    [
+        ("NO! NO! Leave the output layer alone.", True),
+        ("That's not what I asked for, look at the input.", True),
+        ("I've reverted your last edits.", True),
+        ("No problem, go on with the input.", False),
+        ("Now look at the input.", False),
+    ],
+)
+def test_findings_that_the_user_rejects_at_once_are_not_quoted(answer: str, rejects: bool):
+    talk = [
+        text_message(Role.USER, "Why are there duplicates in the file?"),
+        spoken("The root cause is in `output.py`: the fix is to deduplicate there."),
+        text_message(Role.USER, answer),
+        spoken("Confirmed: `input.py` reads every block twice."),
+    ]
+    view = items(talk)
+    story = Story(read(view).turns, {item.id for item in view}, {i.id: i.message for i in view}.get)
+    quoted = {claim.sources[0].message for claim in story.findings}
+    assert quoted == ({"m4"} if rejects else {"m2", "m4"})
+
+
 def test_a_message_that_cannot_be_looked_up_is_left_out():
     view = _talk(2)
     story = Story(read(view).turns, {item.id for item in view}, lambda name: None)

@@ -207,7 +207,7 @@ lib/utils.py:44: PendingDeprecationWarning: the old name goes
             "src/a.ts(3,1): error TS2304: Cannot find name 'x'.",
         ]),
         (PYTEST, ["E       AssertionError: the target is not 'tuple': 'str'"]),
-        ("a.c:1:4: warning: unused variable\na.c:9:1: error: expected ';'\n", ["a.c:9:1: error: expected ';'"]),
+        ("a.c:1:4: warning: unused x\na.c:9:1: error: expected ';'\n", ["a.c:9:1: error: expected ';'"]),
         ("a.c:1:4: warning: unused variable\nstopped\n", ["a.c:1:4: warning: unused variable"]),
         ("Exit code 101\n  Compiling x\nerror[E0308]: no match\n", ["error[E0308]: no match"]),
         ("zsh: command not found: foo", ["zsh: command not found: foo"]),

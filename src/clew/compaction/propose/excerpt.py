@@ -25,8 +25,9 @@ LONGEST_LINE = 400
 """Characters shown of a line, half of them from its end; also how far into it an error word counts."""
 GAP = 24
 """Characters of the note that says how many are left out."""
-SHORT_GAP = 40
-"""Characters between two shown lines that are shown too: a note would save nothing."""
+SHORT_GAP, WIDEST_GAP, GAP_SHARE = 40, 90, 0.1
+"""Characters between two shown lines that are shown too: a note would save nothing. In a larger excerpt it
+is this share of it, up to the widest: a block with a line or two missing is hard to use."""
 
 AROUND = 2
 """Lines shown before and after a line that names a term of the current work."""
@@ -142,7 +143,9 @@ class ExcerptSource:
         if len(text) <= most_characters:
             return text
         pieces = _by_line(text, held)
-        return self.shown({*self._chosen(most_characters, longest_line), *pieces}, longest_line, pieces)
+        lines = {*self._chosen(most_characters, longest_line), *pieces}
+        gap = max(SHORT_GAP, min(WIDEST_GAP, int(most_characters * GAP_SHARE)))
+        return self.shown(lines, longest_line, pieces, gap)
 
     def fullest(
         self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
@@ -262,15 +265,19 @@ class ExcerptSource:
             yield line
 
     def shown(
-        self, lines: set[Span], longest: int, pieces: Mapping[Span, Sequence[Span]] | None = None
+        self,
+        lines: set[Span],
+        longest: int,
+        pieces: Mapping[Span, Sequence[Span]] | None = None,
+        short_gap: int = SHORT_GAP,
     ) -> str:
-        """Return these lines, with the gaps marked; ``pieces`` are always shown of a line."""
+        """Return these lines, with longer gaps marked; ``pieces`` are always shown of a line."""
         text = self.text
         shown: list[str] = []
         done = 0
         for line in sorted(lines):
             if line[0] > done:
-                is_short = line[0] - 1 - done <= SHORT_GAP
+                is_short = line[0] - 1 - done <= short_gap
                 gap = text[done : line[0] - 1] if is_short else gap_note(text.count("\n", done, line[0]))
                 shown.append(gap)
             shown.append(_cut(text[slice(*line)], longest, (pieces or {}).get(line, ())))

@@ -38,7 +38,9 @@ say most of it. Chosen by hand."""
 RECENT = 10
 """Last messages in which the agent's words and calls say what the work is about."""
 LONGEST_READ = 4_000
-"""Characters of each text that are read for that."""
+"""Characters of each text that are read for that..."""
+LONGEST_REQUEST = 12_000
+"""...and of the request and the goal: a plan names the places that it changes up to its end."""
 _NAME = re.compile(r"[A-Za-z]\w*(?:[._]\w+)+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\b[a-zA-Z]{8,}\b")
 """An identifier, or a long word."""
 
@@ -216,13 +218,9 @@ class Scene:
         In a fixed order, so that the same list gives the same view in every process.
         """
         recent = (item.message for item in self.view[-RECENT:] if item.message.role is Role.ASSISTANT)
-        texts = [words(part) for message in (*recent, *self._request) for part in message.parts]
-        return tuple(sorted({name for text in texts for name in _NAME.findall(text[:LONGEST_READ])}))
-
-    @property
-    def _request(self) -> Iterator[Message]:
-        if self.loop < len(self.view) and opens_turn(self.view[self.loop].message):
-            yield self.view[self.loop].message
+        texts = [words(part)[:LONGEST_READ] for message in recent for part in message.parts]
+        asked = (claim.text[:LONGEST_REQUEST] for claim in (self.task.request, self.task.goal) if claim)
+        return tuple(sorted({name for text in (*texts, *asked) for name in _NAME.findall(text)}))
 
     @cached_property
     def unread(self) -> int:

@@ -53,6 +53,15 @@ _TROUBLE = re.compile(
 )
 """A state that a passing run of the tests mostly ends."""
 
+_REJECTS = re.compile(
+    r"\W*(?:no[,.!]|no\s*$|nope\b|wrong\b|incorrect\b|not (?:at all|what i)\b|stop\b|undo\b|revert\b"
+    r"|that(?:'s| is|’s) (?:not|wrong|incorrect)\b|(?:this|it) is (?:wrong|not what)\b"
+    r"|i(?:'ve| have|’ve)? (?:just )?(?:reverted|undone|rolled back|discarded)\b"
+    r"|you(?:'re| are|’re) (?:wrong|mistaken)\b)",
+    re.IGNORECASE,
+)
+"""An answer that rejects what the agent said or did; "no problem" and "not yet" do not."""
+
 _LIST_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
 """What tools put before a line of a file."""
@@ -86,6 +95,7 @@ class Story:
         self._notes = turns.notes
         self._last = max((Cite(name).number for name in gone), default=0)
         asked = turns.all[-1].ask.number if turns.all else 0
+        self._rejected = list(_rejected(turns.all, find))
         self.findings = list(self._found(turns.findings, passed, asked))
         """What the agent found out, strongest first, latest first among equals."""
 
@@ -167,11 +177,23 @@ class Story:
         latest_first = list(reversed(findings))
         for one in sorted(latest_first, key=lambda one: (one.source.number < asked, one.rank)):
             said = self._quote(one.source)
-            if said is None or (one.source.number < passed and _TROUBLE.search(said[0])):
+            number = one.source.number
+            if said is None or (number < passed and _TROUBLE.search(said[0])):
+                continue
+            if any(start < number < end for start, end in self._rejected):
                 continue
             yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
             if (count := count + 1) == MOST_FINDINGS:
                 return
+
+
+def _rejected(turns: Sequence[Turn], find: Find) -> Iterator[tuple[int, int]]:
+    """Yield the turns, from request to next request, whose outcome the user rejected in the next message."""
+    for turn, after in pairwise(turns[-MOST_TURNS:]):
+        message = find(after.ask.message)
+        part = message.parts[after.ask.part] if message and after.ask.part < len(message.parts) else None
+        if part is not None and _REJECTS.match(words(part), after.ask.start):
+            yield turn.ask.number, after.ask.number
 
 
 def _told_turns(turns: Turns) -> list[Turn]:
