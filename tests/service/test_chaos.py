@@ -24,8 +24,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="kills and pauses as POSIX does"),
 ]
-WRITERS, THREADS = 4, 4
-SESSIONS, TIMES = tries(3, 20), tries(4, 10)
+WRITERS, THREADS = tries(2, 4), 4
+SESSIONS, TIMES = tries(2, 20), tries(4, 10)
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def test_a_reply_lost_between_append_and_answer_is_repeated_without_effect(store
     assert [one.event.kind for one in events] == ["message"]
 
 
-@pytest.mark.parametrize(("sessions", "times"), [(1, tries(2, 3)), (tries(8, 1_000), 1)])
+@pytest.mark.parametrize(("sessions", "times"), [(1, tries(2, 3)), (tries(4, 1_000), 1)])
 def test_sixteen_workers_on_one_and_on_many_sessions_lose_nothing(store, start, sessions, times):
     workers = 16
     background = start("work", 4)

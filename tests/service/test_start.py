@@ -59,7 +59,8 @@ def test_the_commands_of_the_guide_work(folder, request):
 
     def end():
         os.killpg(running.pid, signal.SIGINT)
-        time.sleep(2)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(2)
         with suppress(ProcessLookupError):
             os.killpg(running.pid, signal.SIGKILL)
         running.wait()
@@ -68,7 +69,7 @@ def test_the_commands_of_the_guide_work(folder, request):
     deadline = time.monotonic() + 180
     said = ""
     while not said and time.monotonic() < deadline:
-        time.sleep(0.5)
+        time.sleep(0.2)
         asked = subprocess.run(
             ["sh", "-c", curl.replace("8700", str(port))], capture_output=True, text=True, check=False
         )
