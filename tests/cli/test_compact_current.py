@@ -193,3 +193,19 @@ def test_a_reference_of_the_digest_leads_to_its_message(home: Home):
 def test_rules_prints_the_number_that_expand_takes(home: Home):
     (said,) = set(re.findall(r"said in (m\d+)", home.run("rules", SESSION)))
     assert RULE in home.run("expand", SESSION, said)
+
+
+def test_found_rules_that_do_not_fit_are_never_dropped_quietly(home: Home):
+    said = [f"Never modify files under module_{n}/." for n in range(300)]
+    talk = [
+        {"role": role, "content": text}
+        for rule in said
+        for role, text in (("user", rule), ("assistant", "Understood."))
+    ]
+    path = home.path / "rules.json"
+    path.write_text(json.dumps([*talk, {"role": "user", "content": "Go on."}]))
+    shown = home.run("compact", str(path), "--target-tokens", "2000", columns=200)
+    (left,) = re.findall(r"! rules +(\d+) found rules are not shown: no room", shown)
+    assert f"{left} more rules apply, not shown for lack of room" in shown
+    assert f"{left} of 300 rules" in shown
+    assert "! rules" not in home.run("compact", str(path), "--target-tokens", "9000", columns=200)

@@ -314,9 +314,14 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
 
 def _check_rows(outcome: DecidedCompaction, width: int, each: bool) -> list[Styled]:
     against = {finding.check for finding in outcome.report.findings if finding.level is not Level.NOTE}
+    noted = [
+        _row("! rules", f"{finding.what}: {finding.why}")
+        for finding in outcome.report.findings
+        if finding.check == "pins" and finding.level is Level.NOTE and not finding.subject
+    ]
     if not against and not each:
-        return [_row("checks", f"✓ all {len(CHECKS)} passed"), _row("written", author(outcome))]
-    rows = [_row("checks", "")]
+        return [*noted, _row("checks", f"✓ all {len(CHECKS)} passed"), _row("written", author(outcome))]
+    rows = [*noted, _row("checks", "")]
     for check in CHECKS:
         bad = check.name in against
         if rows[-1].cell_len + len(check.name) + 4 > width:

@@ -206,7 +206,8 @@ def context_snapshot(scene: RequestState) -> Diagnosis:
     by_section = _by_section(scene.contributions)
     if by_section:
         lines.append("By section:")
-        lines += [f"{name:>12}  {tokens:>9,}  {count} parts" for name, (tokens, count) in by_section.items()]
+        for name, (tokens, count) in by_section.items():
+            lines.append(f"{name:>12}  {tokens:>9,}  {count} part{'' if count == 1 else 's'}")
     lines += _until_compaction(scene)
     lines += _cache(scene)
     value: JsonObject = {

@@ -340,8 +340,14 @@ def _compared(totals: Mapping[str, Losses]) -> str:
     """Say how to read the totals: of which kinds clew keeps more, of which fewer."""
     more = [name for name, total in totals.items() if total.by_clew < total.by_tool]
     fewer = [name for name, total in totals.items() if total.by_clew > total.by_tool]
-    parts = [f"{word} {', '.join(names)}" for word, names in (("more", more), ("fewer", fewer)) if names]
-    return f"In as many tokens as the tool used, clew keeps {' and '.join(parts) or 'as much'}."
+    parts = [f"{word} {_listed(names)}" for word, names in (("more", more), ("fewer", fewer)) if names]
+    return f"In as many tokens as the tool used, clew keeps {', but '.join(parts) or 'as much'}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a person lists them: "open work, findings and files"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _lost_most(judged: tuple[SessionRow, list[CompactionLosses]]) -> int:

@@ -46,8 +46,8 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
         yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
     collapsed = _not_shown(case, case.required.collapsed)
     if collapsed:
-        what = f"{len(collapsed):,} rules that were found in the conversation would not be shown"
-        why = "there is no room for their words; one line leads to them"
+        what = f"{len(collapsed):,} found rules are not shown"
+        why = "no room for their words; one line of the digest leads to them"
         yield Finding("pins", Level.NOTE, "", what, why)
     # Without a digest, a rule that the view did not show before, such as one set by hand, is sent beside it.
     lost = [pin for pin in missing if _level_of_missing(case, pin.source) is not Level.NOTE]
