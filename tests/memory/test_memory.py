@@ -372,6 +372,24 @@ def test_what_a_superseded_note_was_taken_from_is_not_injected_also_if_it_was_be
     assert "Strandgaten" in memory.inject(question).text  # a note in force is taken from it
 
 
+def test_what_the_user_said_comes_before_what_the_assistant_made_of_it(store, index):
+    session, memory = opened(store, index)
+    session.add(
+        text_message(Role.USER, "Put the stashed files aside, please: too many false alarms."),
+        text_message(
+            Role.ASSISTANT, "The user wants the stashed files to be handled. What happens to stashed files"
+        ),
+        text_message(
+            Role.ASSISTANT, "Stashed files happen to be listed in files.json; the user stashed files."
+        ),
+        text_message(Role.USER, "And update the changelog."),
+    )
+    found = memory.search("What did the user want to happen with stashed files?")
+    assert found[0].entry.ref == "m1"
+    assert found[0].why.speaker
+    assert [hit.entry.ref for hit in found if hit.why.speaker] == ["m1"]  # m4 has no other word of it
+
+
 def test_a_digest_line_that_quotes_a_hit_is_not_a_second_hit(store, index):
     session, memory = opened(store, index)
     session.add(text_message(Role.USER, "The kiln controller listens on port 8123."))

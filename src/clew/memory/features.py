@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from clew.memory.dates import DateSpan
-from clew.memory.index.protocol import Analysed, IndexRow, IndexStats
+from clew.memory.index.protocol import Analysed, Entry, IndexRow, IndexStats
 from clew.memory.question import ParsedQuestion, occurs_in
 from clew.memory.terms import NAMES_SHIFT, Trait, marks_to_find, stem, surface
 
@@ -155,7 +155,7 @@ class FeatureExtractor:
             window_covered,
             self._sessions.get(entry.session, 0.0),
             self._close_together(terms.at) if len(terms.at) > 1 else 0.0,
-            1 / len(self.named) if entry.speaker in self.named else 0.0,
+            self._speaker(entry, covered),
             1.0 if question.of_me and entry.role == "user" else 0.0,
             1.0 if question.of_you and entry.role == "assistant" else 0.0,
             1.0 if traits & ASKS else 0.0,
@@ -172,6 +172,12 @@ class FeatureExtractor:
             1.0 if entry.role == "tool" else 0.0,
             math.log(1 + (traits >> NAMES_SHIFT)),
         )
+
+    def _speaker(self, entry: Entry, covered: float) -> float:
+        """Return whether the question names the speaker; the user as such only with another word of it."""
+        if self.question.of_user and entry.role == "user" and covered:
+            return 1.0
+        return 1 / len(self.named) if entry.speaker in self.named else 0.0
 
     def exact(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the question's exact values that a candidate contains."""

@@ -58,6 +58,8 @@ class ParsedQuestion:
     """Text to find verbatim: quoted words, paths, ids, error codes."""
     spans: tuple[DateSpan, ...]
     """The dates it names, relative to the time of asking."""
+    of_user: bool
+    """It names the user as the speaker, as an agent does."""
     of_me: bool
     """It asks about the user, or what the user said."""
     of_you: bool
@@ -87,6 +89,7 @@ def understand(text: str, at: date) -> ParsedQuestion:
         tuple(terms[:MOST_TERMS]),
         values,
         dates,
+        of_user=bool(of_user),
         of_me=bool(of_user or _ME.search(text)),
         of_you=not _SAID_BY_ME.search(text) and bool(_YOU.search(_REQUEST.sub("", text))),
         wants_date=bool(_WHEN.search(text)),
