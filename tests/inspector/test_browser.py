@@ -38,17 +38,17 @@ def test_a_deep_link_leads_to_its_message(page):
 
 
 def test_a_reader_scrolls_through_a_whole_session_with_few_messages_in_the_document(browser, house: House):
-    long(house.store, 400)
+    long(house.store, 300)
     server = Server.bind(house.pool)
     with server.running(), visiting(browser, server) as page:
         go(page, "m1", session="long")
         page.wait_for_selector("article[data-number='1']")
         seen, most = set(in_sight(page)), 0
-        while 400 not in seen:
+        while 300 not in seen:
             scroll_on(page)
             seen.update(in_sight(page))
             most = max(most, len(in_document(page)))
-    assert seen == set(range(1, 401))
+    assert seen == set(range(1, 301))
     assert most <= 200
 
 

@@ -223,8 +223,8 @@ def test_what_was_said_in_a_chat_stays_until_the_log_shows_it(own_page):
     assert times_said(page, words) == 1
 
 
-SLOW_MS = 1_200
-"""How long every answer takes in the test of what is shown meanwhile."""
+SLOW_MS = 600
+"""How long every answer takes in the test of what is shown meanwhile: twice what may be blank."""
 BLANK_MS = 300
 WATCH = f"""
     const real = window.fetch;
