@@ -17,6 +17,7 @@ from clew.errors import InputError
 from clew.log import canonical
 from clew.log.fold import APPROVAL
 from clew.message import JsonObject
+from clew.message.text import one_line
 from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
 from clew.secrets.mask import own_key
@@ -67,19 +68,18 @@ def describe_call(name: str, arguments: Mapping[str, Any], root: Path | None = N
         case "write_file", {"path": str(path), "text": str(text)}:
             return f"{_writing(path, root)} with {characters(len(text))}: {_short(text)}"
         case "remember", {"text": str(text)}:
-            return f"save a note {_terms(arguments)}: {_flat(text)}"
+            return f"save a note {_terms(arguments)}: {one_line(text)}"
         case "forget", {"note": str(note)}:
-            return (
-                f"forget the note {_flat(note)} (because: {_flat(arguments.get('why') or 'no reason given')})"
-            )
+            why = one_line(arguments.get("why") or "no reason given")
+            return f"forget the note {one_line(note)} (because: {why})"
         case "pin", {"quote": str(quote)}:
-            return f"pin the rule for this session: {_flat(quote)}"
+            return f"pin the rule for this session: {one_line(quote)}"
     return _short(f"{name} {arguments}")
 
 
 def _writing(path: str, root: Path | None) -> str:
     """Say whether a file would be created or overwritten, with its current size."""
-    shown = _flat(path) if path == path.strip() and ": " not in path else f'"{_flat(path)}"'
+    shown = one_line(path) if path == path.strip() and ": " not in path else f'"{one_line(path)}"'
     try:
         place = resolve_inside(root, path) if root else None
         existing = place.stat().st_size if place and place.is_file() else None
@@ -102,15 +102,11 @@ def _terms(arguments: Mapping[str, Any]) -> str:
     lines += [f"{arguments['priority']} priority"] if arguments.get("priority") else []
     lines += [f"called {arguments['key']}"] if arguments.get("key") else []
     lines += [f"for {arguments['expires_in_days']} days"] if arguments.get("expires_in_days") else []
-    return _flat(", ".join(lines))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(", ".join(lines))
 
 
 def _short(text: str) -> str:
-    flat = _flat(text)
+    flat = one_line(text)
     more = len(flat) - LONGEST_TEXT
     return f"{flat[:LONGEST_TEXT]}… and {characters(more)} more" if more > 0 else flat
 

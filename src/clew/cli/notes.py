@@ -28,6 +28,7 @@ from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import key_of
 from clew.memory.notes.select import active_notes
 from clew.message import Json, Trust
+from clew.message.text import one_line
 
 # A user who can write clew's own log is its operator, and may set policy as well.
 OPERATOR = Trust.DEVELOPER
@@ -131,7 +132,7 @@ def _row(note: Note, why_out: str) -> str:
 
 def _words(note: Note) -> str:
     text = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
-    return " ".join(text.split())
+    return one_line(text)
 
 
 def _show(args: argparse.Namespace, term: Terminal, note: Note) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clew.message.text import one_line
 from clew.secrets import mask
 from clew.tokens.estimate import estimate
 
@@ -162,4 +163,4 @@ def missing(state: WorkState, summary: str) -> str:
     first = f" ({rules[0].text})" if rules else ""
     back = "; rules are put back" if rules else ""
     line = f"clew: the summary left out {', '.join(lost)}{first}{back}; recall has every turn."
-    return " ".join(line.split())
+    return one_line(line)

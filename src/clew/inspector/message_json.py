@@ -27,6 +27,7 @@ from clew.message import (
     lowest,
     words,
 )
+from clew.message.text import one_line
 from clew.session import Quote
 
 SHOWN = 4_000
@@ -112,8 +113,7 @@ def _plain_value(value: Json) -> str:
 
 def excerpt(text: str, width: int = 160) -> str:
     """Return the start of a text on one line."""
-    flat = " ".join(text[: width * 4].split())
-    return flat if len(flat) <= width and len(text) <= width * 4 else f"{flat[: width - 1]}…"
+    return one_line(text, width)
 
 
 def first_words(message: Message, width: int = 160) -> str:

@@ -21,7 +21,7 @@ from clew.log import PROGRESS
 from clew.log.protocol import StoredEvent
 from clew.message import Cite, Json, JsonObject, Trust, message_number
 from clew.message.codec import TRUST_BY_LABEL
-from clew.message.text import escape_tags
+from clew.message.text import escape_tags, one_line
 from clew.request.sections import PLAN, Piece
 
 SHOWN = 3
@@ -326,9 +326,7 @@ def _is_new(cite: Cite, since: int) -> bool:
 
 
 def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> ProgressPoint:
-    flat = " ".join(text.split())
-    short = flat if len(flat) <= LONGEST_POINT else f"{flat[:LONGEST_POINT]}…"
-    return ProgressPoint(short, source.message, trust)
+    return ProgressPoint(one_line(text, LONGEST_POINT), source.message, trust)
 
 
 def _newest(points: Iterator[ProgressPoint]) -> tuple[ProgressPoint, ...]:

@@ -16,7 +16,7 @@ from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.message import Cite, Item, Message, Origin, Trust, words
-from clew.message.text import escape_tags
+from clew.message.text import ellipsize, escape_tags, one_line
 from clew.request.sections import PLAN, Piece
 
 _SKILL_TOOLS = frozenset({"skill", "use_skill", "useskill", "activate_skill", "load_skill", "invoke_skill"})
@@ -304,10 +304,9 @@ def _few(listed: Sequence[One], line: Callable[[One], str]) -> Iterator[str]:
 def _line(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> str:
     """Return one escaped line, with continuation lines indented so that a quote cannot pose as a new line."""
     sign = "~" if trust <= Trust.SEMI_TRUSTED else "-"
-    short = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    content = escape_tags(short).replace("\n", "\n  ")
+    content = escape_tags(ellipsize(text, LONGEST)).replace("\n", "\n  ")
     return f"{sign} [{source.message}] {content}"
 
 
 def _flat(text: str) -> str:
-    return escape_tags(" ".join(text.split()))
+    return escape_tags(one_line(text))

@@ -18,6 +18,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust, words
+from clew.message.text import one_line
 from clew.secrets import mask
 
 LONGEST_LINE = 300
@@ -344,8 +345,7 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
 
 def flat(text: str, most: int) -> str:
     """Return a text on one line of at most ``most`` characters, secrets masked."""
-    flat = " ".join(mask(text[: 4 * most]).text.split())
-    return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
+    return one_line(mask(text[: 4 * most]).text, most)
 
 
 def _fitting_lines(lines: Iterable[HandoffLine], room: int, count: Callable[[str], int]) -> list[HandoffLine]:

@@ -13,11 +13,13 @@ from clew.ledger.kinds import WORD
 from clew.ledger.values import Value, values_of
 from clew.log import COMPACTION
 from clew.message import Cite
+from clew.message.text import one_line
 from clew.rules.rule import Pin
 from clew.session.history import Compaction, read_compaction
 from clew.session.replay import Replay
 
 MOST_VALUES = 4
+LONGEST_QUOTE = 120
 MOST_READ = 2_000
 """Messages of a digest that are read for the values of a claim, the latest."""
 ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule, k1 a kept fact; see `clew trace`"
@@ -198,7 +200,7 @@ def _digest_history(ref: str, digest: Digest, compaction: Compaction) -> Iterato
     for pin in rules:
         yield f'Rule {pin.id} comes from it, word for word: "{pin.quote}".'
     for claim in lines:
-        yield f"{claim.id} ({claim.kind.value}) comes from it: {_short(claim.text)}"
+        yield f"{claim.id} ({claim.kind.value}) comes from it: {one_line(claim.text, LONGEST_QUOTE)}"
 
 
 def _of_digest(replay: Replay, ref: str) -> Iterator[str]:
@@ -257,14 +259,10 @@ def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
 
 def _of_fact(replay: Replay, ref: str) -> Iterator[str]:
     fact = replay.ledger.facts.get(ref)
-    yield f'{ref} is a passage of {fact.source.message} that a person chose to keep: "{_short(fact.quote)}".'
+    quote = one_line(fact.quote, LONGEST_QUOTE)
+    yield f'{ref} is a passage of {fact.source.message} that a person chose to keep: "{quote}".'
     yield "Every digest quotes it word for word until it is unkept."
 
 
 def _when(compaction: Compaction) -> str:
     return f"the compaction of {compaction.time[:16].replace('T', ' ')} ({compaction.plan.reason})"
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 120 else f"{flat[:120]}…"

@@ -11,6 +11,7 @@ from clew.errors import BudgetExceeded, InputError
 from clew.memory.notes import Draft
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import key_of
+from clew.message.text import one_line
 from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
 from clew.session import Compaction
 from clew.session.compact_session import split_range
@@ -224,7 +225,7 @@ def _digest_lines(chat: Chat, ref: str) -> list[str]:
         return [str(chat.session.explain(ref))]
     rules = [f'  {item.id:<6} rule "{item.quote}" [{item.source.message}]' for item in compaction.digest.pins]
     return rules + [
-        f"  {claim.id:<6} {claim.kind.value}: {_short(claim.text)} [{claim.sources[0].message}]"
+        f"  {claim.id:<6} {claim.kind.value}: {one_line(claim.text, 200)} [{claim.sources[0].message}]"
         for claim in compaction.digest.claims
     ]
 
@@ -235,16 +236,9 @@ def _messages(chat: Chat, ids: tuple[str, ...]) -> list[str]:
     for item in shown_items:
         text = item.message.text or "\n".join(result.text for result in item.message.results)
         calls = [f"{call.name} {call.input_text}" for call in item.message.calls]
-        lines.append(
-            f"  [{item.id}] {item.message.role}: {_short(' '.join([text, *calls]).strip(), LONGEST)}"
-        )
+        lines.append(f"  [{item.id}] {item.message.role}: {one_line(' '.join([text, *calls]), LONGEST)}")
     more = len(ids) - len(shown_items)
     return [*lines, f"  … and {more:,} more"] if more > 0 else lines
-
-
-def _short(text: str, most: int = 200) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else f"{flat[:most]}…"
 
 
 def trust(chat: Chat, words: str) -> Turn:

@@ -16,6 +16,7 @@ from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostIt
 from clew.compaction.verify.structure import check_structure
 from clew.compaction.verify.survival import check_decisions, check_loops, check_pins, check_values
 from clew.errors import StalePlan
+from clew.message.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _sizes(report: Report) -> str:
 def _finding(finding: Finding) -> str:
     about = f"{finding.subject}: " if finding.subject else ""
     why = f" ({finding.why})" if finding.why else ""
-    return f"{_SIGNS[finding.level]} {finding.level.value:<6} {about}{_line(finding.what)}{why}"
+    return f"{_SIGNS[finding.level]} {finding.level.value:<6} {about}{one_line(finding.what, _LONGEST)}{why}"
 
 
 def _kept_lines(kept_counts: Iterable[SurvivalCount]) -> Iterator[str]:
@@ -164,7 +165,7 @@ def _kept_lines(kept_counts: Iterable[SurvivalCount]) -> Iterator[str]:
 
 def _list_first(values: Sequence[str]) -> str:
     """Return the first values in one line, and how many more there are."""
-    named = ", ".join(_line(value) for value in values[:MOST_LISTED])
+    named = ", ".join(one_line(value, _LONGEST) for value in values[:MOST_LISTED])
     return f"{named}, and {len(values) - MOST_LISTED:,} more" if len(values) > MOST_LISTED else named
 
 
@@ -192,7 +193,7 @@ def _lost_lines(report: Report, how: str) -> Iterator[str]:
 def _loss_line(lost: LostItem) -> str:
     where = "" if lost.id == lost.source else f" [{lost.source}]"
     reach = ", cited by a line that stays" if lost.reachable else ""
-    return f"{lost.id:<6} {_line(lost.text)}{where}{reach}"
+    return f"{lost.id:<6} {one_line(lost.text, _LONGEST)}{where}{reach}"
 
 
 def _first_lines(lines: Iterable[str], total: int) -> Iterator[str]:
@@ -205,8 +206,3 @@ def _first_lines(lines: Iterable[str], total: int) -> Iterator[str]:
         shown += 1
     if total > shown:
         yield f"… and {total - shown:,} more"
-
-
-def _line(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]}…"

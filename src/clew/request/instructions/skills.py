@@ -11,6 +11,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from clew.message import Trust
+from clew.message.text import ellipsize, one_line
 from clew.request.instructions.files import Disk
 from clew.request.instructions.parse import front_matter
 from clew.request.sections import SKILLS, Piece
@@ -58,5 +59,4 @@ def _fold(path: Path) -> str:
 
 
 def _flat(text: str) -> str:
-    flat = " ".join(text.split()).strip("\"'")
-    return flat if len(flat) <= _LONGEST_DESCRIPTION else f"{flat[: _LONGEST_DESCRIPTION - 1]}…"
+    return ellipsize(one_line(text).strip("\"'"), _LONGEST_DESCRIPTION)
