@@ -215,11 +215,24 @@ _NOTE = re.compile(r"\[.{0,200}\]")
 
 
 def _added_line(old: str, new: str) -> str:
-    """Return a line that a smaller form adds to the original; notes in square brackets do not count."""
-    lines = [line for line in new.split("\n") if line.strip() and not _NOTE.fullmatch(line)]
-    known = frozenset(old.split("\n")) if lines else ()
-    for line in lines:
-        if line not in known and not all(piece in old for piece in ELISION.split(line)):
+    """Return a line that a smaller form adds to the original; notes in square brackets do not count.
+
+    Excerpts keep the order of the original, so each line is looked for after the one before it first: that
+    takes linear time, and no memory.
+    """
+    at = 0
+    for line in new.split("\n"):
+        if not line.strip() or _NOTE.fullmatch(line):
+            continue
+        pieces = ELISION.split(line) if "[… " in line else [line]
+        after = at
+        for piece in pieces:
+            after = old.find(piece, after)
+            if after < 0:
+                break
+        if after >= 0:
+            at = after
+        elif not all(piece in old for piece in pieces):
             return line
     return ""
 
