@@ -7,7 +7,6 @@ add a field to ``Settings`` and a row to ``KEYS``: its variable, its key in file
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -530,6 +529,8 @@ def _find_key(name: str, origin: str) -> SettingKey:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    import difflib  # for an error message only
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else "; `clew config` lists them all"
 

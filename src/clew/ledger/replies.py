@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 
 from clew.ledger.loop import LATER, Loop, LoopKind
 from clew.message.patterns import lazy_pattern
@@ -212,11 +213,10 @@ class DeferredRequests:
 
     def _items_mentioned_in(self, text: str) -> list[str]:
         """Return the ids of the items that a text shares enough content words with, oldest first."""
-        shared: Counter[str] = Counter()
-        for word in matter(text) & self._by_word.keys() if self.held else ():
-            ids = self._by_word[word]
-            if len(ids) <= _MOST_WITH_ONE_WORD:
-                shared.update(ids)
+        if not self.held:
+            return []
+        named = map(self._by_word.__getitem__, matter(text) & self._by_word.keys())
+        shared = Counter(chain.from_iterable(ids for ids in named if len(ids) <= _MOST_WITH_ONE_WORD))
         return sorted((id_ for id_, words in shared.items() if words >= self._enough[id_]), key=_number)
 
     def forget_report(self) -> None:

@@ -32,6 +32,7 @@ from clew.budget import (
     Trigger,
     requests_to_come,
 )
+from clew.compaction.plan.plan import paused_gc
 from clew.errors import BudgetExceeded, CompactionRefused, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role, fixed_prefix
@@ -143,7 +144,11 @@ def compact(  # noqa: PLR0913  # the front door: all but the list and the window
     _warn_without_window(options, messages)
     _check(previous, summariser, summarizer)
     writer = as_model(summariser or summarizer)
-    return run_steps(_compacting(messages, options, previous, writer), writer)
+    steps = _compacting(messages, options, previous, writer)
+    if writer is None:  # a model may take a minute, in which others need the collector
+        with paused_gc():
+            return run_steps(steps, None)
+    return run_steps(steps, writer)
 
 
 async def compact_async(  # noqa: PLR0913  # as above

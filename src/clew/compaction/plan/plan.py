@@ -7,7 +7,8 @@ framework's message list; an undo removes it from the log's fold.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -150,22 +151,29 @@ Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
 
-def gc_paused(work: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Run a function with the garbage collector paused.
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Pause the garbage collector.
 
     Making or checking a plan allocates tens of thousands of small, short-lived values without cycles. The
     collector would respond with one or two full collections of the host's memory per pass. If the host has
     disabled the collector, it stays disabled.
     """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:  # with two threads at once, the first to finish enables it again
+            gc.enable()
+
+
+def gc_paused(work: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Run a function with the garbage collector paused."""
 
     @wraps(work)
     def run(*args: Given.args, **named: Given.kwargs) -> Made:
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
+        with paused_gc():
             return work(*args, **named)
-        finally:
-            if was_on:  # with two threads at once, the first to finish enables it again
-                gc.enable()
 
     return run

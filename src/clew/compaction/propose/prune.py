@@ -165,8 +165,10 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs of a call that was made again later: the later output is the current one."""
-    last = {step.key: step for step in steps}
-    for step in _long(steps):
+    long = list(_long(steps))
+    tools = {step.asked.name for step in long}
+    last = {step.key: step for step in steps if step.asked.name in tools}
+    for step in long:
         later = last[step.key]
         if (
             later is not step
