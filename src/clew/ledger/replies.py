@@ -81,7 +81,9 @@ def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
     if _unsettled(text):
         return False
-    return len(text) > _LONGEST_HOLLOW or any(map(_states_result, _SENTENCE.findall(text)))
+    return len(text) > _LONGEST_HOLLOW or any(
+        _states_result(sentence[0]) for sentence in _SENTENCE.finditer(text)
+    )
 
 
 def is_refusal(text: str) -> bool:
@@ -155,6 +157,8 @@ class DeferredRequests:
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
     _enough: dict[str, int] = field(init=False, default_factory=dict)
     """By id: how many of its words a report must share."""
+    _asked: set[str] = field(init=False, default_factory=set)
+    """The ids of the model's questions."""
 
     def __post_init__(self) -> None:
         for loop in self.held.values():
@@ -163,6 +167,8 @@ class DeferredRequests:
     def _index(self, loop: Loop) -> None:
         words = matter(loop.text)
         self._enough[loop.id] = enough_of(len(words))
+        if loop.kind is LoopKind.ASKED:
+            self._asked.add(loop.id)
         for word in words:
             self._by_word.setdefault(word, set()).add(loop.id)
 
@@ -188,6 +194,7 @@ class DeferredRequests:
         if id_ in self.heard:
             self.heard.remove(id_)
         self._enough.pop(id_, None)
+        self._asked.discard(id_)
         for word in matter(loop.text) if loop else ():
             self._by_word[word].discard(id_)
             if not self._by_word[word]:
@@ -209,7 +216,9 @@ class DeferredRequests:
 
     def questions_in(self, answer: str) -> list[str]:
         """Return the ids of the model's unanswered questions that the user's words are about."""
-        return [id_ for id_ in self._items_mentioned_in(answer) if self.held[id_].kind is LoopKind.ASKED]
+        if not self._asked:
+            return []
+        return [id_ for id_ in self._items_mentioned_in(answer) if id_ in self._asked]
 
     def _items_mentioned_in(self, text: str) -> list[str]:
         """Return the ids of the items that a text shares enough content words with, oldest first."""

@@ -184,20 +184,28 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
             fenced = not fenced
         if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:|":
             continue
-        names = _NAMES.search(read, start, end)
-        is_alone = not names and not (found and found[-1][1] >= start - 2)
-        if _HEADING.fullmatch(small, start, end) or (is_alone and _REFERS_BACK.match(small, start, end)):
-            continue
-        verdict = _FINDING_WORD.search(small, start, end) and _FINDING.search(small, start, end)
-        if verdict is not None and verdict["strong"] is not None:
-            found.append((start, end, 0))
-        elif _STEP.match(small, start, end) is not None:
-            continue
-        elif verdict is not None:
-            found.append((start, end, 1))
-        elif end - start >= LEAST_PROSE and "\n" not in read[:start][-2:] and names:
-            found.append((start, end, 2))
+        follows = bool(found) and found[-1][1] >= start - 2
+        rank = _rank(read, small, start, end, follows=follows)
+        if rank is not None:
+            found.append((start, end, rank))
     return _strongest(found)
+
+
+def _rank(read: str, small: str, start: int, end: int, *, follows: bool) -> int | None:
+    """Return the rank of a sentence as a finding, or None; ``follows`` if the one before it is a finding."""
+    if _HEADING.fullmatch(small, start, end):
+        return None
+    if not follows and _REFERS_BACK.match(small, start, end) and not _NAMES.search(read, start, end):
+        return None
+    verdict = _FINDING_WORD.search(small, start, end) and _FINDING.search(small, start, end)
+    if verdict is not None and verdict["strong"] is not None:
+        return 0
+    if _STEP.match(small, start, end) is not None:
+        return None
+    if verdict is not None:
+        return 1
+    alone = end - start >= LEAST_PROSE and "\n" not in read[max(0, start - 2) : start]
+    return WEAKEST if alone and _NAMES.search(read, start, end) else None
 
 
 def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

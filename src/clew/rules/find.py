@@ -79,19 +79,23 @@ def find_candidates(message: Message) -> list[Rule]:
     found: list[Rule] = []
     for index, part in enumerate(message.parts):
         if isinstance(part, Text) and part.trust >= Trust.USER:
-            found.extend(_in_part(part, index))
+            short = len(part.text) < LONG
+            found.extend((_in_short if short else _in_text)(part.text, part.trust, index))
     return found
 
 
-def _in_part(part: Text, index: int) -> list[Rule]:
+def _in_text(text: str, trust: Trust, index: int) -> tuple[Rule, ...]:
     found: list[Rule] = []
-    for sentence, seen in rule_sentences(part.text, part.trust):
+    for sentence, seen in rule_sentences(text, trust):
         if found and seen.among_rules and found[-1].quote == sentence.lead:
             found.pop()  # "Please don't:" is part of each item of its list
-        one = found_in(sentence, seen, index, part.trust)
+        one = found_in(sentence, seen, index, trust)
         if one is not None:
             found.append(one)
-    return found
+    return tuple(found)
+
+
+_in_short = lru_cache(maxsize=_REMEMBERED)(_in_text)
 
 
 def rule_sentences(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
