@@ -290,7 +290,7 @@ def unnoticed_flips(whole, path, chance, times):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_flipped_bit_of_the_file_goes_unnoticed(whole, tmp_path, seed):
-    assert unnoticed_flips(whole, tmp_path / "clew.db", random.Random(seed), 400) == []
+    assert unnoticed_flips(whole, tmp_path / "clew.db", random.Random(seed), tries(150, 400)) == []
 
 
 def test_a_file_cut_short_is_named_and_the_rest_is_read(whole, copy):
