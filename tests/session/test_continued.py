@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clew
-from clew.providers.cache_marks import marks_in
+from clew.providers.marked_entries import marks_in
 from clew.session.conversation import Record
 
 RULE = "Never modify files under legacy/."

@@ -22,7 +22,7 @@ from clew.budget import DEFAULT
 from clew.log.store import SqliteStore
 from clew.message import Json, JsonObject, Message
 from clew.providers import wire_named
-from clew.providers.cache_marks import without_marks
+from clew.providers.marked_entries import without_marks
 from clew.proxy.requests import SESSION_PREFIX, CompactionRequest, is_earlier_digest
 from clew.session import Session
 from clew.session.parsed_input import ParsedInput

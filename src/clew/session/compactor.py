@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, Unpack, overload
 
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.providers.cache_marks import begins_with
+from clew.providers.marked_entries import common_prefix
 from clew.session.compact_list import compact
 from clew.session.conversation import known_entries
 from clew.session.result import CompactOptions, CompactResult
@@ -188,8 +188,8 @@ def _shared_entries(result: CompactResult | None, entries: list[Any]) -> int:
     conversation = result.conversation if result else None
     if conversation is None or not entries:
         return 0
-    whole = begins_with(entries, conversation.record.entries, conversation.entries)
-    shown = begins_with(entries, conversation.view.shown, conversation.slots)
+    whole = common_prefix(entries, conversation.record.entries, conversation.entries)
+    shown = common_prefix(entries, conversation.view.shown, conversation.slots)
     if whole * 2 > conversation.entries or shown * 2 > conversation.slots:
         return max(whole, shown)
     return 0

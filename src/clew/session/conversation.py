@@ -23,8 +23,8 @@ from clew.compaction.plan.plan import gc_paused
 from clew.compaction.plan.render import mark_if_digest
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Role
-from clew.providers.cache_marks import begins_with, leading, marks_in, place_marks, without_marks
 from clew.providers.frameworks.codec import Codec
+from clew.providers.marked_entries import common_prefix, leading, marks_in, place_marks, without_marks
 from clew.session.digest_in_list import assign_ids, restore
 from clew.session.parsed_input import ParsedInput, codec_of
 from clew.tokens import Family, TokenCounter
@@ -468,7 +468,7 @@ def _known_part(entries: Sequence[Any], known: Sequence[Any], count: int) -> tup
     """Return how many entries are known, and whether all of them are the objects that are known."""
     if len(entries) >= count and leading(entries, count) == leading(known, count):
         return count, _are_same(entries, leading(known, count))
-    return begins_with(entries, known, count), False
+    return common_prefix(entries, known, count), False
 
 
 def _digest_slot(view: ListView) -> int:
@@ -503,7 +503,7 @@ def _exclusive(
         repeated = (
             entries is not None and count == conversation.entries and len(entries) == len(record.entries)
         )
-        if not repeated or begins_with(entries[count:], more) < len(more):  # type: ignore[index]
+        if not repeated or common_prefix(entries[count:], more) < len(more):  # type: ignore[index]
             record = record.until(count)
     if len(view.slots) != slots:
         view = view.until(slots)

@@ -16,7 +16,7 @@ from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usag
 from clew.message.codec import message_from_json, message_to_json
 from clew.message.patterns import lazy_pattern
 from clew.providers import Wire
-from clew.providers.cache_marks import chain_hash
+from clew.providers.marked_entries import chain_hash
 from clew.providers.shapes import plain
 from clew.rules.rule import Pin
 from clew.session.conversation import ConversationState, ListView, OwnEntry, Record

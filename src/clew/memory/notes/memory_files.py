@@ -79,10 +79,10 @@ CLEAR_BODY: JsonObject = {"does": "clear", "path": ""}
 
 def fold_files(events: Iterable[StoredEvent], files: MemoryFileState = NO_FILES) -> MemoryFileState:
     """Replay events into files, starting from earlier ones, which are not changed."""
-    shelf = _FileFold(files)
+    fold = _FileFold(files)
     for stored in events:
-        shelf.take(stored)
-    return shelf.files()
+        fold.take(stored)
+    return fold.files()
 
 
 class _FileFold:
@@ -112,20 +112,20 @@ class _FileFold:
                 raise StoreDamaged(f"unknown action on a memory file: {body.get('does')!r}")
 
     def _write(self, stored: StoredEvent, path: Path, text: str) -> None:
-        self._make_room(path)
+        self._add_parents(path)
         self.texts[path] = text
         self._remember(stored, path, text)
 
     def _remove(self, stored: StoredEvent, path: Path) -> None:
-        for removed_names in _at_or_below(self.texts, path):
-            del self.texts[removed_names]
-            self._remember(stored, removed_names, None)
+        for file in _at_or_below(self.texts, path):
+            del self.texts[file]
+            self._remember(stored, file, None)
         self.directories = {
             directory for directory in self.directories if not directory or directory[: len(path)] != path
         }
 
     def _move(self, stored: StoredEvent, path: Path, to: Path) -> None:
-        self._make_room(to)
+        self._add_parents(to)
         for old in _at_or_below(self.texts, path):
             new = to + old[len(path) :]
             self.texts[new] = self.texts.pop(old)
@@ -136,7 +136,7 @@ class _FileFold:
             self.directories.discard(old)
             self.directories.add(to + old[len(path) :])
 
-    def _make_room(self, path: Path) -> None:
+    def _add_parents(self, path: Path) -> None:
         self.directories.update(path[:depth] for depth in range(len(path)))
 
     def _remember(self, stored: StoredEvent, path: Path, text: str | None) -> None:
@@ -146,7 +146,7 @@ class _FileFold:
 
 
 def _at_or_below(texts: Mapping[Path, str], path: Path) -> list[Path]:
-    return sorted(text for text in texts if text[: len(path)] == path)
+    return sorted(file for file in texts if file[: len(path)] == path)
 
 
 def _path(text: str) -> Path:

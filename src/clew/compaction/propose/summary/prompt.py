@@ -117,40 +117,40 @@ def sections() -> dict[str, str]:
 # Two ways of asking ----------------------------------------------------------------------------------
 
 
-def transcript_ask(order: SummaryTask, portion: Portion, room_tokens: int, more: Sequence[str] = ()) -> Ask:
+def transcript_ask(task: SummaryTask, portion: Portion, room_tokens: int, more: Sequence[str] = ()) -> Ask:
     """Return the question with a portion of the span as transcript; ``more`` are the latest misses."""
-    misses = (*more, *order.misses)
+    misses = (*more, *task.misses)
     shown = "\n".join(piece.shown for piece in portion.pieces)
-    key = nonce([shown, *_given(order, misses)])
+    key = nonce([shown, *_given(task, misses)])
     blocks = (
         sections()["transcript"],
         _part_note(portion),
-        *_context(order, misses, key),
+        *_context(task, misses, key),
         fenced("transcript", key, shown),
         _closing(room_tokens),
     )
     return Ask(
         system=sections()["task"],
         instruction="\n\n".join(filter(None, blocks)),
-        max_output_tokens=answer_tokens(room_tokens, order.window_tokens),
+        max_output_tokens=answer_tokens(room_tokens, task.window_tokens),
         schema=SCHEMA,
     )
 
 
-def session_ask(order: SummaryTask, request: SessionRequest) -> Ask:
+def session_ask(task: SummaryTask, request: SessionRequest) -> Ask:
     """Return the session's own request with the question appended and nothing before it changed.
 
     It has no schema: providers put that before the messages, which would miss the cache.
     """
-    room = order.outline.room_tokens
-    index = "\n".join(_index_lines(pieces_of(order.outline)))
-    key = nonce([index, *_given(order, order.misses)])
+    room = task.outline.room_tokens
+    index = "\n".join(_index_lines(pieces_of(task.outline)))
+    key = nonce([index, *_given(task, task.misses)])
     words = sections()
     blocks = (
         words["session"],
         words["task"],
         words["index"],
-        *_context(order, order.misses, key),
+        *_context(task, task.misses, key),
         fenced("index", key, index),
         _closing(room),
     )
@@ -159,7 +159,7 @@ def session_ask(order: SummaryTask, request: SessionRequest) -> Ask:
         system=request.system,
         rest=request.rest,
         instruction="\n\n".join(filter(None, blocks)),
-        max_output_tokens=answer_tokens(room, order.window_tokens),
+        max_output_tokens=answer_tokens(room, task.window_tokens),
     )
 
 
@@ -177,20 +177,20 @@ def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
 # Context besides the messages ------------------------------------------------------------------------
 
 
-def _context(order: SummaryTask, misses: Sequence[str], key: str) -> Iterator[str]:
+def _context(task: SummaryTask, misses: Sequence[str], key: str) -> Iterator[str]:
     """Yield the fenced context of the question: what is kept anyway, focus, misses."""
-    kept = list(_kept_lines(order))
-    for name, lines in (("kept", kept), ("focus", _focus(order)), ("misses", _missed(misses))):
+    kept = list(_kept_lines(task))
+    for name, lines in (("kept", kept), ("focus", _focus(task)), ("misses", _missed(misses))):
         if lines:
             body = "\n".join(f"- {held(line)}" for line in lines)
             yield f"{sections()[name]}\n\n{fenced(name, key, body)}"
 
 
-def _kept_lines(order: SummaryTask) -> Iterator[str]:
+def _kept_lines(task: SummaryTask) -> Iterator[str]:
     """Yield what code puts into the digest, up to a share of the window."""
-    left = min(MOST_KEPT_TOKENS, int(order.window_tokens * KEPT_SHARE))
-    for line in _brief_lines(order.outline.brief):
-        left -= order.counter.count_text(line) + 2
+    left = min(MOST_KEPT_TOKENS, int(task.window_tokens * KEPT_SHARE))
+    for line in _brief_lines(task.outline.brief):
+        left -= task.counter.count_text(line) + 2
         if left < 0:
             return
         yield line
@@ -201,8 +201,8 @@ def _brief_lines(brief: MandatoryContent) -> Iterator[str]:
     yield from (f"{claim.kind.value}: {_one_line(claim.text)}" for claim in brief.claims)
 
 
-def _focus(order: SummaryTask) -> list[str]:
-    focus = _one_line(order.focus, LONGEST_FOCUS)
+def _focus(task: SummaryTask) -> list[str]:
+    focus = _one_line(task.focus, LONGEST_FOCUS)
     return [focus] if focus else []
 
 
@@ -210,9 +210,9 @@ def _missed(misses: Sequence[str]) -> list[str]:
     return [line for line in map(_one_line, misses[:MOST_MISSES]) if line]
 
 
-def _given(order: SummaryTask, misses: Sequence[str]) -> list[str]:
+def _given(task: SummaryTask, misses: Sequence[str]) -> list[str]:
     """Return all texts in a prompt besides the messages."""
-    return [*_brief_lines(order.outline.brief), order.focus, *misses]
+    return [*_brief_lines(task.outline.brief), task.focus, *misses]
 
 
 def _one_line(text: str, most: int = LONGEST_LINE) -> str:
@@ -244,21 +244,21 @@ def answer_tokens(room_tokens: int, window_tokens: int) -> int:
     return min(LEAST_ANSWER + 2 * room_tokens, max(LEAST_ANSWER, int(window_tokens * ANSWER_SHARE)))
 
 
-def question_room(order: SummaryTask) -> int:
+def question_room(task: SummaryTask) -> int:
     """Return how many tokens a question may have in the summariser's window."""
-    thinking = min(THINKING_TOKENS, int(order.window_tokens * THINKING_SHARE))
-    answer = answer_tokens(order.outline.room_tokens, order.window_tokens)
-    return int((order.window_tokens - answer - thinking) * SAFETY)
+    thinking = min(THINKING_TOKENS, int(task.window_tokens * THINKING_SHARE))
+    answer = answer_tokens(task.outline.room_tokens, task.window_tokens)
+    return int((task.window_tokens - answer - thinking) * SAFETY)
 
 
-def portion_room(order: SummaryTask) -> int:
+def portion_room(task: SummaryTask) -> int:
     """Return how many tokens of messages fit into a question; may be negative."""
-    nothing = transcript_ask(order, Portion((), 0, begins=False, ends=False), 0)
-    return question_room(order) - ask_tokens(nothing, order)
+    nothing = transcript_ask(task, Portion((), 0, begins=False, ends=False), 0)
+    return question_room(task) - ask_tokens(nothing, task)
 
 
-def ask_tokens(ask: Ask, order: SummaryTask) -> int:
+def ask_tokens(ask: Ask, task: SummaryTask) -> int:
     """Return the tokens of a question, including its tools."""
     rest = json.dumps(ask.rest.value, ensure_ascii=False) if ask.rest else ""
     texts = (ask.instruction, rest)
-    return order.counter.count_all(ask.history) + sum(map(order.counter.count_text, texts))
+    return task.counter.count_all(ask.history) + sum(map(task.counter.count_text, texts))

@@ -49,7 +49,7 @@ MOST_HALVINGS = {ContextTooLong: 6, ModelTimeout: 1}
 """How often a portion is split after such an error; a timeout is too slow to try often."""
 
 
-def write(  # noqa: PLR0913 - the whole order in one call; it is one value from there on
+def write(  # noqa: PLR0913 - the whole task in one call; it is one value from there on
     outline: Outline,
     *,
     model_name: str,
@@ -65,15 +65,15 @@ def write(  # noqa: PLR0913 - the whole order in one call; it is one value from 
     ``request`` is the session's own request: if it contains all of the span and fits the window, the question
     is appended to it and read from the cache. ``misses`` are the findings about an earlier attempt.
     """
-    order = SummaryTask(
+    task = SummaryTask(
         outline, model_name, window_tokens, counter, focus or "", request, tuple(misses), limits
     )
     effort = _Effort(limits)
     if not outline.span or outline.room_tokens < LEAST_TOKENS:
         raise SummaryFailed(f"{len(outline.span)} messages for {outline.room_tokens:,} tokens")
-    claims, read = yield from _by_session(order, effort)
+    claims, read = yield from _by_session(task, effort)
     if not read:
-        claims, read = yield from _by_transcript(order, effort)
+        claims, read = yield from _by_transcript(task, effort)
     brief = outline.brief
     known = (*(pin.quote for pin in brief.pins), *(claim.text for claim in brief.claims))
     written_claims = fitted(distinct(claims, known), outline.room_tokens, counter)
@@ -104,25 +104,25 @@ _Read: TypeAlias = tuple[list[Claim], tuple[str, ...]]
 # Appended to the session's own request --------------------------------------------------------------
 
 
-def _by_session(order: SummaryTask, effort: _Effort) -> Steps[_Read]:
+def _by_session(task: SummaryTask, effort: _Effort) -> Steps[_Read]:
     """Ask once after the session's own request, if possible; if that fails, the transcript is tried."""
-    request = order.request
-    if request is None or not _holds(request.messages, order):
+    request = task.request
+    if request is None or not _holds(request.messages, task):
         return [], ()
-    ask = session_ask(order, request)
-    if ask_tokens(ask, order) > question_room(order):
+    ask = session_ask(task, request)
+    if ask_tokens(ask, task) > question_room(task):
         return [], ()
-    outcome = yield from _answered(lambda _: ask, sources_of(order.outline), effort, tries=1)
+    outcome = yield from _answered(lambda _: ask, sources_of(task.outline), effort, tries=1)
     if isinstance(outcome, ModelError):
         effort.problems.append(f"behind the session: {_told(outcome)}")
         return [], ()
-    return outcome, tuple(item.id for item in order.outline.span)
+    return outcome, tuple(item.id for item in task.outline.span)
 
 
-def _holds(messages: Iterable[Message], order: SummaryTask) -> bool:
+def _holds(messages: Iterable[Message], task: SummaryTask) -> bool:
     """Whether a request shows every message of the span, in order; its thinking may be missing."""
     sent = map(_spoken, messages)
-    return all(_spoken(item.message) in sent for item in order.outline.span)
+    return all(_spoken(item.message) in sent for item in task.outline.span)
 
 
 def _spoken(message: Message) -> tuple[Role, list[str]]:
@@ -132,28 +132,28 @@ def _spoken(message: Message) -> tuple[Role, list[str]]:
 # With the transcript in the question -----------------------------------------------------------------
 
 
-def _by_transcript(order: SummaryTask, effort: _Effort) -> Steps[_Read]:
+def _by_transcript(task: SummaryTask, effort: _Effort) -> Steps[_Read]:
     """Show the span under marks, in as many portions as needed."""
-    room = portion_room(order)
+    room = portion_room(task)
     if room < LEAST_ROOM:
-        raise SummaryFailed(f"a window of {order.window_tokens:,} tokens has no room for the question")
-    planned = portions(pieces_of(order.outline), room, order.counter.count_text)
-    skipped = max(0, len(planned) - (order.limits.calls - effort.calls))
+        raise SummaryFailed(f"a window of {task.window_tokens:,} tokens has no room for the question")
+    planned = portions(pieces_of(task.outline), room, task.counter.count_text)
+    skipped = max(0, len(planned) - (task.limits.calls - effort.calls))
     unread, waiting = planned[:skipped], deque(planned[skipped:])
-    known = sources_of(order.outline)
+    known = sources_of(task.outline)
     total = sum(portion.tokens for portion in planned)
     claims: list[Claim] = []
     lost = 0
-    while waiting and lost < order.limits.losses and not effort.spent:
+    while waiting and lost < task.limits.losses and not effort.spent:
         portion = waiting.popleft()
-        room = max(LEAST_PORTION, order.outline.room_tokens * portion.tokens // total)
+        room = max(LEAST_PORTION, task.outline.room_tokens * portion.tokens // total)
         shown = {piece.name: known[piece.name] for piece in portion.pieces if piece.name in known}
-        ask = partial(transcript_ask, order, portion, room)
-        outcome = yield from _answered(ask, shown, effort, tries=1 + order.limits.retries)
+        ask = partial(transcript_ask, task, portion, room)
+        outcome = yield from _answered(ask, shown, effort, tries=1 + task.limits.retries)
         if isinstance(outcome, list):
             claims += outcome if portion.ends else settled(outcome)
             lost = 0
-        elif smaller := _smaller(portion, outcome, order):
+        elif smaller := _smaller(portion, outcome, task):
             waiting.extendleft(reversed(smaller))
         else:
             effort.problems.append(f"{_names(portion)}: {_told(outcome)}")
@@ -162,14 +162,14 @@ def _by_transcript(order: SummaryTask, effort: _Effort) -> Steps[_Read]:
     if unasked := skipped + len(waiting):
         effort.problems.append(f"{unasked} of the parts were not asked about")
     missing = {piece.owner for portion in (*unread, *waiting) for piece in portion.pieces}
-    return claims, tuple(item.id for item in order.outline.span if item.id not in missing)
+    return claims, tuple(item.id for item in task.outline.span if item.id not in missing)
 
 
-def _smaller(portion: Portion, error: ModelError, order: SummaryTask) -> Sequence[Portion]:
+def _smaller(portion: Portion, error: ModelError, task: SummaryTask) -> Sequence[Portion]:
     """Split a portion that was too long in two, if that may still help."""
     if portion.halvings >= MOST_HALVINGS.get(type(error), 0):
         return ()
-    return portion.halves(order.counter.count_text)
+    return portion.halves(task.counter.count_text)
 
 
 def _names(portion: Portion) -> str:

@@ -246,9 +246,9 @@ class _RecordTree:
         if is_side_file:
             self.sides = bytearray(len(self.sides))
         self._find_parents()
-        on = self._way_to_root()
-        self._add_siblings(on)
-        fates = self._fates(on)
+        on_path = self._way_to_root()
+        self._add_siblings(on_path)
+        fates = self._fates(on_path)
         agent_id = self.agent_id if is_side_file else None
         return RecordIndex(
             fates,
@@ -282,7 +282,7 @@ class _RecordTree:
 
     def _way_to_root(self) -> bytearray:
         """Mark the records on the path from the last message of each session up to its root."""
-        on = bytearray(len(self.kinds))
+        on_path = bytearray(len(self.kinds))
         stop = len(self.kinds)
         for session in reversed(self.sessions):
             content = (
@@ -292,36 +292,36 @@ class _RecordTree:
             )
             i = next(content, _ROOT)
             while i != _ROOT:
-                if on[i]:
+                if on_path[i]:
                     self.problems[i] = "its parents form a cycle"
                     break
-                on[i] = 1
+                on_path[i] = 1
                 i = self.parents[i]
             stop = session.first
-        return on
+        return on_path
 
-    def _add_siblings(self, on: bytearray) -> None:
+    def _add_siblings(self, on_path: bytearray) -> None:
         """Mark what hangs off the path but belongs to it: results, pieces of a reply, compactions."""
         replies = bytearray(self.reply + 1)
         for i, reply in enumerate(self.replies):
-            if on[i]:
+            if on_path[i]:
                 replies[reply] = 1
         replies[0] = 0
         said_above = self._said_above()
         for i, kind in enumerate(self.kinds):
             above = said_above[self.parents[i]] if 0 <= self.parents[i] < i else _ROOT
-            if on[i] or self.sides[i]:
+            if on_path[i] or self.sides[i]:
                 continue
             if kind == RecordKind.ASSISTANT:
-                on[i] = replies[self.replies[i]]
+                on_path[i] = replies[self.replies[i]]
             elif kind == RecordKind.RESULT:
-                on[i] = (
+                on_path[i] = (
                     above != _ROOT
-                    and on[above]
+                    and on_path[above]
                     and self.kinds[above] in (RecordKind.ASSISTANT, RecordKind.RESULT)
                 )
             elif kind in (RecordKind.BOUNDARY, RecordKind.SUMMARY, RecordKind.ATTACHMENT):
-                on[i] = above != _ROOT and on[above]
+                on_path[i] = above != _ROOT and on_path[above]
 
     def _said_above(self) -> array[int]:
         """Return for each record the nearest one, from itself upwards, that is more than a link."""
@@ -334,11 +334,11 @@ class _RecordTree:
                 above.append(above[parent] if 0 <= parent < i else _ROOT)
         return above
 
-    def _fates(self, on: bytearray) -> bytearray:
-        fates = bytearray(len(on))
+    def _fates(self, on_path: bytearray) -> bytearray:
+        fates = bytearray(len(on_path))
         for i, kind in enumerate(self.kinds):
             if kind >= RecordKind.ATTACHMENT:
-                fates[i] = RecordFate.KEPT if on[i] or self.sides[i] else RecordFate.ABANDONED
+                fates[i] = RecordFate.KEPT if on_path[i] or self.sides[i] else RecordFate.ABANDONED
         return fates
 
     def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:

@@ -29,12 +29,10 @@ def same_entry(item: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, 
     return bool(item == other) or (isinstance(item, dict) and without_marks(item) == without_marks(other))
 
 
-def begins_with(entries: Sequence[Any], known: Sequence[Any], count: int | None = None) -> int:
+def common_prefix(entries: Sequence[Any], known: Sequence[Any], count: int | None = None) -> int:
     """Return the length of the common prefix of a list and the first ``count`` entries of a known one."""
     shared = min(len(entries), len(known) if count is None else count)
-    if leading(entries, shared) == leading(
-        known, shared
-    ):  # fast: identical objects are not compared by value
+    if leading(entries, shared) == leading(known, shared):  # fast: the same objects are not compared by value
         return shared
     for place in range(shared):
         if not same_entry(entries[place], known[place]):
