@@ -25,7 +25,10 @@ def test_a_session_of_a_tool_is_read_by_any_form_of_its_id(home: Home, name: str
     assert home.run("show", name)
 
 
-@pytest.mark.parametrize("name", [CODEX, CODEX[:8], f"codex:{CODEX[:8]}", f"codex:{CODEX[:10]}…"])
+@pytest.mark.parametrize(
+    "name",
+    [CODEX, CODEX[:8], f"codex:{CODEX[:8]}", f"codex:{CODEX[:10]}…", CODEX[-8:], f"codex:{CODEX[-8:]}"],
+)
 def test_once_imported_it_is_named_the_same_way(home: Home, name: str, tmp_path: Path):
     home.run("import", CODEX)
     assert home.run("pin", name) == f"no rule is in force in codex:{CODEX}\n"

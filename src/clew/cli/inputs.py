@@ -251,13 +251,16 @@ def own_name(store: Store, name: str) -> str | None:
 
 
 def _begins_with(name: str, begins: str) -> bool:
-    """Whether a name begins with this, with or without its tool: ``019a4c``, ``copilot:4f2a``."""
+    """Whether a name begins with this, with or without its tool: ``019a4c``, ``copilot:4f2a``.
+
+    The short id of the tool's session counts too: that of a Codex session is the end of its id.
+    """
     if name.startswith(begins):
         return True
     tool, _, rest = name.partition(":")
     wanted_tool, _, wanted = begins.rpartition(":")
     is_enough = len(wanted) >= SHORTEST_PREFIX and tool.startswith(wanted_tool)
-    return is_enough and rest.lower().startswith(wanted.lower())
+    return is_enough and (rest.lower().startswith(wanted.lower()) or short_id(rest, tool) == wanted.lower())
 
 
 def no_session(store: Store | None, name: str) -> NotFound:
