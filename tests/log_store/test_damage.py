@@ -390,3 +390,22 @@ def test_a_torn_write_ahead_log_leaves_a_sound_beginning(tmp_path, seed):
         assert len(survivors) % 2 == 0
         store.append(CTX, [new_event("dream", {})], store.head(CTX))
     assert audit(after).flaws == ()
+
+
+@pytest.mark.parametrize("last", [40, 9_000_000_000_000_000_000])
+def test_an_audit_ends_wherever_a_block_of_the_file_is_zeros(tmp_path, last):
+    path = tmp_path / "clew.db"
+    with SqliteStore(path) as store:
+        for n in range(40):
+            said = text_message(Role.USER, f"{n} " + "word " * (n % 7 * 20))
+            store.append(CTX, [message_event(said)], None)
+    change(path, "UPDATE event SET rowid = ? WHERE rowid = 40", last)
+    data = path.read_bytes()
+    led_back = 0
+    for start in range(4_096, len(data) - 4_096, 4_096):  # the ends of two pages that lie beside each other
+        damaged = bytearray(data)
+        damaged[start + 2_048 : start + 6_144] = bytes(4_096)
+        path.write_bytes(damaged)
+        flaws = audit(path).flaws
+        led_back += any("its rows are out of order" in flaw.found for flaw in flaws)
+    assert led_back > 2  # without a guard, these are read without end

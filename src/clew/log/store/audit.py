@@ -6,6 +6,7 @@ where possible, and continues past what cannot be read. It changes nothing.
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -34,6 +35,8 @@ from clew.log.store.database import migrate, migrations, statements
 from clew.log.store.sqlite import SqliteStore, attach, session_seal, unpack
 
 MAX_SQLITE_LINES = 100
+MAX_UNREADABLE = 10_000
+"""Rows that are tried one by one behind an unreadable one: damage may claim a last row of any number."""
 T = TypeVar("T")
 
 
@@ -314,9 +317,13 @@ class _Audit:
         """Yield the rows of a table in the order they were written, and a flaw for each unreadable range."""
         start = 1
         lost: Flaw | None = None
-        while lost is None or start <= self._last_row(table):
+        for tries in itertools.count():
+            if lost and (start > self._last_row(table) or tries > MAX_UNREADABLE):
+                break
             try:
                 for row in self._database.execute(statements()[f"all_{table}s"], {"from": start}):
+                    if row[0] < start:  # a damaged tree may lead back to rows that were read, without end
+                        raise sqlite3.DatabaseError("its rows are out of order")
                     if lost:
                         yield replace(lost, field=f"{lost.field} to {row[0] - 1}")
                         lost = None
