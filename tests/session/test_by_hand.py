@@ -621,3 +621,16 @@ def test_a_rule_beside_a_refusal_is_read_back_from_the_log(store):
     opened(store).add(text_message(Role.USER, "Publish it."), call, refused)
     again = opened(store)
     assert (again.problems, [pin.quote for pin in again.ledger.pins.active]) == ([], [PUSH])
+
+
+@pytest.mark.parametrize("kind", ["about", "call", "token_budget", "refusal", "progress"])
+def test_a_field_called_state_never_closes_a_session(store, kind):
+    session = opened(store)
+    session.add(*talk(12), about={"state": {"city": "Paris"}})
+    session.record(kind, {"state": {"city": "Paris"}})
+    again = opened(store)
+    assert again.about["state"] == {"city": "Paris"}
+    assert again.compact(target_tokens=1_500)
+    assert [problem.kind for problem in opened(store).problems] == (
+        [kind] if kind in ("token_budget", "refusal") else []
+    )

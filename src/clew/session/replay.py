@@ -28,9 +28,12 @@ from clew.log import (
     LOOP,
     MESSAGE,
     PIN,
+    REFUSAL,
     RESHAPING,
     RULES,
+    TOKEN_BUDGET,
     TOOL_COMPACTION,
+    UNDO,
     LogProblem,
     Ref,
     View,
@@ -63,6 +66,8 @@ from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
 if TYPE_CHECKING:
     from clew.request.sections import Piece
 
+STATEFUL = frozenset(kind.name for kind in (COMPACTION, UNDO, REFUSAL, TOKEN_BUDGET))
+"""The kinds of events that hold the budget's state after them."""
 TRIES = 64
 """How often an append is retried while other processes append to the same session; chosen by hand."""
 LONGEST_WAIT_S = 0.1
@@ -275,7 +280,16 @@ class Replay:
             self.view = replace(self.view, off=True) if self.off_here else self.view
             self._items = None
             self.compactions += kind == COMPACTION.name
-        self.state = state_of(body) or self.state
+        self._take_state(stored)
+
+    def _take_state(self, stored: StoredEvent) -> None:
+        """Take over the state of the budget in an event; one that cannot be read is listed as a problem."""
+        if stored.event.kind not in STATEFUL:  # the fields of other events are the caller's
+            return
+        try:
+            self.state = state_of(stored.event.body) or self.state
+        except InputError as cause:
+            self._problem(stored, f"the budget's state is left as it was: {cause.detail}")
 
     def _act(self, stored: StoredEvent) -> None:
         """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
