@@ -202,6 +202,15 @@ def test_every_view_is_readable_on_a_narrow_screen(browser, server, scheme: str)
             assert page.evaluate("document.documentElement.scrollWidth") <= 320, view
 
 
+def test_the_blocks_of_before_and_after_are_readable_on_a_phone(browser, server):
+    with visiting(browser, server, viewport={"width": 390, "height": 800}) as page:
+        go(page, "digests")
+        page.get_by_role("link", name="Before and after").click()
+        words = page.locator(".group[open] li .excerpt").first
+        words.wait_for()
+        assert words.bounding_box()["width"] > 250
+
+
 def test_the_chat_and_the_reasons_of_the_timeline_are_in_sight_on_a_phone(browser, server):
     with visiting(browser, server, viewport={"width": 390, "height": 800}) as page:
         go(page, "chat")

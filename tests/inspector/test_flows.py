@@ -323,6 +323,7 @@ def test_the_tour_leads_from_a_line_to_an_undo(pool: SessionPool, browser):
         tour.get_by_role("button", name="Next").click()
         page.get_by_role("button", name="Preview").click()
         page.locator(".preview .leaves").wait_for()
+        assert "Nothing would leave" not in page.locator(".preview").inner_text()  # messages would
         tour.get_by_role("button", name="Next").click()
         page.get_by_role("button", name="Undo d1").click()
         page.get_by_text("Undone:").wait_for()

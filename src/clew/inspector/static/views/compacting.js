@@ -60,14 +60,16 @@ function Preview({ session, preview, look }) {
 
 const MANY = { turn: "turns", finding: "findings", file: "files", rule: "rules", "open item": "open items", decision: "decisions" };
 
+const listed = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0]);
+
 // What would leave the view, in numbers and by name.
 function Leaving({ session, leaves, beside }) {
   const told = leaves.filter((one) => one.before);
   const gone = told.filter((one) => one.left);
   const kept = told.filter((one) => !one.left).map((one) => MANY[one.kind]);
-  return html`<p class="leaves">${gone.length ? "Would leave the view: " : "Nothing would leave the view. "}
+  return html`<p class="leaves">${gone.length ? "Would leave the view: " : kept.length ? "" : "There is no finding, file, rule or open item that could be lost."}
       ${gone.map((one, i) => html`${i ? ", " : ""}<strong class="bad">${number(one.left)}</strong> of ${number(one.before)} ${one.before === 1 ? one.kind : MANY[one.kind]}`)}${gone.length ? ". " : ""}
-      ${kept.length > 0 && html`<span class="good">All ${kept.join(", ")} stay.</span>`}</p>
+      ${kept.length > 0 && html`<span class="good">All ${listed(kept)} stay${gone.length ? "" : ", whole or as lines of the digest"}.</span>`}</p>
     ${gone.map((one) => html`<details class="gone"><summary>${number(one.left)} ${one.left === 1 ? one.kind : MANY[one.kind]}</summary>
       <${Lost} session=${session} lost=${one.things.map((thing) => ({ ...thing, matter: one.kind }))} beside=${one.kind === "file" ? null : beside} /></details>`)}`;
 }
