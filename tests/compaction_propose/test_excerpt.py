@@ -175,3 +175,32 @@ def test_a_source_file_is_shown_by_what_it_defines():
     shown = excerpt(text, 700)
     assert all(f"def step_{n}(total):" in shown for n in range(12))
     assert len(shown) < 1_100
+
+
+def _diff_of(files: int) -> str:
+    hunks = "\n".join(f"@@ -{n},4 +{n},4 @@\n context {n}\n-old_{n}\n+new_{n}\n context" for n in range(6))
+    return "\n".join(
+        f"diff --git a/src/f{n}.py b/src/f{n}.py\nindex 1..2 100644\n{hunks.replace('new_', f'new_{n}_')}"
+        for n in range(files)
+    )
+
+
+def test_of_a_diff_the_files_and_whole_hunks_are_shown_related_ones_first():
+    shown = ExcerptSource(f"On branch main\n{_diff_of(12)}", about=("new_7_3",)).excerpt(1_000)
+    assert shown.startswith("On branch main\n")
+    assert [f"b/src/f{n}.py" in shown for n in range(12)] == [True] * 12
+    assert "@@ -3,4 +3,4 @@\n context 3\n-old_3\n+new_7_3\n context" in shown
+    assert all(line.count("old") == line.count("-old") for line in shown.split("\n"))
+    assert shown.count("-old_") == shown.count("+new_")  # no hunk is cut
+
+
+def test_a_diff_inside_the_output_of_a_test_run_does_not_hide_its_verdict():
+    log = "\n".join(f"test_{n} passed" for n in range(200))
+    assert "1 failed, 200 passed" in excerpt(f"{log}\n{_diff_of(3)}\n1 failed, 200 passed", 300)
+
+
+@given(st.text(st.sampled_from("ab@-+ \n"), max_size=600), st.integers(1, 400))
+def test_a_damaged_diff_is_excerpted_within_its_room(text: str, most: int):
+    text = f"diff --git a b\n@@ -1 +1 @@\n{text}"
+    shown = excerpt(text, most)
+    assert shown == text or len(shown) <= most + 60 + 40 * shown.count("[… ")

@@ -84,6 +84,11 @@ MOST_STRUCTURE, WITH_STRUCTURE = 60, 600
 """How many such lines are considered, and the characters of an excerpt from which they are shown..."""
 IS_CODE = 3
 """...and from how many a text counts as code, in which words for errors say nothing about its result."""
+_DIFF = re.compile(r"^(?:diff --git .*|@@ .*)$", re.MULTILINE)
+"""A line with which the changes to a file, or one hunk of them, begin."""
+DIFF_WITHIN, FEWEST_HUNKS, FILES_IN_DIFF = 1_000, 2, 0.5
+"""Characters in which a diff begins, such lines from which a text counts as one, and the share of its excerpt
+for the names of files; chosen by hand."""
 VERDICT_WITHIN, MOST_VERDICTS = 3_000, 1
 """Characters at the end of a text that are searched for such lines, and how many are shown."""
 _BLOCK = 16_384
@@ -143,7 +148,8 @@ class ExcerptSource:
         if len(text) <= most_characters:
             return text
         pieces = _by_line(text, held)
-        lines = {*self._chosen(most_characters, longest_line), *pieces}
+        choose = self._of_diff if self._diff else self._chosen
+        lines = {*choose(most_characters, longest_line), *pieces}
         gap = max(SHORT_GAP, min(WIDEST_GAP, int(most_characters * GAP_SHARE)))
         return self.shown(lines, longest_line, pieces, gap)
 
@@ -201,6 +207,55 @@ class ExcerptSource:
                 if room <= 0:
                     break
         return chosen | self._more_of_both_ends(chosen, room, longest) if self._fill else chosen
+
+    def _of_diff(self, room: int, longest: int) -> set[Span]:
+        """Return what precedes a diff, the names of its files, and the whole hunks that fit.
+
+        What is left of the room goes to the beginning of a hunk that does not fit.
+        """
+        before = takewhile(lambda line: line[0] < self._diff[0][0][0], _lines(self.text))
+        files = (hunk[0] for hunk in self._diff if self.text.startswith("diff", hunk[0][0]))
+        chosen = set(_fill(before, int(room * RELATED_EDGES[0]), longest))
+        chosen.update(_fill(files, int(room * FILES_IN_DIFF), longest))
+        room -= sum(_size(line, longest) for line in chosen)
+        too_large: list[Span] = []
+        for hunk in self._related_hunks:
+            new = [line for line in hunk if line not in chosen]
+            cost = sum(_size(line, longest) for line in new)
+            if cost <= room:
+                chosen.update(new)
+                room -= cost
+            else:
+                too_large = too_large or new
+        if too_large and room >= TWO_ENDS:
+            chosen.update(_fill(iter(too_large), room, longest))
+        return chosen
+
+    @cached_property
+    def _related_hunks(self) -> list[list[Span]]:
+        """The hunks of a diff, those with the most terms of the current work first."""
+
+        def unrelated(hunk: Sequence[Span]) -> int:
+            text = self.text[hunk[0][0] : hunk[-1][1]]
+            return -sum(term in text for term in self._about)
+
+        return sorted(self._diff, key=unrelated)
+
+    @cached_property
+    def _diff(self) -> list[list[Span]]:
+        """The lines of each file header and each hunk, if the text is a diff."""
+        text = self.text[:SEARCHED]
+        first = text.find("diff --git ", 0, DIFF_WITHIN)
+        starts = [one.start() for one in _DIFF.finditer(text, max(0, first))] if first >= 0 else []
+        if len(starts) < FEWEST_HUNKS:
+            return []
+        lines = _lines(text, starts[0])
+        hunks: list[list[Span]] = []
+        for line in lines:
+            if len(hunks) < len(starts) and line[0] == starts[len(hunks)]:
+                hunks.append([])
+            hunks[-1].append(line)
+        return hunks
 
     def _more_of_both_ends(self, chosen: set[Span], room: int, longest: int) -> set[Span]:
         """Return further lines from the beginning and the end, as many as fit in the room that is left."""
