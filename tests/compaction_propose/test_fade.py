@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.propose.tail import (
     AGENT_TOKENS,
+    DIFF_TOKENS,
     KEPT_SHARE,
     LARGE_ROOM,
     OTHER_TOKENS,
@@ -174,3 +175,12 @@ def test_a_share_changes_steadily_between_two_rooms(shares: tuple[float, float],
 def test_the_shares_at_both_ends():
     assert between(KEPT_SHARE, 0) == between(KEPT_SHARE, SMALL_ROOM) == KEPT_SHARE[0]
     assert abs(between(KEPT_SHARE, LARGE_ROOM) - KEPT_SHARE[1]) < 1e-9
+
+
+def test_a_diff_of_the_running_turn_keeps_room_for_the_names_of_its_files():
+    lines = "\n".join(f"@@ -{n} +{n} @@\n-old {n}\n+new {n}" for n in range(300))
+    result = Message(Role.TOOL, (ToolResult("c", (Text(f"diff --git a/f.py b/f.py\n{lines}"),)),))
+    view = items([result, text_message(Role.USER, "Review it."), result])
+    sizes = [COUNTER.count(item.message) for item in view]
+    _, faded = faded_sizes(view, sizes, 10_000, Fading(0, turn=1), COUNTER.count_part)
+    assert faded[0] < 2 * RESULT_TOKENS < DIFF_TOKENS <= faded[2] < sizes[2]

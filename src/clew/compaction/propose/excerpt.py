@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, pairwise, takewhile
 from typing import TypeAlias
 
-from clew.compaction.propose.tail import water_level
+from clew.compaction.propose.tail import DIFF_WITHIN, water_level
 from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
@@ -86,9 +86,9 @@ IS_CODE = 3
 """...and from how many a text counts as code, in which words for errors say nothing about its result."""
 _DIFF = re.compile(r"^(?:diff --git .*|@@ .*)$", re.MULTILINE)
 """A line with which the changes to a file, or one hunk of them, begin."""
-DIFF_WITHIN, FEWEST_HUNKS, FILES_IN_DIFF = 1_000, 2, 0.5
-"""Characters in which a diff begins, such lines from which a text counts as one, and the share of its excerpt
-for the names of files; chosen by hand."""
+FEWEST_HUNKS, FILES_IN_DIFF = 2, 0.5
+"""Such lines from which a text counts as a diff, and the share of its excerpt for the names of files; chosen
+by hand."""
 VERDICT_WITHIN, MOST_VERDICTS = 3_000, 1
 """Characters at the end of a text that are searched for such lines, and how many are shown."""
 _BLOCK = 16_384

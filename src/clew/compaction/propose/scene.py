@@ -170,7 +170,7 @@ class Scene:
         return usual or found
 
     def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
-        fading = Fading(self.thinking, self._asked, most)
+        fading = Fading(self.thinking, self._asked, most, self.loop)
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
     @cached_property

@@ -165,6 +165,10 @@ RESULT_TOKENS = 24
 """Size of a faded tool result: about its first and last line."""
 SHORT_RESULT = 40
 """Size of a tool result up to which it stays whole: a note on what is left out would save little."""
+DIFF_TOKENS = 200
+"""The same of a diff in the running turn: the names of its files. A review is about them to its end."""
+DIFF_WITHIN = 1_000
+"""Characters in which a diff begins, after a status or the header of a tool."""
 AGENT_TOKENS, AGENT_SHARE, MOST_AGENT_TOKENS = 700, 0.3, 1_500
 """Size of faded agent text or arguments: most are shorter and stay whole, so that calls are not cut. In a
 larger room that share of it, up to the limit."""
@@ -214,6 +218,11 @@ def faded_part(
             return tokens
 
 
+def begins_diff(text: str) -> bool:
+    """Whether a text is a diff, perhaps after a few other lines."""
+    return "diff --git " in text[:DIFF_WITHIN]
+
+
 class Fading(NamedTuple):
     """What stays of recent messages when they fade."""
 
@@ -223,6 +232,8 @@ class Fading(NamedTuple):
     """The indices of the goal and of the request in progress, of which more stays."""
     agent_tokens: int | None = None
     """Size of text and arguments of the agent; by default, it depends on the room."""
+    turn: int = 0
+    """The index at which the running turn begins."""
 
 
 def faded_sizes(
@@ -246,6 +257,8 @@ def faded_sizes(
                 tokens = count(part)
                 if isinstance(part, Thinking):
                     thought += tokens if i < fading.thinking else 0
+                elif i >= fading.turn and isinstance(part, ToolResult) and begins_diff(part.text):
+                    gone += max(0, tokens - DIFF_TOKENS)
                 else:
                     gone += tokens - faded_part(message, part, tokens, most, asked)
             whole[i] -= thought
