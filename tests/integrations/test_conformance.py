@@ -1,4 +1,4 @@
-"""Every integration, with the real package: the same loop, sync, async and eight conversations at once."""
+"""Every integration, with the real package: the same loop, sync, async and several conversations at once."""
 
 import asyncio
 import importlib
@@ -17,6 +17,7 @@ from frameworks.drivers import ASKS, DRIVERS, RULE, Run
 import clew
 from clew.providers import WIRES, CheckScope, ConversionOptions, convert
 from clew.tokens import counter_for
+from tests.conftest import tries
 
 PACKAGES = {
     "anthropic": "anthropic",
@@ -93,9 +94,13 @@ def test_the_same_awaited(driver):
     holds(run, driver, asyncio.run(driver.arun(run, "clew")))
 
 
-def eight(*, alike):
-    """Return eight conversations; ``alike`` ones begin with the same turn."""
-    asks = [[f"This is task {n}. {ask}" for ask in ASKS] for n in range(8)]
+COUNT = tries(4, 8)
+"""Conversations at once."""
+
+
+def several(*, alike):
+    """Return several conversations; ``alike`` ones begin with the same turn."""
+    asks = [[f"This is task {n}. {ask}" for ask in ASKS] for n in range(COUNT)]
     return [Run(f"c{n}", [ASKS[0], *own[1:]] if alike else own, 8, 16_000) for n, own in enumerate(asks)]
 
 
@@ -103,12 +108,12 @@ def holds_for_each(runs, driver, kept):
     for n, (run, own) in enumerate(zip(runs, kept, strict=True)):
         holds(run, driver, own)
         assert f"task {n}." in str(run.sent[-1])
-        assert not [other for other in range(8) if other != n and f"task {other}." in str(run.sent)]
+        assert not [other for other in range(COUNT) if other != n and f"task {other}." in str(run.sent)]
 
 
 @pytest.mark.parametrize("alike", [False, True])
-def test_eight_conversations_at_once_on_one_object(driver, alike):
-    runs = eight(alike=alike)
+def test_several_conversations_at_once_on_one_object(driver, alike):
+    runs = several(alike=alike)
     driver.share(is_async=True, window=16_000)
 
     async def main():
@@ -117,8 +122,8 @@ def test_eight_conversations_at_once_on_one_object(driver, alike):
     holds_for_each(runs, driver, asyncio.run(main()))
 
 
-def test_eight_threads_on_one_object(driver):
-    runs = eight(alike=False)
+def test_several_threads_on_one_object(driver):
+    runs = several(alike=False)
     driver.share(is_async=False, window=16_000)
 
     def work(run):
@@ -126,7 +131,7 @@ def test_eight_threads_on_one_object(driver):
             asyncio.set_event_loop(loop)
             return driver.run(run, "clew")
 
-    with ThreadPoolExecutor(8) as threads:
+    with ThreadPoolExecutor(COUNT) as threads:
         holds_for_each(runs, driver, list(threads.map(work, runs)))
 
 
