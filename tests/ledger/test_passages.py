@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.ledger.passages import ERROR_LINES, HEAD, TAIL, WHOLE, LineCursor, Passage, Voice, passages
+from clew.ledger.passages import ERROR_LINES, HEAD, TAIL, WHOLE, LineCursor, MessagePassage, Voice, passages
 from clew.message import Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from tests.ledger.sessions import user
 
@@ -31,8 +31,8 @@ def test_each_speaker_has_a_voice():
 def test_an_argument_stands_where_it_stands_in_the_calls_json():
     call = ToolCall("1", "Write", {"path": "a.py", "content": "x = 1\ny = 2"})
     assert list(passages(Message(Role.ASSISTANT, (call,)))) == [
-        Passage(Voice.CALL, 0, "a.py", 10),
-        Passage(Voice.CALL, 0, "x = 1\ny = 2", 29, "x = 1\\ny = 2"),
+        MessagePassage(Voice.CALL, 0, "a.py", 10),
+        MessagePassage(Voice.CALL, 0, "x = 1\ny = 2", 29, "x = 1\\ny = 2"),
     ]
 
 
@@ -43,7 +43,9 @@ def test_a_long_argument_is_a_body():
 
 def test_arguments_that_are_no_json_are_read_as_they_are():
     call = ToolCall("1", "apply_patch", "*** Begin Patch")
-    assert list(passages(Message(Role.ASSISTANT, (call,)))) == [Passage(Voice.CALL, 0, "*** Begin Patch")]
+    assert list(passages(Message(Role.ASSISTANT, (call,)))) == [
+        MessagePassage(Voice.CALL, 0, "*** Begin Patch")
+    ]
 
 
 def test_of_a_huge_output_head_tail_and_error_lines_are_read():
@@ -52,7 +54,7 @@ def test_of_a_huge_output_head_tail_and_error_lines_are_read():
     found = list(passages(Message(Role.TOOL, (ToolResult("1", (Text(text),)),))))
     assert len(text) > WHOLE
     assert [len(passage.text) for passage in found] == [HEAD, 29, TAIL]
-    assert found[1] == Passage(Voice.RESULT, 0, "E0308 error: mismatched types", len(noise))
+    assert found[1] == MessagePassage(Voice.RESULT, 0, "E0308 error: mismatched types", len(noise))
     assert all(text[p.start : p.start + len(p.text)] == p.text for p in found)
 
 

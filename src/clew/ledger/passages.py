@@ -55,7 +55,7 @@ _OF_MODEL, _OF_SYSTEM, _OF_DEVELOPER = Role.ASSISTANT, Role.SYSTEM, Role.DEVELOP
 _SPOKEN = Origin.SPOKEN
 
 
-class Passage(NamedTuple):
+class MessagePassage(NamedTuple):
     """A piece of text to search, and its position in the text of its part."""
 
     voice: Voice
@@ -66,13 +66,13 @@ class Passage(NamedTuple):
     """The same text as escaped in the call's JSON; None if it is not escaped."""
 
 
-def passages(message: Message) -> Iterator[Passage]:
+def passages(message: Message) -> Iterator[MessagePassage]:
     """Yield the pieces of a message that are searched, in order."""
     for index, part in enumerate(message.parts):
         if isinstance(part, ToolCall):
             yield from _arguments(part, index)
         elif isinstance(part, _WITH_TEXT) and (text := part.text):
-            whole_passage = Passage(_voice(message, part), index, text)
+            whole_passage = MessagePassage(_voice(message, part), index, text)
             if len(text) <= WHOLE:
                 yield whole_passage
             else:
@@ -92,11 +92,11 @@ def _voice(message: Message, part: Part) -> Voice:
     return USER if part.trust >= Trust.USER else MACHINE
 
 
-def _pieces(whole_passage: Passage) -> Iterable[Passage]:
+def _pieces(whole_passage: MessagePassage) -> Iterable[MessagePassage]:
     return (whole_passage,) if len(whole_passage.text) <= WHOLE else _ends(whole_passage)
 
 
-def _ends(whole_passage: Passage) -> Iterator[Passage]:
+def _ends(whole_passage: MessagePassage) -> Iterator[MessagePassage]:
     """Yield the beginning and the end of a long passage, and between them the lines about errors.
 
     They are cut at a line break, if there is one near enough.
@@ -127,13 +127,13 @@ def _error_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
         }
 
 
-def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
+def _arguments(call: ToolCall, index: int) -> Iterator[MessagePassage]:
     """Yield each string in a call's arguments; positions count in its JSON, as citations do."""
     json_text = call.input_text
     arguments = call.input
     if arguments is None:
         voice = Voice.CALL if len(json_text) <= SHORT_ARGUMENT else Voice.BODY
-        yield from _pieces(Passage(voice, index, json_text))
+        yield from _pieces(MessagePassage(voice, index, json_text))
         return
     at = 0
     for leaf in filter(None, json_strings(arguments)):
@@ -144,9 +144,9 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
         at = start + len(raw)
         voice = Voice.CALL if len(leaf) <= SHORT_ARGUMENT else Voice.BODY
         if raw is leaf:
-            yield from _pieces(Passage(voice, index, leaf, start))
+            yield from _pieces(MessagePassage(voice, index, leaf, start))
         else:
-            yield Passage(voice, index, leaf[:WHOLE], start, raw)
+            yield MessagePassage(voice, index, leaf[:WHOLE], start, raw)
 
 
 Place: TypeAlias = tuple[str, int, int, int]
@@ -173,7 +173,7 @@ class LineCursor:
         "words",
     )
 
-    def __init__(self, message: str, passage: Passage, failed: bool) -> None:
+    def __init__(self, message: str, passage: MessagePassage, failed: bool) -> None:
         self.message = message
         self.passage = passage
         self.failed = failed
@@ -241,7 +241,7 @@ class LineCursor:
         return self._raw_lines[min(self._line_number, len(self._raw_lines) - 1)]
 
 
-def _raw_lines(passage: Passage) -> list[tuple[int, int]]:
+def _raw_lines(passage: MessagePassage) -> list[tuple[int, int]]:
     """Return the position of each line of an escaped text in its escaped form; one span if ambiguous."""
     if passage.raw is None:
         return []

@@ -105,7 +105,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RankedFinding:
     """A sentence of the agent with a conclusion or a reason, or one that names something."""
 
     source: Cite
@@ -118,7 +118,7 @@ class Turns:
     """The turns of a session, the agent's findings and its latest working notes, as positions."""
 
     all: list[Turn] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[RankedFinding] = field(default_factory=list)
     notes: list[Cite] = field(default_factory=list)
     """Texts of the running turn in which the agent lists its plan, its progress or what it knows."""
 
@@ -150,7 +150,7 @@ class Turns:
         if is_working_note(utterance.text):
             self.notes = [*self.notes[1 - MOST_NOTES :], utterance.cite(0, len(utterance.text))]
         for start, end, rank in finding_spans(utterance.text):
-            self.findings.append(Finding(utterance.cite(start, end), rank))
+            self.findings.append(RankedFinding(utterance.cite(start, end), rank))
         if len(self.findings) > MOST_FINDINGS * 5 // 4:
             self.findings = _fewer(self.findings)
 
@@ -162,7 +162,7 @@ def is_working_note(text: str) -> bool:
     return sum(1 for _ in islice(_ITEM.finditer(text, 0, _LONGEST_READ), FEWEST_ITEMS)) == FEWEST_ITEMS
 
 
-def _fewer(findings: list[Finding]) -> list[Finding]:
+def _fewer(findings: list[RankedFinding]) -> list[RankedFinding]:
     """Return the findings of the best rank, the latest among equals, in their order."""
     by_rank = sorted(range(len(findings)), key=lambda i: (findings[i].rank, -i))
     return [findings[i] for i in sorted(by_rank[:MOST_FINDINGS])]

@@ -197,10 +197,10 @@ class _Server(ThreadingHTTPServer):
 
 
 def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
-    class Handler(_Handler):
+    class BoundHandler(_Handler):
         owner = proxy
 
-    return Handler
+    return BoundHandler
 
 
 class _Handler(BaseHTTPRequestHandler):

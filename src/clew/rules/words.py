@@ -103,7 +103,7 @@ class Cue:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class CueModel:
     """A linear model: the bias plus the weights of the cues that fire, each counted once."""
 
     bias: float
@@ -125,7 +125,7 @@ def confidence(score: float) -> float:
 
 
 @cache
-def model() -> Model:
+def model() -> CueModel:
     """Return the shipped model; loaded once."""
     rows = table("model")
     cues = {
@@ -137,4 +137,4 @@ def model() -> Model:
         )
         for name, row in rows["cues"].items()
     }
-    return Model(rows["bias"], rows["threshold"], cues)
+    return CueModel(rows["bias"], rows["threshold"], cues)

@@ -15,7 +15,7 @@ from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import STRUCTURE, excerpt
 from clew.ledger.artifacts import Artifact
-from clew.ledger.turns import Finding, Turn, Turns
+from clew.ledger.turns import RankedFinding, Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, words
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
@@ -171,7 +171,7 @@ class Story:
         text = words(part)[cite.start : cite.end]
         return (text, min(part.trust, Trust.USER)) if text.strip() else None
 
-    def _found(self, findings: Sequence[Finding], passed: int, asked: int) -> Iterator[Claim]:
+    def _found(self, findings: Sequence[RankedFinding], passed: int, asked: int) -> Iterator[Claim]:
         """Yield findings: those since the last request first, then by rank, latest first."""
         count = 0
         latest_first = list(reversed(findings))
