@@ -15,6 +15,8 @@ import pytest
 
 from clew.cli.sessions import list_sessions
 from clew.cli.text import age, thousands
+from clew.message import Message, Origin, Role, Text, Trust, text_message
+from clew.transcripts import Entry, Start, Transcript
 from clew.transcripts.discover import find_sessions, short_id
 from clew.transcripts.messages import first_telling
 from clew.transcripts.profile import Profiles
@@ -99,11 +101,35 @@ def test_a_changed_session_is_read_again_and_no_other(home: Home, monkeypatch: p
         (["/model opus 4 please now", "fix tests"], "/model opus 4 please now"),
         (["commit"], "commit"),
         (["好", "请把税表里的四舍五入改成银行家舍入法"], "请把税表里的四舍五入改成银行家舍入法"),
+        (
+            ["Operation stopped by hook: another session is active", "Add a test of rounding"],
+            "Add a test of rounding",
+        ),
         ([], ""),
     ],
 )
 def test_a_session_is_named_by_its_first_telling_request(requests: list[str], title: str):
     assert first_telling(requests) == title
+
+
+@pytest.mark.parametrize(
+    ("typed", "label"),
+    [
+        ("commit", "Round half up"),
+        ("Now add a test for negative prices", "Now add a test for negative prices"),
+    ],
+)
+def test_a_session_that_begins_with_a_plan_is_named_by_it_unless_a_request_says_more(typed: str, label: str):
+    def injected(text: str) -> Message:
+        return Message(Role.USER, (Text(text, trust=Trust.ASSISTANT),), Origin.INJECTED)
+
+    entries = (
+        Entry(injected("# Project notes\n\nUse uv."), "e0"),
+        Entry(injected("Implement the following plan:\n\n# Round half up\n\n1. Change it"), "e1"),
+        Entry(text_message(Role.USER, typed), "e2"),
+    )
+    assert Transcript(Start("s", "claude-code"), entries).label == label
+    assert Transcript(Start("s", "claude-code"), entries[:1]).label == "Project notes"
 
 
 def test_reading_many_sessions_reports_how_far_it_is(home: Home):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
@@ -55,15 +56,25 @@ MOST_SEARCHED = 50
 """Requests that are searched for a telling one."""
 
 
+_HOOK_OUTPUT = re.compile(r"\W*(?:\w+ ){0,3}(?:stopped|blocked|denied|rejected) by (?:\w+ ){0,2}hook\b", re.I)
+"""Some tools record the message of a hook as the user's."""
+
+
 def first_telling(requests: Iterable[str]) -> str:
     """Return the first request that says what a session is about; if none does, the first one."""
     first = ""
     for text in islice(requests, MOST_SEARCHED):
         first = first or text
-        is_long = not text.isascii() and len(text) >= TELLING_CHARACTERS
-        if not text.startswith("/") and (is_long or len(text.split()) >= TELLING_WORDS):
+        if is_telling(text):
             return text
     return first
+
+
+def is_telling(request: str) -> bool:
+    """Return True if a request says what a session is about."""
+    is_long = not request.isascii() and len(request) >= TELLING_CHARACTERS
+    is_words = is_long or len(request.split()) >= TELLING_WORDS
+    return is_words and not request.startswith("/") and not _HOOK_OUTPUT.match(request)
 
 
 def _is_personal(part: Part) -> bool:

@@ -22,7 +22,7 @@ from clew.transcripts.discover import FoundSession
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 6
+VERSION = 7
 """Version of the cache; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 ReportCount: TypeAlias = Callable[[str, int, int], None]

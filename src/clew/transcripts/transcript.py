@@ -11,7 +11,7 @@ from typing import NamedTuple
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolResult, pair, system_prefix, turns
 from clew.tokens import TokenCounter
 from clew.transcripts.formats import detect, format_named
-from clew.transcripts.messages import first_telling, typed_text
+from clew.transcripts.messages import first_telling, is_telling, typed_text
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, as_source
 
@@ -63,15 +63,18 @@ class Transcript:
     @property
     def label(self) -> str:
         """Return a label: its title, the user's first telling request, a plan's heading, or its id."""
-        words = self.title or first_telling(self.user_words()) or self._plan_heading()
+        words = self.title or first_telling(self.user_words())
+        if not self.title and not is_telling(words):  # "commit", after a plan that was handed over
+            words = self._heading("plan") or words or self._heading()
         return " ".join(_LEADING_TAGS.sub("", words).split()) or self.id
 
-    def _plan_heading(self) -> str:
-        """Return the first heading in the harness's text: a session may begin with a plan."""
+    def _heading(self, about: str = "") -> str:
+        """Return the first heading in text of the harness whose first line has a word."""
         values = (
             entry.message.text for entry in self._live_entries() if entry.message.origin is Origin.INJECTED
         )
-        return next((match[1] for text in values if (match := _HEADING.search(text[:2_000]))), "")
+        texts = (text for text in values if about in text.lstrip().split("\n", 1)[0].lower())
+        return next((match[1] for text in texts if (match := _HEADING.search(text[:2_000]))), "")
 
     def user_words(self) -> Iterator[str]:
         """Yield what the user typed, message by message."""
