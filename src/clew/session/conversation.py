@@ -241,7 +241,8 @@ class ListView:
             self._sum(item.message, size)
 
     def _sum(self, message: Message, size: int) -> None:
-        region = region_of(message, leads=self.regions.keys() <= {Region.SYSTEM})
+        leads = not self.regions or (len(self.regions) == 1 and Region.SYSTEM in self.regions)
+        region = region_of(message, leads=leads)
         self.regions[region] = self.regions.get(region, 0) + size
         self.replies += message.role is Role.ASSISTANT
 

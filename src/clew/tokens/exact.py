@@ -78,6 +78,8 @@ class BytePairs:
         ``LONGEST_EXACT`` characters, the count is extrapolated from pieces.
         """
         encode = _encoding(self.encoding).encode_ordinary
+        if len(text) <= PIECE_CHARS:
+            return len(encode(text))
         if len(text) > LONGEST_EXACT:
             apart, size = len(text) // SAMPLES, PIECE_CHARS // 2
             counted = sum(
