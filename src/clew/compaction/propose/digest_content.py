@@ -203,6 +203,8 @@ class DigestContent:
 
     def _unnamed_values(self, chosen: Sequence[Claim], room: float) -> tuple[list[Claim], float]:
         """Take values that nothing chosen so far names; return them by place, and their tokens."""
+        if not self._facts:
+            return [], 0.0
         named = {word for claim in chosen for word in WORD.findall(claim.text)}
         named |= {word.rpartition("/")[2] for word in named}
         turns: set[str] = set()
