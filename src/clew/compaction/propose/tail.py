@@ -250,7 +250,8 @@ def faded_sizes(
     of_request = max(USER_TOKENS, share)
     for i in reversed(range(len(view))):
         message = view[i].message
-        if sizes[i] > RESULT_TOKENS:
+        # What is not larger than a short result never fades; only thinking may leave.
+        if sizes[i] > SHORT_RESULT or (sizes[i] > RESULT_TOKENS and _thinks(message)):
             gone = thought = 0
             asked = of_request if i in fading.asked else None
             for part in message.parts:
@@ -267,6 +268,13 @@ def faded_sizes(
         if held > room:
             break
     return whole, faded
+
+
+def _thinks(message: Message) -> bool:
+    for part in message.parts:  # noqa: SIM110  # ``any`` would create thousands of generators
+        if isinstance(part, Thinking):
+            return True
+    return False
 
 
 def allotments(
