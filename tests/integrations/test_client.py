@@ -102,7 +102,9 @@ def test_anthropic(server, opened):
         assert ANSWER in response.read().decode()
     assert client.messages.with_raw_response.create(**asked).parse().content[0].text == ANSWER
     assert client.with_options(max_retries=1).messages.create(**asked).content[0].text == ANSWER
-    assert len(server.requests) == 6
+    for given in (tuple(anthropic_list()), iter(anthropic_list())):  # the SDK takes these, too
+        assert client.messages.create(**CLAUDE, messages=given).content[0].text == ANSWER
+    assert len(server.requests) == 8
     assert same_prefix(server)
 
 

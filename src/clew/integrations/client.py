@@ -7,7 +7,7 @@ the provider (``previous_response_id``) are not changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, TypeVar, Unpack, cast
@@ -16,8 +16,7 @@ from clew.integrations.fitting import Fitting, FittingOptions
 
 Client = TypeVar("Client")
 _METHODS = ("create", "stream", "parse")
-_STORED = ("previous_response_id", "conversation", "thread")
-"""Arguments with which the provider adds earlier messages itself."""
+_STORED = ("previous_response_id", "conversation", "thread")  # the provider adds earlier messages itself
 _FIXED = ("tools", "instructions")
 
 
@@ -30,8 +29,7 @@ class _Wrapped:
     """Wraps a client or one of its resources; other attributes are passed through."""
 
     def __init__(self, inner: Any, fitting: Fitting, path: tuple[str, ...] = ()) -> None:  # noqa: ANN401
-        self._inner, self._path = inner, path
-        self.fitting = fitting
+        self._inner, self._path, self.fitting = inner, path, fitting
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the client
         result, path = getattr(self._inner, name), (*self._path, name)
@@ -67,14 +65,15 @@ def _wire(path: tuple[str, ...]) -> str | None:
     return "anthropic" if "messages" in path and "threads" not in path and "batches" not in path else None
 
 
-def _body(wire: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the argument of a request to fit; None if there is none."""
-    key = "input" if wire == "responses" else "messages"
+def _body(key: str, fields: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the argument of a request to fit, its messages made a list; None if there is none."""
+    given = fields.get(key)
+    if isinstance(given, Iterable) and not isinstance(given, list | str | Mapping):
+        fields[key] = list(given)  # the SDKs take anything that can be read once
     if not isinstance(fields.get(key), list) or any(fields.get(name) for name in _STORED):
         return None
-    system = fields.get("system")
-    more = {"system": system} if isinstance(system, str | list) else {}
-    return {key: fields[key], "model": fields.get("model"), **more}
+    system = {"system": fields["system"]} if isinstance(fields.get("system"), str | list) else {}
+    return {key: fields[key], "model": fields.get("model"), **system}
 
 
 def _wrap_call(
@@ -89,12 +88,12 @@ def _wrap_call(
         return {"fixed": fixed, "wire": wire, "model": fields.get("model")}
 
     def sync(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
-        body = _body(wire, fields)
+        body = _body(key, fields)
         result = fitting.fit(body, **options(fields)) if body else None
         return call(*args, **({**fields, key: result.messages} if result else fields))
 
     async def fitted(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
-        body = _body(wire, fields)
+        body = _body(key, fields)
         result = await fitting.fit_async(body, **options(fields)) if body else None
         return call(*args, **({**fields, key: result.messages} if result else fields))
 
