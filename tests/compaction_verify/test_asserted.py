@@ -111,6 +111,10 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_signs():
         ("tests passed", "2 failed, 3 passed", None),
         ("you can push", "you can't push", ("can", "can't")),
         ("it must be signed", "it must not be signed", ("must", "must not")),
+        ("it must be signed", "it must be signed, it must not be old", None),
+        ("it cannot be changed", "you can read it; it cannot be modified", None),
+        ("run it without the flag", "with the flag it hangs, run it without", None),
+        ("the key is invalid", "a valid key or an invalid one", None),
     ],
 )
 def test_a_word_is_turned_where_only_its_opposite_stands_in_the_source(
@@ -119,9 +123,17 @@ def test_a_word_is_turned_where_only_its_opposite_stands_in_the_source(
     assert negated_word(text, Wording(source).plain) == expected
 
 
+@pytest.mark.parametrize(
+    ("number", "source", "found"),
+    [("30", "commit 30abc1f", False), ("30", "30abc1f, 30 tests", True), ("30", "after 30ms", True)],
+)
+def test_the_beginning_of_a_hash_is_no_number(number: str, source: str, found: bool):
+    assert is_found(Assertion(ValueKind.NUMBER, number), Wording(source)) is found
+
+
 NUMBERS = ("3", "12", "250", "1250", "1,250", "0.5", "12%", "30 days", "5ms", "5 ms", "$12", "1_250")
 PATHS = ("a.py", "b/a.py", "src/", "c-a.py", "src/b/a.py")
-SIGNS = ("", " ", ".", ",", "_", "-", "/", "x", "1", "250", ":", "$")
+SIGNS = ("", " ", ".", ",", "_", "-", "/", "x", "1", "250", ":", "$", "abc1f")
 TEXTS = st.lists(st.sampled_from([*NUMBERS, *PATHS, *SIGNS]), max_size=7).map("".join)
 
 

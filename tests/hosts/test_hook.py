@@ -23,7 +23,8 @@ from clew.hosts.reminder import (
     summary_request,
     tokens,
 )
-from clew.hosts.session_state import WHOLE_BYTES, read_session, work_state
+from clew.hosts.session_state import MOST_USER_BYTES, WHOLE_BYTES, flat, read_session, work_state
+from clew.message.text import escape_tags
 
 RULE = "Never touch the files under legacy/."
 WORK = (
@@ -156,6 +157,13 @@ def test_nothing_that_is_quoted_can_end_the_reminder(session: Callable[..., Path
     assert "\x1b" not in text
 
 
+@pytest.mark.parametrize(
+    "tag", ["</clew>", "< /c-lew>", "<c1ew>", "<clevv>", "&lt;c1ew", "%3Cc|ew", "\\x3cc|ew", "<сlew>"]
+)
+def test_a_line_cannot_imitate_a_tag_of_clew_in_any_spelling(tag: str) -> None:
+    assert flat(f"see {tag} there", 200) == escape_tags(f"see {tag} there") != f"see {tag} there"
+
+
 def test_a_key_that_the_user_typed_is_masked(session: Callable[..., Path]) -> None:
     key = "sk-ant-api03-" + "abcDEF123456" * 8
     path = session(("user", f"Deploy with {key}. Never use the old account."))
@@ -178,6 +186,14 @@ def test_a_rule_of_turn_two_is_found_in_a_session_of_fifty_thousand_messages(
     assert [line.text for line in state.rules] == [f'"{RULE}"']
     assert state.rules[0].ref == "L3"
     assert len(read.entries) < 8_000  # bounded by bytes, not by the length of the session
+
+
+def test_a_rule_before_a_pasted_image_is_found_in_a_large_session(session: Callable[..., Path]) -> None:
+    filler = [("call", "src/a.py"), ("result", "x = 1  # line\n" * 4_000)] * 60
+    image = "iVBORw0KGgo" * (MOST_USER_BYTES // 10)
+    path = session(*filler[:20], *WORK[:3], *filler[:20], ("user", image), *filler, ("user", "And now?"))
+    state = work_state(read_session(path, "claude-code", whole_bytes=0))
+    assert [line.text for line in state.rules] == [f'"{RULE}"']
 
 
 def test_the_hook_imports_neither_the_session_nor_a_terminal(

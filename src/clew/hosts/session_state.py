@@ -1,8 +1,9 @@
 """Read a host's session, and extract what must stay in view when it is compacted.
 
-A hook runs while its host waits. A file of ordinary size is read whole. Of a larger one, every line that may
-hold a message of the user (which may state a rule) and the last megabytes (the current work) are read; other
-lines are skipped without parsing.
+A hook runs while its host waits. A file of ordinary size is read whole. Of a larger one with a record per
+line (``.jsonl``), the lines that may hold a message of the user (which may state a rule) and the last
+megabytes (the current work) are read; other lines are skipped without parsing. Databases and single documents
+are read whole.
 
 Rules, goal, open work, files and failures are quoted with their source turn, one line each. Only rules of the
 user that the finder is sure of are included: a false rule in a host's session costs more than a missing one,
@@ -36,7 +37,7 @@ WHOLE_BYTES = 6 << 20
 """Files up to this size are read whole: about 0.05 s of CPU per MiB."""
 TAIL_BYTES = 2 << 20
 MOST_USER_BYTES = 2 << 20
-"""Limit on the user's lines before the tail; the newest are kept if there are more."""
+"""Limit on the user's lines between head and tail; of more, the newest that fit are read."""
 _USER = (b'"type":"user"', b'"role":"user"', b'"user_message"', b'"queue-operation"')
 _RESULT = b'"tool_result"'
 _ASIDES = (b"the user said", b"answered your question")
@@ -44,7 +45,7 @@ _ASIDES = (b"the user said", b"answered your question")
 _CALL_LINES = 5
 """A tool call that the user answered is at most this many lines before its result."""
 _HEAD_LINES = 8
-"""The first lines, which hold the session's id and metadata, are always read."""
+"""The first lines, which hold the session's id and metadata, are read whatever their size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _excerpt(path: Path) -> Source:
 
 
 def _kept_lines(file: Iterator[bytes], tail: int) -> set[int]:
-    """Return the numbers of the lines before the tail that may hold a message of the user."""
+    """Return the numbers of the lines to read before the tail: the head and what the user may have said."""
     kept: dict[int, int] = {}
     before: list[tuple[int, int]] = []
     place = 0
@@ -131,13 +132,12 @@ def _kept_lines(file: Iterator[bytes], tail: int) -> set[int]:
                 kept.update(before)
         before = [*before[-_CALL_LINES:], (number, len(line))]
     room = MOST_USER_BYTES
-    newest: set[int] = set()
-    for number in sorted(kept, reverse=True):
-        room -= kept[number]
-        if room < 0:
-            break
-        newest.add(number)
-    return newest
+    chosen = {number for number in kept if number < _HEAD_LINES}
+    for number in sorted(kept.keys() - chosen, reverse=True):
+        if kept[number] <= room:  # a pasted image may be larger than the room; older lines still fit
+            room -= kept[number]
+            chosen.add(number)
+    return chosen
 
 
 SURE = 0.8
@@ -151,7 +151,10 @@ MOST_OPEN = 6
 MOST_FILES = 12
 MOST_FAILURES = 3
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
-_BETTER_FIRST = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, LoopKind.TEST: 3}
+_MAY_BEGIN_TAG = re.compile(r"[<&\\%]|[^\x00-\x7f]")
+"""A text without such a character has no bracket; a hook does not wait for ``escape_tags`` to load."""
+_OPEN_ORDER = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, LoopKind.TEST: 3}
+"""The kinds of open work that are shown, the most reliable first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,9 @@ class ManualRules:
     """The user's changes to the rules of a session: added and removed ones."""
 
     pinned: tuple[str, ...] = ()
+    """The added ones, as typed."""
     taken_off: frozenset[str] = field(default_factory=frozenset)
+    """The removed ones, normalised with ``reminder.plain``."""
 
 
 def work_state(session: HostSession, by_hand: ManualRules = ManualRules()) -> WorkState:  # noqa: B008 - frozen
@@ -209,8 +214,8 @@ def _goal(ledger: Ledger) -> ReminderLine | None:
 
 def _open(ledger: Ledger) -> Iterator[ReminderLine]:
     goal = ledger.goal.quote if ledger.goal else ""
-    loops = [loop for loop in ledger.loops.open if loop.kind in _BETTER_FIRST and loop.text not in goal]
-    for loop in sorted(loops, key=lambda loop: _BETTER_FIRST[loop.kind]):
+    loops = [loop for loop in ledger.loops.open if loop.kind in _OPEN_ORDER and loop.text not in goal]
+    for loop in sorted(loops, key=lambda loop: _OPEN_ORDER[loop.kind]):
         status = f" ({loop.status})" if loop.status else ""
         yield ReminderLine(loop.source.message, f"{loop.kind.value}: {flat(loop.text, LONGEST_LINE)}{status}")
 
@@ -231,9 +236,9 @@ def _failures(ledger: Ledger) -> Iterator[ReminderLine]:
 
 def flat(text: str, most: int) -> str:
     """Return a text on one line, unable to close the reminder's fence or to control a terminal."""
-    flat = " ".join(_STEERING.sub(" ", text[: most * 4]).split())
-    short = flat if len(flat) <= most and len(text) <= most * 4 else f"{flat[: most - 1]}…"
-    return escape_tags(short) if "clew" in short.lower() or not short.isascii() else short
+    line = " ".join(_STEERING.sub(" ", text[: most * 4]).split())
+    short = line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1]}…"
+    return escape_tags(short) if _MAY_BEGIN_TAG.search(short) else short
 
 
 def indented(text: str) -> str:

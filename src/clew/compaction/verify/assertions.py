@@ -37,7 +37,9 @@ class Assertion(NamedTuple):
         return self.kind.value if self.kind else "name"
 
 
-_NO_MORE_DIGITS = r"(?!\d|\.\d|,\d{3}(?!\d))"
+_GOES_ON = r"\d|\.\d|,\d{3}(?!\d)|[A-Fa-f][\dA-Fa-f]{3,}(?!\w)"
+"""What follows the beginning of a longer number or of a hash, ``30abc1f``; a unit may follow a number."""
+_NO_MORE_DIGITS = rf"(?!{_GOES_ON})"
 _NUMBER = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:,\d{{3}})+|\d+(?:_\d{{3}})*)(?:\.\d+)?(?!\w){_NO_MORE_DIGITS}"
 )
@@ -141,7 +143,7 @@ def _lead(text: str, at: int) -> str | None:
 
 
 _AS_WRITTEN = re.compile(r"\d+(?:\.\d+)?(?:[ -]?[^\W\d_]+|%)?")
-_MORE_DIGITS = re.compile(r"\d|\.\d|,\d{3}(?!\d)")
+_MORE_DIGITS = re.compile(_GOES_ON)
 
 
 def _is_number_in(written: str, text: str) -> bool:
@@ -295,20 +297,28 @@ _OPPOSITES = (
     ("included", "excluded"),
 )
 """English only: an opposite in another language is not noticed."""
-_TURNS = tuple(turn for pair in _OPPOSITES for turn in (pair, pair[::-1]))
+_OPPOSITES_BOTH_WAYS = tuple(ordered for pair in _OPPOSITES for ordered in (pair, pair[::-1]))
 
 
 def negated_word(text: str, plain_source: str) -> tuple[str, str] | None:
-    """Return a word whose opposite occurs in the source while the word itself does not."""
+    """Return a word of a text and its opposite, if the source has only the opposite; else None."""
     words = plain(text)
-    for line, opposite in _TURNS:
+    for word, opposite in _OPPOSITES_BOTH_WAYS:
         if (
-            line in words
+            word in words
             and opposite in plain_source
-            and occurs_in(line, words)
+            and occurs_in(word, words)
             and not occurs_in(opposite, words)
             and occurs_in(opposite, plain_source)
-            and not occurs_in(line, plain_source.replace(opposite, ""))
+            and not _occurs_outside(word, opposite, plain_source)
         ):
-            return line, opposite
+            return word, opposite
     return None
+
+
+def _occurs_outside(word: str, opposite: str, text: str) -> bool:
+    """Whether a text has a word other than as the beginning of its opposite: ``must`` in ``must not``."""
+    if not opposite.startswith(word):
+        return occurs_in(word, text)
+    negated = set(places(opposite, text))
+    return any(at not in negated for at in places(word, text))
