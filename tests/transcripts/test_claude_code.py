@@ -290,8 +290,31 @@ def test_words_that_never_reached_the_running_turn_are_not_told(operations):
     assert standing(queued("stop", *operations).read()) == ["u1", "a1", "r1", "a2"]
 
 
-def test_a_command_to_the_tool_is_no_message():
-    assert standing(queued("/model", {"operation": "remove"}).read()) == ["u1", "a1", "r1", "a2"]
+@pytest.mark.parametrize("command", ["/model", "/model opus", " /compact keep the rules"])
+def test_a_command_to_the_tool_is_no_message(command):
+    assert standing(queued(command, {"operation": "remove"}).read()) == ["u1", "a1", "r1", "a2"]
+
+
+@pytest.mark.parametrize("text", ["/review", "/review the parser", "/tmp is full"])
+def test_a_command_to_the_model_is_the_users_message(text):
+    records = queued(text, {"operation": "remove"}).read()
+    assert labels(entries(records)[3].message) == [("user", text)]
+
+
+def test_a_removal_of_words_that_were_not_queued_leaves_the_queue_as_it_is():
+    removals = [{"operation": "dequeue", "content": "never queued"}, {"operation": "remove"}]
+    assert entries(queued("stop", *removals).read())[3].message.text == "stop"
+
+
+@pytest.mark.parametrize("recorded", ["first", "  first  "])
+def test_each_of_two_queued_texts_with_a_record_after_the_turn_is_told_once(recorded):
+    second = {"operation": "enqueue", "content": "second"}
+    file = queued("first", second, {"operation": "remove"}, {"operation": "remove"})
+    file.user(recorded, uuid="u2")
+    file.user("second", uuid="u3")
+    assert [text for entry in entries(file.read()) if (text := entry.message.text)] == [
+        *("go", "first", "second", "done")
+    ]
 
 
 def test_a_queued_notice_of_a_task_is_the_machines():
@@ -423,7 +446,8 @@ def test_the_folder_beside_a_file_gives_back_large_outputs_and_sub_agents(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "name", ["../../secret.txt", "..\\secret.txt", "/etc/passwd", ".hidden.txt", "link.txt"]
+    "name",
+    ["../../secret.txt", "..\\secret.txt", "/etc/passwd", ".hidden.txt", "link.txt", f"{'long' * 70}.txt"],
 )
 def test_no_name_in_a_transcript_leads_out_of_its_folder(name, tmp_path):
     (tmp_path / "secret.txt").write_text("secret")

@@ -52,10 +52,14 @@ class SideFolder:
         if self._folder is None or not text.startswith(_MOVED):
             return None
         name = _saved_as(text)
-        file = self._file("tool-results", name) if name else None
-        if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
+        try:
+            file = self._file("tool-results", name) if name else None
+            if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
+                return None
+            output = file.read_bytes()
+        except OSError:  # the name is too long, or the file is unreadable
             return None
-        whole_text = Text(file.read_bytes().decode(errors="replace"), trust=result.trust)
+        whole_text = Text(output.decode(errors="replace"), trust=result.trust)
         return ToolResult(
             result.call_id,
             (whole_text,),
@@ -106,20 +110,31 @@ _NOT_TRUSTED = frozenset({"AskUserQuestion", "WebFetch", "WebSearch", "Task", "A
 
 
 class Thread:
-    """A conversation being assembled: the main one, a sub-agent's, or an abandoned branch."""
+    """A conversation being assembled: the main one, a sub-agent's, or an abandoned branch.
+
+    ``reply``, ``results``, ``say`` and ``end`` are generators: each adds its entry, and yields the entries
+    that are complete, only while it is iterated.
+
+    What the user types during a reply is an *aside*. It waits until the reply and its results are complete
+    and is yielded after them. The file may hold the same words again as a record of their own: if that comes
+    while the aside waits, the aside is dropped; if it comes later, the record is.
+    """
 
     def __init__(self, sidechain: str | None, recover: Recover) -> None:
-        """Assemble the sub-agent's or the session's own; ``recover`` finds outputs stored elsewhere."""
+        """Assemble the conversation of a sub-agent, or the session's own if ``sidechain`` is None.
+
+        ``recover`` finds outputs that are stored elsewhere.
+        """
         self.sidechain = sidechain
         self._recover = recover
         self._reply: _ReplyBuilder | None = None
         self._results: list[Entry] = []
         self._asides: dict[int, Entry] = {}
         self._aside_places: defaultdict[str, list[int]] = defaultdict(list)
-        """Positions of each text among the asides."""
+        """The keys in ``_asides`` of each text."""
         self._numbers = count_up()
         self._taken: set[str] = set()
-        """Texts typed during a reply and already yielded; their own record may still follow."""
+        """Texts of asides that were yielded; their own records may still follow."""
 
     def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
         """Add a piece of a reply; if it starts a new reply, yield what came before."""
@@ -136,7 +151,7 @@ class Thread:
 
     def results(self, entry: Entry) -> Iterator[Entry]:
         """Add an entry with results; it waits until the reply that made the calls is complete."""
-        self._forget(entry.message)
+        self._drop_asides(entry.message)
         entry = self._with_originals(entry)
         if self._reply is None:
             yield entry
@@ -145,19 +160,20 @@ class Thread:
 
     def say(self, entry: Entry) -> Iterator[Entry]:
         """Add any other entry; it completes the reply before it."""
-        self._forget(entry.message)
+        self._drop_asides(entry.message)
         yield from self.end()
         if not self._is_taken(entry.message):
             yield entry
 
     def aside(self, entry: Entry) -> None:
         """Add what arrived during a reply; it comes after the reply's results."""
-        if entry.message.origin is Origin.SPOKEN and entry.message.text in self._taken:
+        text = entry.message.text.strip()
+        if entry.message.origin is Origin.SPOKEN and text in self._taken:
             return
-        self._forget(entry.message)
+        self._drop_asides(entry.message)
         place = next(self._numbers)
         self._asides[place] = entry
-        self._aside_places[entry.message.text].append(place)
+        self._aside_places[text].append(place)
 
     def end(self) -> Iterator[Entry]:
         """Yield everything that waited."""
@@ -167,27 +183,26 @@ class Thread:
         yield from self._results
         yield from self._asides.values()
         messages = (entry.message for entry in self._asides.values())
-        self._taken |= {
-            message.text
-            for message in messages
-            if message.role is Role.USER and message.origin is Origin.SPOKEN
-        }
+        self._taken |= {message.text.strip() for message in messages if _is_typed(message)}
         self._results.clear()
         self._asides.clear()
         self._aside_places.clear()
 
     def _is_taken(self, message: Message) -> bool:
-        """Return True if this is the user's next message and the turn before has already taken it."""
-        if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
+        """Return True if the user's next messages begin with this one and an earlier turn has taken it."""
+        if not _is_typed(message):
             return False
-        known = message.text.strip() in self._taken
-        self._taken.clear()
-        return known
+        text = message.text.strip()
+        if text in self._taken:
+            self._taken.remove(text)
+            return True
+        self._taken.clear()  # the user has gone on: the same words are now said again
+        return False
 
-    def _forget(self, message: Message) -> None:
-        """Drop an aside that turns out to have its own record."""
+    def _drop_asides(self, message: Message) -> None:
+        """Drop waiting asides that turn out to have their own record, which is this message."""
         if self._asides:
-            for text in {part.text for part in message.parts if isinstance(part, Text)}:
+            for text in {part.text.strip() for part in message.parts if isinstance(part, Text)}:
                 for place in self._aside_places.pop(text, ()):
                     del self._asides[place]
 
@@ -208,6 +223,10 @@ class Thread:
         if not hidden:
             return replace(entry, message=message)
         return replace(entry, message=message, hidden_results=tuple(hidden), shown=entry.message)
+
+
+def _is_typed(message: Message) -> bool:
+    return message.role is Role.USER and message.origin is Origin.SPOKEN
 
 
 class _ReplyBuilder:

@@ -1,11 +1,12 @@
 """Label the text of Claude Code user records: typed by the user, or inserted by the harness.
 
 Claude Code writes much into the user's role that no user typed: reminders, command output, hook output, task
-notices, skill texts. Some records mix both. Labels only lower trust: a harness tag inside typed text lowers
-the trust of that piece, and nothing in a text can raise it.
+notices, skill texts. Some records mix both. In a user record labels only lower trust: a harness tag inside
+typed text lowers the trust of that piece. Trust is raised in one place, ``label_rejection``, for the words
+with which the user rejected a call of a built-in tool.
 
 Messages typed during a turn are queued. If the running turn takes one, it is removed from the queue and, in
-versions before 2.1.2xx, recorded nowhere else. Such messages are often corrections.
+older versions of Claude Code, recorded nowhere else. Such messages are often corrections.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ _LONGEST_NOTICE = 400
 """The most characters before the user's words; the notice takes under 250 in the known versions."""
 
 
-def user_message(record: JsonObject, content_of: JsonObject) -> Message:
-    """Return the message of a user record: role, origin, and the trust of each part."""
-    parts = parse_content(content_of.get("content"), Trust.USER)
+def user_message(record: JsonObject, stored: JsonObject) -> Message:
+    """Return the message of a user record, of which ``stored`` is the message as written in the file."""
+    parts = parse_content(stored.get("content"), Trust.USER)
     message = Message(Role.USER, parts)
     if record.get("isCompactSummary") is True or message.text.startswith(_SUMMARY_TEXT):
         return relabel(message, Origin.SUMMARY)
@@ -195,7 +196,15 @@ def label_rejection(result: ToolResult) -> ToolResult:
     return ToolResult(result.call_id, words, True, result.name, trust=result.trust, native=result.native)
 
 
-_COMMAND = re.compile(r"/[a-z][\w:-]*\s*$")
+_TOOL_COMMANDS = frozenset(
+    """
+    add-dir agents bashes bug clear color compact config context copy cost doctor effort exit export fast help
+    hooks ide install-github-app keybindings login logout mcp memory model output-style permissions plugin
+    privacy-settings quit release-notes rename resume rewind sandbox skills stats status statusline tasks
+    terminal-setup theme todos upgrade usage vim
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
+)
+"""Commands that Claude Code runs itself; any other, such as ``/review``, asks the model for something."""
 _TEXT_FIELDS = ("content", "text", "stdout", "snippet", "message")
 
 
@@ -223,17 +232,20 @@ class Queue:
         return None
 
     def _take(self, content: str | None) -> str | None:
-        if content is not None and content in self._waiting:
+        """Remove and return a queued text: this one, or the oldest if the record does not say which."""
+        if content is None:
+            return self._waiting.pop(0) if self._waiting else None
+        if content in self._waiting:
             self._waiting.remove(content)
-            return content
-        return self._waiting.pop(0) if self._waiting else content
+        return content
 
 
 def _queued_message(text: str) -> Message | None:
     """Make a message of queued text; None for a command to the tool itself."""
-    if _COMMAND.match(text):
+    text = text.strip()
+    if text.startswith("/") and text[1:].partition(" ")[0] in _TOOL_COMMANDS:
         return None
-    return spoken_message((Text(text.strip(), trust=Trust.USER),))
+    return spoken_message((Text(text, trust=Trust.USER),))
 
 
 def attachment_message(attachment: JsonObject, rendered: Json) -> Message | None:
