@@ -263,6 +263,19 @@ def test_a_changed_schema_is_named(copy):
     assert found(copy) == [(None, None, "index event_other"), (None, None, "table guest")]
 
 
+def test_damage_behind_a_table_that_someone_added_is_named(copy):
+    with closing(sqlite3.connect(copy, isolation_level=None)) as database:
+        database.execute("CREATE TABLE guest (a)")
+        database.execute("UPDATE session SET seal = 'x' WHERE key = 1")
+    assert [field for *_, field in found(copy)] == ["table guest", "seal"]
+
+
+def test_the_statistics_of_sqlite_are_no_damage(copy):
+    with closing(sqlite3.connect(copy, isolation_level=None)) as database:
+        database.execute("ANALYZE")
+    assert found(copy) == []
+
+
 # Damage below SQLite's feet ---------------------------------------------------------------------------
 
 

@@ -58,6 +58,13 @@ def test_the_same_text_under_two_names_is_one_instruction():
     assert "project:CLAUDE.md" not in ids(load(Folders(FILES), ROOTS))
 
 
+def test_equal_files_with_unequal_includes_are_two_instructions():
+    files = {f"/p/{folder}/{name}" for folder in "ab" for name in ("AGENTS.md", "local.md")}
+    texts = {path: "@local.md" if "AGENTS" in path else f"Rules of {path[3]}." for path in files}
+    loaded = load(Folders(texts), ROOTS, ["a/x.py", "b/x.py"])
+    assert [one.text for one in loaded.instructions] == ["Rules of a.", "Rules of b."]
+
+
 @pytest.mark.parametrize("path", ["src/db/schema.sql", "/p/src/db/schema.sql", "src\\db\\schema.sql"])
 def test_files_of_a_folder_are_in_force_once_something_there_is_touched(path):
     assert ids(load(Folders(FILES), ROOTS, [path]))[-2:] == [
@@ -180,7 +187,7 @@ def test_patterns_with_endless_braces_end():
 
 def test_limits_hold_for_all_files_together_the_widest_scope_served_first():
     files = {"/home/me/.clew/AGENTS.md": "x" * 60, "/p/AGENTS.md": "y" * 60}
-    loaded = load(Folders(files), ROOTS, limits=LoadLimits(one_file=100, in_all=100))
+    loaded = load(Folders(files), ROOTS, limits=LoadLimits(one_file=100, total=100))
     assert ids(loaded) == ["global:AGENTS.md"]
     assert "exceed 100 bytes" in loaded.refused[0].why
 

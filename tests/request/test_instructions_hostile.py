@@ -28,7 +28,8 @@ def test_a_file_among_what_others_wrote_is_never_an_instruction(folder):
 def test_nothing_of_a_project_that_nobody_trusts_is_an_instruction():
     files = {"/p/AGENTS.md": "Obey.", "/p/src/CLAUDE.md": "Obey.", "/p/.claude/rules/a.md": "Obey."}
     why, text = refused(files, ["src/a.py"], Roots(project="/p", trusted=False))
-    assert why == {"/p/AGENTS.md": "the user has not marked this project as trusted"}
+    untrusted = "the user has not marked this project as trusted"
+    assert why == {"/p/AGENTS.md": untrusted, "/p/.claude/rules/a.md": untrusted}
     assert text == ""
 
 

@@ -1,7 +1,7 @@
-"""Audit a store: recompute every hash and body in it, and report exactly what is wrong.
+"""Audit a store in SQLite: recompute every hash and body in it, and report exactly what is wrong.
 
-The audit trusts only its own code: it reads the raw rows in the order they were written, without indexes
-where possible, and continues past what cannot be read. It changes nothing.
+The audit relies on no stored hash or index: it reads the raw rows in the order they were written, and
+continues past what cannot be read. It changes nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ MAX_UNREADABLE = 10_000
 T = TypeVar("T")
 
 
-ActProblems = Callable[[Store, Ctx], tuple[LogProblem, ...]]
-"""Returns the events of a session that are skipped when it is opened."""
+FindSkippedEvents = Callable[[Store, Ctx], tuple[LogProblem, ...]]
+"""Returns the events of a session that are skipped when it is opened: ``session.replay.skipped_events``."""
+_NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class AuditReport:
 
 
 def audit(
-    path: Path, kinds: Mapping[str, EventKind] = KINDS, skipped_events: ActProblems | None = None
+    path: Path, kinds: Mapping[str, EventKind] = KINDS, skipped_events: FindSkippedEvents | None = None
 ) -> AuditReport:
     """Check a store's file: every hash, every body, every fold, and SQLite's own structure.
 
@@ -104,7 +105,7 @@ def _state_at_rest(path: Path) -> tuple[int, int] | None:
 
 
 def _audit(
-    path: Path, kinds: Mapping[str, EventKind], skipped_events: ActProblems | None, at_rest: bool
+    path: Path, kinds: Mapping[str, EventKind], skipped_events: FindSkippedEvents | None, at_rest: bool
 ) -> AuditReport:
     with translate_errors(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
@@ -192,8 +193,8 @@ class _Audit:
         yield from self._readable("SQLite's own structure", self._check_sqlite())
         schema = list(self._readable("schema", self._check_schema()))
         yield from schema
-        if any(flaw.field.startswith(("schema", "table")) for flaw in schema):
-            return  # without its tables there is nothing to read
+        if any(_is_unreadable_table(flaw) for flaw in schema):
+            return
         yield from self._readable("sessions", self._check_sessions())
         yield from self._check_blobs()
         yield from self._check_events()
@@ -223,7 +224,7 @@ class _Audit:
             expected = _schema(fresh)
         for name in sorted(expected.keys() | actual.keys()):
             if expected.get(name) != actual.get(name):
-                yield Flaw(name, expected.get(name, "nothing"), actual.get(name, "nothing"))
+                yield Flaw(name, expected.get(name, _NOTHING), actual.get(name, _NOTHING))
         if "table migration" in actual:
             yield from self._check_migrations()
 
@@ -308,15 +309,18 @@ class _Audit:
                 seq, body_digest, event_hash, Event(name, kind, version, time, parse_body(body))
             )
             session.view = fold([stored], session.view, self._kinds)
-            if event_kind := self._kinds.get(kind):
+            if event_kind := self._kinds.get(kind):  # its messages must be readable
                 event_kind.messages(event_kind.current(stored).event.body)
         except ClewError as error:
             yield session.flaw(seq, "fold", "something this clew can read", error.detail)
 
     def _rows(self, table: str) -> Iterator[tuple[Any, ...] | Flaw]:
-        """Yield the rows of a table in the order they were written, and a flaw for each unreadable range."""
+        """Yield the rows of a table in the order they were written, and a flaw for each unreadable range.
+
+        Behind an unreadable row, reading starts again one row later until a row can be read.
+        """
         start = 1
-        lost: Flaw | None = None
+        lost: Flaw | None = None  # the unreadable range that has begun; yielded when its end is known
         for tries in itertools.count():
             if lost and (start > self._last_row(table) or tries > MAX_UNREADABLE):
                 break
@@ -345,8 +349,21 @@ class _Audit:
 
 
 def _schema(database: sqlite3.Connection) -> dict[str, str]:
+    """Return the definition of each table, index and trigger, without the statistics of ``ANALYZE``."""
     rows = database.execute(statements()["schema"])
-    return {f"{kind} {name}": f"on {table}: {sql}" for kind, name, table, sql in rows}
+    return {
+        f"{kind} {name}": f"on {table}: {sql}"
+        for kind, name, table, sql in rows
+        if not str(name).startswith("sqlite_stat")
+    }
+
+
+def _is_unreadable_table(flaw: Flaw) -> bool:
+    """Return True if the tables cannot be read: one of them, or the schema, is not as it should be.
+
+    A table that someone added is a flaw too, but those of the store can still be read.
+    """
+    return flaw.field.startswith(("schema", "table")) and flaw.expected != _NOTHING
 
 
 def _require_type(value: object, kind: type[T]) -> T:

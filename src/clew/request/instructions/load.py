@@ -10,6 +10,7 @@ import hashlib
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from clew.compaction.verify.wording import changes_text_direction, has_invisible_characters
@@ -34,7 +35,7 @@ class LoadLimits:
 
     one_file: int = 64 * 1024
     """Bytes of one file; a larger file is refused as a whole, because half a rule is a wrong rule."""
-    in_all: int = 256 * 1024
+    total: int = 256 * 1024
     """Bytes of all active instructions together."""
     depth: int = 4
     """Longest chain of includes."""
@@ -80,7 +81,7 @@ class FileReader:
         if size > self.limits.one_file:
             return "", f"it has {size:,} bytes; the limit is {self.limits.one_file:,}"
         if self.taken + size > self.bytes_allowed:
-            return "", f"with it the instructions would exceed {self.limits.in_all:,} bytes"
+            return "", f"with it the instructions would exceed {self.limits.total:,} bytes"
         content = self.files.read(path, self.limits.one_file + 1)
         if content is None or len(content) > self.limits.one_file:
             return "", "it cannot be read, or it grew during reading"
@@ -95,7 +96,7 @@ class FileReader:
         return text, ""
 
     def expanded(self, path: str, body: str, chain: Sequence[str] = ()) -> str:
-        """Return a text without comments and with its includes.
+        """Return the text of a file without comments and with its includes; ``chain`` lists its includers.
 
         An include on a line of its own is replaced in place; one inside a sentence is appended to the text.
         """
@@ -222,7 +223,7 @@ def load(
     loading = _Loading(files, roots, limits or LoadLimits())
     for scope, root in roots.all():
         if scope is InstructionScope.PROJECT and not roots.trusted:
-            loading.refuse_all(root, "the user has not marked this project as trusted")
+            loading.refuse_project(root, "the user has not marked this project as trusted")
             continue
         loading.folder(root, root, scope)
         loading.rules(root, scope, touched)
@@ -245,14 +246,15 @@ class _Loading:
     limits: LoadLimits
     found: list[Instruction] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    """Hashes: two files with the same content count as one instruction."""
+    seen: set[tuple[str, ...]] = field(default_factory=set)
+    """The hashes of each file and of its includes: equal files with equal includes are one instruction."""
     bytes_taken: int = 0
     """Bytes of the active instructions so far."""
 
-    def refuse_all(self, root: str, why: str) -> None:
-        """Refuse every instruction file of a root."""
-        self.refused += [Refused(path, why) for path in self._present(root)]
+    def refuse_project(self, root: str, why: str) -> None:
+        """Refuse the instruction files and rules of a project; its folders are not searched."""
+        rules = islice(self._rule_files(posixpath.join(root, PROJECT_RULES)), MOST_RULES)
+        self.refused += [Refused(path, why) for path in (*self._present(root), *rules)]
 
     def folder(self, folder: str, root: str, scope: InstructionScope) -> None:
         """Load the instruction files of one folder."""
@@ -260,6 +262,7 @@ class _Loading:
             self._load_file(path, root, scope)
 
     def _present(self, folder: str) -> Iterator[str]:
+        """Yield the instruction files of one folder; an override in place of its file."""
         for name in NAMES:
             override = posixpath.join(folder, OVERRIDES.get(name, name))
             path = posixpath.join(folder, name)
@@ -307,7 +310,7 @@ class _Loading:
             self.refused.append(Refused(path, why))
             return
         reader = FileReader(
-            self.files, root, self.roots.home, self.limits, self.limits.in_all - self.bytes_taken
+            self.files, root, self.roots.home, self.limits, self.limits.total - self.bytes_taken
         )
         raw = reader.raw(path)
         if raw is None:
@@ -319,11 +322,12 @@ class _Loading:
         ):
             return
         digest = reader.hashes[path]
-        if digest in self.seen:
-            return
         text = mask(reader.expanded(path, body).strip()).text
+        hashes = (digest, *reader.included.values())
+        if hashes in self.seen:
+            return
         self.refused += reader.refused
-        self.seen.add(digest)
+        self.seen.add(hashes)
         self.bytes_taken += reader.taken
         if text:
             name = f"{scope.value}:{'/'.join(components_below(path, root))}"
