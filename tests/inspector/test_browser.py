@@ -354,6 +354,18 @@ def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_pa
     until(page, "() => !document.querySelector('[aria-label=\"kept facts\"]')")
 
 
+def test_a_session_that_was_never_compacted_offers_a_preview_at_once(browser, house: House):
+    long(house.store, 60)
+    server = Server.bind(house.pool)
+    with server.running(), visiting(browser, server) as page:
+        go(page, "digests", session="long")
+        page.get_by_text("Neither its tool nor clew has compacted this session").wait_for()
+        assert page.get_by_role("button", name="Show the whole history").count() == 0
+        page.get_by_role("button", name="Compact now").click()
+        page.get_by_role("button", name="Undo d1").wait_for()
+        assert page.get_by_role("button", name="Preview").count() == 0  # the form is closed
+
+
 def test_a_rule_is_set_changed_and_taken_off(own_page, house: House):
     page = own_page
     go(page, "ledger")

@@ -22,14 +22,15 @@ function Page({ session, past, name, claim, done }) {
   const asked = name === "new" ? undefined : name; // the address of the form
   const chosen = asked ?? latest?.name ?? past.by_tool.at(-1)?.name;
   const is_tools = past.by_tool.some((one) => one.name === chosen);
-  const open = name === "new";
+  const none = !all.length && !past.by_tool.length;
+  const open = name === "new" || none;
   const show = (wanted) => (location.hash = address(session, "digests", ...(wanted ? ["new"] : [])));
   return html`<div class="digests">
     <section class="tree" aria-label="compactions">
       ${all.length > 0 && html`<${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />`}
       ${past.by_tool.length > 0 && html`<${ByTool} session=${session} all=${past.by_tool} chosen=${chosen} />`}
       ${past.by_tool.length > 0 && all.length > 0 && html`<h4>By clew</h4>`}
-      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">${past.by_tool.length ? "clew has not compacted this session." : "Nothing was compacted yet."} A preview changes nothing.</p>`}
+      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">${past.by_tool.length ? "clew has not compacted this session." : "Neither its tool nor clew has compacted this session."} A preview changes nothing.</p>`}
       ${!all.length && html`<${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />`}
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
@@ -52,9 +53,9 @@ function Controls({ session, past, done, open, show }) {
   const undo = () => run(() => act(session, "undo", { newest: last.name }), (value) => `Undone: ${number(value.before)} → ${number(value.after)} tokens.`);
   const turn = () => run(() => act(session, "switch", { off: !past.off }), (value) => (value.off ? "Switched off: the whole history is shown." : "Switched on again."));
   return html`<div class="controls">
-    <button class=${past.by_tool.length && !last ? "" : "main"} aria-expanded=${open} onClick=${() => show(!open)}>Compact…</button>
+    ${(past.compactions.length > 0 || past.by_tool.length > 0) && html`<button class=${past.by_tool.length && !last ? "" : "main"} aria-expanded=${open} onClick=${() => show(!open)}>Compact…</button>`}
     ${past.compactions.length > 0 && html`<button disabled=${busy || !last || past.off} onClick=${undo}>Undo ${last?.name ?? ""}</button>`}
-    <button disabled=${busy} class="plain" onClick=${turn}>${past.off ? "Switch compaction on" : "Show the whole history"}</button>
+    ${(past.compactions.length > 0 || past.by_tool.length > 0 || past.off) && html`<button disabled=${busy} class="plain" onClick=${turn}>${past.off ? "Switch compaction on" : "Show the whole history"}</button>`}
     ${past.undo && html`<p class="quiet small">Undo restores ${number(past.undo.restored - past.undo.tokens)} tokens; ${past.undo.price}.</p>`}
     ${past.off && html`<p class="note">Compaction is switched off: the model sees the whole history.</p>`}
     <${Status} result=${result} busy=${busy} />

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { Waiting, address, html, number, useAnswer } from "../ui.js";
+import { Waiting, address, html, plural, useAnswer } from "../ui.js";
 
 export function Outline({ session, head, top, go }) {
   const result = useAnswer(() => get("outline", { session }), [session, head]);
@@ -12,7 +12,7 @@ export function Outline({ session, head, top, go }) {
   const box = useRef(null);
   useEffect(() => box.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }), [now]);
   return html`<nav class="outline" aria-label="turns" ref=${box}>
-    <h3>${turns.length ? `${number(turns.length)} turns` : "Turns"}</h3>
+    <h3>${turns.length ? plural(turns.length, "turn") : "Turns"}</h3>
     ${result.waiting && html`<${Waiting} />`}
     ${result.error && html`<p class="problem">${result.error.message}</p>`}
     ${rows === null && html`<p class="quiet small">The session is too long to list its turns.</p>`}
