@@ -9,7 +9,7 @@ import pytest
 from clew.inspector.context import MOST_BLOCKS
 from clew.inspector.server import Server
 from clew.inspector.session_pool import PoolOptions
-from clew.message import Role, Usage, text_message
+from clew.message import Message, Role, ToolCall, Usage, text_message
 from clew.proxy.stats import Stats
 from clew.session import Session
 from tests.inspector.conftest import visiting
@@ -352,6 +352,16 @@ def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_pa
     go(page, "ledger")
     page.get_by_role("button", name="keep k1 no longer").click()
     until(page, "() => !document.querySelector('[aria-label=\"kept facts\"]')")
+
+
+def test_a_folded_call_names_its_file_not_its_first_argument(browser, house: House):
+    edit = {"replace_all": False, "file_path": "src/tax.py", "new_string": "rate = 7\n" * 60}
+    Session.open("edits", house.store).add(Message(Role.ASSISTANT, (ToolCall("e1", "Edit", edit),)))
+    server = Server.bind(house.pool)
+    with server.running(), visiting(browser, server) as page:
+        go(page, "m1", session="edits")
+        page.locator(".folded.part-call .first").wait_for()
+        assert page.locator(".folded.part-call .first").inner_text() == "file_path: src/tax.py"
 
 
 def test_a_session_that_was_never_compacted_offers_a_preview_at_once(browser, house: House):

@@ -48,6 +48,10 @@ function Standing({ standing }) {
   return html`<span class="standing standing-${standing}" title=${means}><span aria-hidden="true">${sign}</span> ${word}</span>`;
 }
 
+// The argument that says what a call is about; the others may come first.
+const SUBJECT = /^(file_?path|path|command|cmd|pattern|query|url): /;
+const MOST_ARGUMENTS = 12;
+
 function Part({ part, role, needle, all }) {
   const found = holds(part.text, needle);
   const more = part.left > 0 && html`<button class="plain more" onClick=${all}>Show ${number(part.left)} more characters</button>`;
@@ -55,7 +59,8 @@ function Part({ part, role, needle, all }) {
   if (part.kind === "text") return html`${WRITTEN_BY_HARNESS.has(role) ? html`<${Words} text=${part.text} needle=${needle} />` : html`<${Markdown} text=${part.text} needle=${needle} />`}${more}`;
   const name = [part.heading || part.kind, part.failed ? "failed" : ""].filter(Boolean).join(" ");
   if (!part.text) return html`<p class="bare"><span aria-hidden="true">${FOLDED[part.kind]}</span> ${name}</p>`;
-  const first = part.text.trimStart().split("\n", 1)[0].slice(0, 120);
+  const lines = part.text.trimStart().split("\n", MOST_ARGUMENTS);
+  const first = ((part.kind === "call" && lines.find((line) => SUBJECT.test(line))) || lines[0]).slice(0, 120);
   return html`<details class="folded part-${part.kind} ${part.failed ? "failed" : ""} ${part.trust}" open=${found || part.text.length <= SHORT}>
     <summary>
       <span class="what"><span aria-hidden="true">${FOLDED[part.kind]}</span> ${name}</span>
