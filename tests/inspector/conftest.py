@@ -14,6 +14,7 @@ from clew.inspector.server import Server
 from tests.inspector.house import House, evil, toured
 from tests.inspector.steps import PATIENCE_MS
 
+VIEWPORT = {"width": 1280, "height": 800}
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -71,32 +72,74 @@ def browser():
 
 @contextmanager
 def visiting(browser, server: Server, **options) -> Iterator:
-    """A page that was let in; what it complains about fails the test."""
-    context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 800}), **options)
+    """A page that was let in, in a window of its own; what it complains about fails the test."""
+    context = browser.new_context(viewport=options.pop("viewport", VIEWPORT), **options)
     page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    page.goto(server.address())
-    page.wait_for_selector(".session")
     try:
-        yield page
+        with _let_in(page, server):
+            yield page
     finally:
         context.close()
+
+
+@contextmanager
+def _let_in(page, server: Server) -> Iterator:
+    complaints: list[str] = []
+    heard = {
+        "pageerror": lambda error: complaints.append(str(error)),
+        "console": lambda said: complaints.append(said.text) if said.type == "error" else None,
+    }
+    for event, listener in heard.items():
+        page.on(event, listener)
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(server.address())
+    page.wait_for_selector(".session")
+    yield
+    for event, listener in heard.items():
+        page.remove_listener(event, listener)
     assert complaints == []
 
 
+class Tab:
+    """A window that tests use one after the other: opening one takes longer than loading a page."""
+
+    def __init__(self, browser) -> None:
+        self._context = browser.new_context(viewport=VIEWPORT)
+        self._page = None
+
+    @contextmanager
+    def visiting(self, server: Server) -> Iterator:
+        """A page that was let in and knows nothing of the page before."""
+        if self._page is None or self._page.is_closed():
+            self._page = self._context.new_page()
+        page = self._page
+        try:
+            with _let_in(page, server):
+                yield page
+        finally:
+            if not page.is_closed():
+                page.unroute_all(behavior="ignoreErrors")
+                page.evaluate("() => sessionStorage.clear()")
+                page.goto("about:blank")
+                page.set_viewport_size(VIEWPORT)
+                page.mouse.move(0, 0)
+
+
+@pytest.fixture(scope="module")
+def tab(browser) -> Tab:
+    return Tab(browser)
+
+
 @pytest.fixture
-def page(browser, server: Server):
+def page(tab: Tab, server: Server):
     """A page of the shared house, for tests that only look."""
-    with visiting(browser, server) as page:
+    with tab.visiting(server) as page:
         yield page
 
 
 @pytest.fixture
-def own_page(browser, house: House):
+def own_page(tab: Tab, house: House):
     """A page of a house of one's own, for tests that change something."""
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         yield page
