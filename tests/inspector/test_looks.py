@@ -258,6 +258,24 @@ def test_undo_and_redo_are_on_record(handle: OpenSession, house: House):
     assert (again.undone, again.compaction.focus) == (None, "the rounding")
 
 
+def test_a_range_is_redone_as_that_range(handle: OpenSession, house: House):
+    in_view = [item.id for item in handle.session.view() if item.id.startswith("m")]
+    asked = f"{in_view[0]}-{in_view[len(in_view) // 2]} the rounding"
+    assert actions.act(house.pool, handle, {"does": "compact", "focus": asked})["compaction"]
+    handle.message_index.catch_up()
+    first = history.compactions_of(handle)[-1].compaction
+    actions.act(house.pool, handle, {"does": "undo"})
+    handle.message_index.catch_up()
+    assert actions.act(house.pool, handle, {"does": "redo", "name": first.name})["compaction"]
+    handle.message_index.catch_up()
+    again = history.compactions_of(handle)[-1].compaction
+    assert (again.covers, again.focus, again.plan.tokens_after) == (
+        first.covers,
+        "the rounding",
+        first.plan.tokens_after,
+    )
+
+
 def test_the_notice_of_an_undo_has_the_sizes_that_the_page_shows(handle: OpenSession, house: House):
     before = context.context_map(handle, None)["tokens"]
     promised = history.compactions(handle)["undo"]

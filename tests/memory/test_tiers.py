@@ -221,9 +221,19 @@ def test_from_the_archive_to_the_turns_it_is_two_steps():
     assert digest.holds == tuple(f"m{n}" for n in range(1, 11))
     assert memory.open(digest.holds[0], 0).quotations[0].text == "message number1"
     assert memory.open("d1.2").holds == ("m1",)
-    for gone in ("a2", "d9", "d1.9", "m41", "nothing.md"):
+    line = memory.open("a1.2")
+    assert (line.what, line.quotations) == ("line", (archive.quotations[2],))
+    for gone in ("a2", "a1.99", "d9", "d1.9", "m41", "nothing.md"):
         with pytest.raises(NotFound):
             memory.open(gone)
+
+
+def test_a_line_of_a_message_is_refused_with_what_to_open():
+    store = MemoryStore()
+    store.append(CTX, turns(2), None)
+    with pytest.raises(NotFound, match="a message has no lines") as refused:
+        Memory(store, CTX).open("m2.1")
+    assert "open m2" in str(refused.value)
 
 
 @pytest.mark.slow

@@ -1,4 +1,7 @@
-"""Actions of a person in the inspector: compact, undo, pin, keep, notes. Each appends to the log."""
+"""Actions of a person in the inspector: preview, compact, undo, pin, keep, notes.
+
+All append to the log, except ``preview`` and a first ``keep``, which only returns the passage to confirm.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, fixed_prefix, message_number, words
 from clew.session import Compaction, DecidedCompaction
-from clew.session.compact_session import split_range
+from clew.session.compact_session import range_in, split_range
 
-MOST_WORDS = 20_000
+LONGEST_TEXT = 20_000
 """Most characters of a text that a page may send."""
 PASSAGE = 600
 """Most characters of a passage that is kept verbatim."""
@@ -39,8 +42,10 @@ def act(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObject:
 def text_of(fields: Fields, name: str) -> str:
     """Return a text field, or raise ``InputError`` if it is missing, blank or too long."""
     value = fields.get(name)
-    if not isinstance(value, str) or not value.strip() or len(value) > MOST_WORDS:
-        raise InputError(f"{name} must be a text")
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{name} must be a text that is not blank")
+    if len(value) > LONGEST_TEXT:
+        raise InputError(f"{name} has {len(value):,} characters; the limit is {LONGEST_TEXT:,}")
     return value.strip()
 
 
@@ -63,7 +68,7 @@ def _focus(fields: Fields) -> tuple[str | None, str | None]:
     return split_range(text_of(fields, "focus")) if fields.get("focus") else (None, None)
 
 
-def _size(handle: OpenSession, fields: Fields) -> CompactArguments:
+def _compact_arguments(handle: OpenSession, fields: Fields) -> CompactArguments:
     """Return what to compact: a range, or the whole view to a target."""
     messages, focus = _focus(fields)
     return {
@@ -93,7 +98,7 @@ def _beyond_target(handle: OpenSession) -> int:
 
 
 def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
-    outcome = handle.session.preview(**_size(handle, fields))
+    outcome = handle.session.preview(**_compact_arguments(handle, fields))
     if outcome is None:
         return {"preview": None}
     return {"preview": {**_outcome(handle, outcome), "price": str(handle.session.price(outcome))}}
@@ -118,7 +123,7 @@ def _outcome(handle: OpenSession, outcome: DecidedCompaction) -> JsonObject:
 
 
 def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
-    compaction = handle.session.compact(**_size(handle, fields))
+    compaction = handle.session.compact(**_compact_arguments(handle, fields))
     return {"compaction": _compaction_json(handle, compaction)}
 
 
@@ -142,15 +147,22 @@ def _undo(handle: OpenSession, fields: Fields) -> JsonObject:
 
 
 def _redo(handle: OpenSession, fields: Fields) -> JsonObject:
-    """Redo an undone compaction: compact to the same size, with the same focus."""
+    """Redo an undone compaction: of the same range or to the same size, with the same focus."""
     past = find(handle, text_of(fields, "name")).compaction
-    target = max(
-        1,
-        past.plan.target_tokens - _beyond_target(handle) + handle.unlogged_tokens(handle.message_index.upto),
-    )
-    return {
-        "compaction": _compaction_json(handle, handle.session.compact(target_tokens=target, focus=past.focus))
+    messages = range_in(past.plan.reason)
+    arguments: CompactArguments = {
+        "target_tokens": None if messages else _past_target(handle, past),
+        "focus": past.focus,
+        "messages": messages,
     }
+    return {"compaction": _compaction_json(handle, handle.session.compact(**arguments))}
+
+
+def _past_target(handle: OpenSession, past: Compaction) -> int:
+    """Return the target of a past compaction for ``Session.compact``, which counts no system prompt."""
+    # The plan's target has the prompt but nothing that is not in the log; _beyond_target has both.
+    prompt = _beyond_target(handle) - handle.unlogged_tokens(handle.message_index.upto)
+    return max(1, past.plan.target_tokens - prompt)
 
 
 def _switch(handle: OpenSession, fields: Fields) -> JsonObject:

@@ -53,7 +53,7 @@ class Quotation(NamedTuple):
     trust: Trust
     text: str
     about: str = ""
-    """Further details."""
+    """Of a line of a digest its kind and its sources; of an archive digest the time it begins at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Resolved:
     what: str
     """``message``, ``digest``, ``line``, ``archive`` or ``document``."""
     quotations: tuple[Quotation, ...]
-    """Its text, and for a message its neighbours."""
+    """Its text, and for a message its neighbours; for a digest one quotation for each line."""
     holds: tuple[str, ...] = ()
     """References to open next: the digests of an archive digest, the messages of a digest or a line."""
 
@@ -205,8 +205,11 @@ class Resolver:
         if match is None:
             return self._document(ref)
         session, name = match["session"] or self.ctx.session, match["name"]
+        if match["sort"] == "m":  # only a message with a line gets here
+            raise NotFound(f"a message has no lines, and {ref} names one", f"open {self.ref(session, name)}")
         if match["sort"] == "a":
-            return self._archive(ref, session, name)
+            archive = self._archive(ref, session, name)
+            return self._archive_line(archive, session, name + match["line"]) if match["line"] else archive
         span = self.tiers(session).spans.get(name)
         if span is None:
             raise NotFound(f"there is no digest {ref}, or it was undone", ADVICE)
@@ -217,9 +220,12 @@ class Resolver:
         return self._digest(ref, session, span)
 
     def own_digest(self, session: str, span: ArchiveSpan) -> Digest:
-        """Return the digest of level 0 for a span."""
+        """Return what the compaction of a span condensed itself, as a digest (see ``tiers.events``)."""
         digests = own_digests(self._event(session, span.seq))
-        return next(digest for digest in digests if digest.id == span.digest)
+        digest = next((digest for digest in digests if digest.id == span.digest), None)
+        if digest is None:
+            raise StoreDamaged(f"event {span.seq} of {session!r} has no digest {span.digest}")
+        return digest
 
     def _digest(self, ref: str, session: str, span: ArchiveSpan) -> Resolved:
         lines = (self._claim(session, claim, span.time) for claim in self.own_digest(session, span).claims)
@@ -248,6 +254,21 @@ class Resolver:
             ref, "archive", (overview, *lines), self._refs(session, tuple(span.digest for span in spans))
         )
 
+    def _archive_line(self, archive: Resolved, session: str, name: str) -> Resolved:
+        """Return one line of an archive digest, and the messages it cites."""
+        claims = (
+            claim
+            for move in self._archivings(session)
+            if move.digest is not None
+            for claim in move.digest.claims
+        )
+        claim = next((claim for claim in claims if claim.id == name), None)
+        if claim is None:
+            raise NotFound(f"there is no line {archive.ref}", "open the digest to see its lines")
+        cited = tuple(dict.fromkeys(cite.message for cite in claim.sources))
+        line = self._claim(session, claim, archive.quotations[0].time)
+        return Resolved(archive.ref, "line", (line,), self._refs(session, cited))
+
     def _archivings(self, session: str) -> Iterator[TierMove]:
         for stored in self.store.read(self.at(session), kinds=[TIER.name]):
             if "digest" in stored.event.body:
@@ -262,8 +283,9 @@ class Resolver:
         text = ""
         for piece in pieces:  # each overlaps the end of the previous one
             text = text[: piece.start] + piece.text
+        trust = self.believed(first.session, first.trust, first.seq)
         return Resolved(
-            ref, "document", (Quotation(ref, first.time, first.role, first.trust, text),),
+            ref, "document", (Quotation(ref, first.time, first.role, trust, text),),
             self._refs(first.session, first.sources),
         )  # fmt: skip
 

@@ -38,6 +38,7 @@ from clew.log import COMPACTION, UNDO, new_event
 from clew.log.protocol import Event
 from clew.log.store import MemoryStore
 from clew.message import JsonObject, cut_points, fixed_prefix
+from clew.message.patterns import lazy_pattern
 from clew.providers.model import Steps, drive
 from clew.session.fit import (
     FitResult,
@@ -79,6 +80,19 @@ def split_range(text: str) -> tuple[str | None, str | None]:
     return chosen, focus.strip() or None
 
 
+_AS_ASKED = ", as asked"
+_MESSAGE = lazy_pattern(r"\bm(\d+)")
+
+
+def range_in(reason: str) -> str | None:
+    """Return the range of messages that a person asked for, from a plan's reason; None if it names none."""
+    numbers = [int(number) for number in _MESSAGE.findall(reason.removesuffix(_AS_ASKED))]
+    if not numbers or not reason.endswith(_AS_ASKED):
+        return None
+    first = 1 if reason.startswith("d") else min(numbers)  # a range that begins with the digest before it
+    return f"m{first}-m{max(numbers)}"
+
+
 def requested_task(
     replay: Replay,
     gauge: Gauge,
@@ -93,12 +107,12 @@ def requested_task(
             raise InputError("a compaction has a size or a range, not both", "leave one of them out")
         chosen = _range_indices(replay, messages)
         names = spans(item.id for item in replay.items[slice(*chosen)])
-        task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, f"{names}, as asked", focus)
+        task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, f"{names}{_AS_ASKED}", focus)
         return replace(task, chosen=chosen, sized=False)
     if target_tokens is not None:
         prompt = replay.items[: fixed_prefix(replay.items)]
         target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
-        reason = f"down to {target_tokens:,} tokens, as asked"
+        reason = f"down to {target_tokens:,} tokens{_AS_ASKED}"
         if replay.tokens <= target:
             return None
         return task_of(replay, gauge, target, Trigger.MANUAL, reason, focus)
