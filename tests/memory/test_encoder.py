@@ -14,6 +14,7 @@ from clew.hosts.current import CurrentSession
 from clew.hosts.search import ProjectSearch
 from clew.memory import SentenceEmbedder, StaticEmbedder, embedders, open_memory
 from clew.memory.embedders import ENCODER_SHARE, embed_new
+from clew.memory.index.protocol import encoder_name
 from clew.memory.index.sqlite import SqliteIndex
 from clew.settings import load_settings
 
@@ -135,9 +136,19 @@ def test_the_variable_switches_it_on_for_sessions_and_chats(folder, tmp_path, mo
             assert answer(session.memory) != ANSWER  # the shipped word vectors do not find it
         monkeypatch.setenv("CLEW_ENCODER", str(folder))
         with Session.open("s", store) as session, SqliteIndex(store.path) as index:
-            assert session.memory.embedder.name == index.model == "sentence/tiny"
+            assert session.memory.embedder.name == index.model == encoder_name(folder)
             assert answer(session.memory) == ANSWER
             assert answer(open_chat(session, index=index).memory) == ANSWER
+
+
+def test_encoders_in_folders_of_one_name_are_told_apart(tmp_path):
+    folders = [tmp_path / family / "onnx" for family in ("one", "other", "copy")]
+    for folder, weights in zip(folders, (b"1", b"2", b"1"), strict=True):
+        folder.mkdir(parents=True)
+        (folder / "model.onnx").write_bytes(b"graph" * 50_000 + weights)
+    one, other, copy = map(encoder_name, folders)
+    assert one == copy != other
+    assert one.startswith("sentence/onnx-")
 
 
 def test_a_session_takes_an_embedder(folder, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -17,10 +18,23 @@ FOLDER = "knowledge:"
 SHIPPED_MODEL = "clew-static-1"
 """The embedder that ships with clew; the default if numpy is installed and no encoder is set."""
 
+_HASHED_BYTES = 64 << 10
+"""Bytes at both ends of a model that are hashed: all of it, some 100 MB, would delay every start."""
+
 
 def encoder_name(folder: Path) -> str:
-    """Return the name of the sentence encoder in a folder: vectors of two names are never compared."""
-    return f"sentence/{folder.resolve().name}"
+    """Return the name of the sentence encoder in a folder: vectors of two names are never compared.
+
+    Folders of two encoders are often named alike (``onnx``), so the name ends with a hash of the model.
+    """
+    digest = sha256()
+    for path in sorted(folder.glob("model.onnx*")):  # large models keep their weights in a second file
+        digest.update(f"{path.name} {path.stat().st_size}".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_HASHED_BYTES))
+            file.seek(max(0, path.stat().st_size - _HASHED_BYTES))
+            digest.update(file.read(_HASHED_BYTES))
+    return f"sentence/{folder.resolve().name}-{digest.hexdigest()[:8]}"
 
 
 def default_model() -> str:
@@ -217,7 +231,7 @@ class Searchable(Protocol):
     """A store that brings its own search index. clew's own stores are known to ``open_memory``."""
 
     def open_index(self, workspace: str, model: str | None) -> Index:
-        """Open the index of a workspace; ``model`` names the embedder, None the shipped one, "" none."""
+        """Open the index of a workspace; ``model`` names the embedder, None ``default_model()``, "" none."""
 
 
 class Embedder(Protocol):

@@ -14,7 +14,7 @@ from clew.log.protocol import StoredEvent
 from clew.message import JsonObject
 from clew.secrets import mask
 
-Path: TypeAlias = tuple[str, ...]
+Place: TypeAlias = tuple[str, ...]
 """The names below the root, from the top; empty for the root itself."""
 
 
@@ -40,16 +40,16 @@ class Version(NamedTuple):
 class MemoryFileState:
     """Directories and files, with their versions."""
 
-    texts: Mapping[Path, str] = field(default_factory=lambda: MappingProxyType({}))
-    directories: frozenset[Path] = frozenset({()})
-    versions: Mapping[Path, tuple[Version, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    texts: Mapping[Place, str] = field(default_factory=lambda: MappingProxyType({}))
+    directories: frozenset[Place] = frozenset({()})
+    versions: Mapping[Place, tuple[Version, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """By current or last path; a moved file keeps its versions."""
 
-    def exists(self, path: Path) -> bool:
+    def exists(self, path: Place) -> bool:
         """Return True if there is a file or directory at a path."""
         return path in self.texts or path in self.directories
 
-    def below(self, directory: Path) -> list[Path]:
+    def below(self, directory: Place) -> list[Place]:
         """Return the direct children of a directory, by name."""
         depth = len(directory) + 1
         every = (*self.texts, *self.directories)
@@ -59,17 +59,17 @@ class MemoryFileState:
 NO_FILES = MemoryFileState()
 
 
-def write_body(does: str, path: Path, text: str) -> JsonObject:
+def write_body(does: str, path: Place, text: str) -> JsonObject:
     """Return the event body for a file's new text."""
     return {"does": does, "path": "/".join(path), "text": text}
 
 
-def delete_body(path: Path) -> JsonObject:
+def delete_body(path: Place) -> JsonObject:
     """Return the event body for a deletion."""
     return {"does": "delete", "path": "/".join(path)}
 
 
-def rename_body(path: Path, to: Path) -> JsonObject:
+def rename_body(path: Place, to: Place) -> JsonObject:
     """Return the event body for a move."""
     return {"does": "rename", "path": "/".join(path), "to": "/".join(to)}
 
@@ -111,12 +111,12 @@ class _FileFold:
             case body:
                 raise StoreDamaged(f"unknown action on a memory file: {body.get('does')!r}")
 
-    def _write(self, stored: StoredEvent, path: Path, text: str) -> None:
+    def _write(self, stored: StoredEvent, path: Place, text: str) -> None:
         self._add_parents(path)
         self.texts[path] = text
         self._remember(stored, path, text)
 
-    def _remove(self, stored: StoredEvent, path: Path) -> None:
+    def _remove(self, stored: StoredEvent, path: Place) -> None:
         for file in _at_or_below(self.texts, path):
             del self.texts[file]
             self._remember(stored, file, None)
@@ -124,7 +124,7 @@ class _FileFold:
             directory for directory in self.directories if not directory or directory[: len(path)] != path
         }
 
-    def _move(self, stored: StoredEvent, path: Path, to: Path) -> None:
+    def _move(self, stored: StoredEvent, path: Place, to: Place) -> None:
         self._add_parents(to)
         for old in _at_or_below(self.texts, path):
             new = to + old[len(path) :]
@@ -136,20 +136,20 @@ class _FileFold:
             self.directories.discard(old)
             self.directories.add(to + old[len(path) :])
 
-    def _add_parents(self, path: Path) -> None:
+    def _add_parents(self, path: Place) -> None:
         self.directories.update(path[:depth] for depth in range(len(path)))
 
-    def _remember(self, stored: StoredEvent, path: Path, text: str | None) -> None:
+    def _remember(self, stored: StoredEvent, path: Place, text: str | None) -> None:
         does = str(stored.event.body["does"])
         version = Version(stored.seq, stored.event.time, does, "/".join(path), text)
         self.versions[path] = (*self.versions.get(path, ()), version)
 
 
-def _at_or_below(texts: Mapping[Path, str], path: Path) -> list[Path]:
+def _at_or_below(texts: Mapping[Place, str], path: Place) -> list[Place]:
     return sorted(file for file in texts if file[: len(path)] == path)
 
 
-def _path(text: str) -> Path:
+def _path(text: str) -> Place:
     return tuple(text.split("/")) if text else ()
 
 
@@ -173,10 +173,11 @@ def refusal(detail: str) -> InputError:
 # Paths -----------------------------------------------------------------------------------------------
 
 
-def resolve(path: str) -> Path:
+def resolve(path: str) -> Place:
     """Return the place of a path below the root; refuse a path that leads outside.
 
-    Nothing is decoded: ``%2e%2e`` is an ordinary name.
+    Nothing is decoded: ``%2e%2e`` is an ordinary name. ``/memories-old/x`` is ``/memories/-old/x``, as in the
+    file back end of Anthropic's SDK, whose answers models know.
     """
     if not path.startswith(ROOT):
         raise refusal(f"Path must start with {ROOT}, got: {path}")
@@ -195,7 +196,7 @@ def resolve(path: str) -> Path:
     return tuple(names[1:])
 
 
-def require_directory(files: MemoryFileState, place: Path, path: str) -> None:
+def require_directory(files: MemoryFileState, place: Place, path: str) -> None:
     """Refuse a place below a file."""
     if any(place[:depth] in files.texts for depth in range(1, len(place))):
         raise refusal(f"The path {path} leads through a file")
@@ -204,7 +205,7 @@ def require_directory(files: MemoryFileState, place: Path, path: str) -> None:
 # Texts -----------------------------------------------------------------------------------------------
 
 
-def text_of(files: MemoryFileState, place: Path, path: str) -> str:
+def text_of(files: MemoryFileState, place: Place, path: str) -> str:
     """Return the text of an existing file."""
     text = files.texts.get(place)
     if text is None:
@@ -212,14 +213,14 @@ def text_of(files: MemoryFileState, place: Path, path: str) -> str:
     return text
 
 
-def file_of(files: MemoryFileState, place: Path, path: str) -> str:
+def file_of(files: MemoryFileState, place: Place, path: str) -> str:
     """Return the text of a file to edit; refuse a directory."""
     if place in files.directories:
         raise refusal(f"The path {path} is not a file.")
     return text_of(files, place, path)
 
 
-def written_text(does: str, place: Path, text: str) -> JsonObject:
+def written_text(does: str, place: Place, text: str) -> JsonObject:
     """Return the event body for a file's new text, secrets masked; refuse a file that is too large."""
     weight = size_bytes(text)
     if weight > FILE_BYTES:
@@ -228,7 +229,7 @@ def written_text(does: str, place: Path, text: str) -> JsonObject:
 
 
 def require_once(text: str, old: str, path: str) -> None:
-    """Refuse a text that does not occur, or occurs more than once."""
+    """Refuse a text that does not occur, or occurs more than once; as in the SDK, overlaps count once."""
     count = text.count(old)
     if count == 0:
         raise refusal(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
@@ -266,7 +267,7 @@ def number_lines(lines: Sequence[str], first: int) -> str:
 # Listings --------------------------------------------------------------------------------------------
 
 
-def listing(files: MemoryFileState, directory: Path, shown: str, levels: int) -> Iterator[str]:
+def listing(files: MemoryFileState, directory: Place, shown: str, levels: int) -> Iterator[str]:
     """Yield the content of a directory with sizes; hidden names are left out."""
     for path in files.below(directory):
         if path[-1].startswith("."):
