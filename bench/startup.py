@@ -21,8 +21,8 @@ from pathlib import Path
 
 from clew.cli.commands import COMMANDS
 
-HELP_LIMIT = 0.25
-HOOK_LIMIT = 0.6
+HELP_LIMIT = 0.2
+HOOK_LIMIT = 0.4
 HOOK_MESSAGES = 500
 COMPACT_LIMIT = 0.3
 COMPACT = """import clew

@@ -52,7 +52,7 @@ from clew.session.summariser import (
     run_steps_async,
 )
 from clew.settings import switched_off
-from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
+from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 
 if TYPE_CHECKING:  # imported at the first compaction: most calls need none of it
     from clew.compaction.decide import DecidedCompaction
@@ -216,12 +216,13 @@ def _compacting(
         messages = list(messages)  # an iterator can be read only once
     parsed = ParsedInput.of(messages, wire, codec if wire is None or (codec and codec.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
-    counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
+    counter, gauge = _counter(model, conversation), Gauge(model, options.policy, options.window)
     conversation = advance(parsed, conversation, counter) if conversation else None
     from_start = conversation is None
     if conversation is None:  # no previous result, or the list is not a continuation of it
         parsed = ParsedInput.of(messages, wire) if codec else parsed
         conversation = _start(parsed, previous, counter)
+    conversation.record.counter = model, counter
 
     # 2. Measure. Most calls end here: there is room left.
     now = _unchanged_result(parsed, conversation, counter, gauge, options)
@@ -280,6 +281,12 @@ def _start(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCo
     if previous is not None and previous.saved is not None:
         return restore_conversation(previous.saved, conversation.record, counter) or conversation
     return conversation
+
+
+def _counter(model: ModelInfo, conversation: ConversationState | None) -> TokenCounter:
+    """Return the counter of the last call, which knows the texts so far, if the model is the same."""
+    known = conversation.record.counter if conversation else None
+    return known[1] if known and known[0] == model else counter_for(model)
 
 
 def _unchanged_result(

@@ -27,7 +27,7 @@ from clew.providers.frameworks.codec import Codec
 from clew.providers.marked_entries import common_prefix, leading, marks_in, place_marks, without_marks
 from clew.session.digest_in_list import assign_ids, restore
 from clew.session.parsed_input import ParsedInput, codec_of
-from clew.tokens import Family, TokenCounter
+from clew.tokens import Family, ModelInfo, TokenCounter
 
 RECENT = 16
 """Known entries at the end of a list that every call checks for changes made in place..."""
@@ -74,6 +74,8 @@ class Record:
     """The highest message number in use."""
     looked: int = 0
     """Where the next rotating check for changes made in place begins."""
+    counter: tuple[ModelInfo, TokenCounter] | None = None
+    """The counter of the last call and its model: it remembers the sizes of texts."""
     lock: RLock = field(default_factory=RLock, repr=False)
 
     @gc_paused
@@ -148,7 +150,7 @@ class Record:
             twin = Record(self.codec, self.certain)
         twin.entries, twin.items, twin.shapes = self.entries[:count], self.items[:count], self.shapes[:count]
         twin.system_field, twin.system, twin.digest = self.system_field, self.system, self.digest
-        twin.last = self.last
+        twin.last, twin.counter = self.last, self.counter
         if count < len(self.entries):
             twin._add_to_ledger((*twin.system, *(item for items in twin.items for item in items)))
         return twin
