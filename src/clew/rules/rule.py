@@ -50,6 +50,8 @@ class Force(StrEnum):
 
     STANDING = "standing"
     """It holds from now on: pinned until it ends."""
+    LIKELY = "likely"
+    """It may be a rule, but is not certain enough to be pinned: it stays in the speaker's own words."""
     DECISION = "decision"
     """A lasting choice about this work, which a later one may replace."""
     REQUEST = "request"
