@@ -41,13 +41,26 @@ def key(sentence: str) -> str:
     return hashlib.sha256(" ".join(sentence.lower().split()).encode()).hexdigest()[:12]
 
 
+def prompts_of(history: Path) -> list[str]:
+    """Return the prompts in a ``history.jsonl`` of Claude Code or Codex; damaged lines are skipped."""
+    prompts: list[str] = []
+    for line in history.read_text("utf-8", "replace").splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        text = (value.get("display") or value.get("text")) if isinstance(value, dict) else None
+        if isinstance(text, str):
+            prompts.append(text)
+    return prompts
+
+
 def texts_of(folder: Path) -> list[str]:
     """Return the different texts that users wrote in the session files of a folder; long ones are pastes."""
     found: dict[str, None] = {}
     for file in sorted(path for path in folder.iterdir() if path.is_file()):
         if file.name.endswith("history.jsonl"):
-            lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-            found.update(dict.fromkeys(line.get("display") or line.get("text") or "" for line in lines))
+            found.update(dict.fromkeys(prompts_of(file)))
             continue
         try:
             sessions = load(open_source(file))
