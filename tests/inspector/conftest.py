@@ -108,11 +108,13 @@ class Tab:
         self._page = None
 
     @contextmanager
-    def visiting(self, server: Server) -> Iterator:
+    def visiting(self, server: Server, viewport=VIEWPORT, color_scheme: str = "light") -> Iterator:
         """A page that was let in and knows nothing of the page before."""
         if self._page is None or self._page.is_closed():
             self._page = self._context.new_page()
         page = self._page
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme)
         try:
             with _let_in(page, server):
                 yield page
@@ -121,7 +123,6 @@ class Tab:
                 page.unroute_all(behavior="ignoreErrors")
                 page.evaluate("() => sessionStorage.clear()")
                 page.goto("about:blank")
-                page.set_viewport_size(VIEWPORT)
                 page.mouse.move(0, 0)
 
 

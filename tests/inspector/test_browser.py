@@ -12,7 +12,7 @@ from clew.inspector.session_pool import PoolOptions
 from clew.message import Message, Role, ToolCall, Usage, text_message
 from clew.proxy.stats import Stats
 from clew.session import Session
-from tests.inspector.conftest import visiting
+from tests.inspector.conftest import Tab, visiting
 from tests.inspector.house import EVIL, MODEL, TOUR, WINDOW, Asking, House, long
 from tests.inspector.steps import go, in_document, in_sight, read, scroll_on, until
 from tests.session.talk import RULE
@@ -37,10 +37,10 @@ def test_a_deep_link_leads_to_its_message(page):
     assert in_sight(page)[0] in (56, 57)
 
 
-def test_a_reader_scrolls_through_a_whole_session_with_few_messages_in_the_document(browser, house: House):
+def test_a_reader_scrolls_through_a_whole_session_with_few_messages_in_the_document(tab: Tab, house: House):
     long(house.store, 300)
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "m1", session="long")
         page.wait_for_selector("article[data-number='1']")
         seen, most = set(in_sight(page)), 0
@@ -115,10 +115,10 @@ def test_a_message_that_is_not_there_is_said_and_old_results_go(page):
     page.wait_for_selector(".found", state="detached")
 
 
-def test_the_totals_of_a_long_session_say_what_they_leave_out(browser, house: House):
+def test_the_totals_of_a_long_session_say_what_they_leave_out(tab: Tab, house: House):
     long(house.store, MOST_BLOCKS + 50)
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "context", session="long")
         told = page.locator(".fill .big").inner_text()
     assert "in the last 4,000 messages; 50 earlier ones are not counted" in " ".join(told.split())
@@ -194,16 +194,16 @@ def test_everything_can_be_done_with_keys(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_view_is_readable_on_a_narrow_screen(browser, server, scheme: str):
-    with visiting(browser, server, viewport={"width": 320, "height": 640}, color_scheme=scheme) as page:
+def test_every_view_is_readable_on_a_narrow_screen(tab: Tab, server, scheme: str):
+    with tab.visiting(server, viewport={"width": 320, "height": 640}, color_scheme=scheme) as page:
         for view in VIEWS:
             go(page, view)
             read(page, view)
             assert page.evaluate("document.documentElement.scrollWidth") <= 320, view
 
 
-def test_the_blocks_of_before_and_after_are_readable_on_a_phone(browser, server):
-    with visiting(browser, server, viewport={"width": 390, "height": 800}) as page:
+def test_the_blocks_of_before_and_after_are_readable_on_a_phone(tab: Tab, server):
+    with tab.visiting(server, viewport={"width": 390, "height": 800}) as page:
         go(page, "digests")
         page.get_by_role("link", name="Before and after").click()
         words = page.locator(".group[open] li .excerpt").first
@@ -211,8 +211,8 @@ def test_the_blocks_of_before_and_after_are_readable_on_a_phone(browser, server)
         assert words.bounding_box()["width"] > 250
 
 
-def test_the_chat_and_the_reasons_of_the_timeline_are_in_sight_on_a_phone(browser, server):
-    with visiting(browser, server, viewport={"width": 390, "height": 800}) as page:
+def test_the_chat_and_the_reasons_of_the_timeline_are_in_sight_on_a_phone(tab: Tab, server):
+    with tab.visiting(server, viewport={"width": 390, "height": 800}) as page:
         go(page, "chat")
         page.wait_for_selector("article[data-number='126']")
         box = page.get_by_label("your message").bounding_box()
@@ -354,20 +354,20 @@ def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_pa
     until(page, "() => !document.querySelector('[aria-label=\"kept facts\"]')")
 
 
-def test_a_folded_call_names_its_file_not_its_first_argument(browser, house: House):
+def test_a_folded_call_names_its_file_not_its_first_argument(tab: Tab, house: House):
     edit = {"replace_all": False, "file_path": "src/tax.py", "new_string": "rate = 7\n" * 60}
     Session.open("edits", house.store).add(Message(Role.ASSISTANT, (ToolCall("e1", "Edit", edit),)))
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "m1", session="edits")
         page.locator(".folded.part-call .first").wait_for()
         assert page.locator(".folded.part-call .first").inner_text() == "file_path: src/tax.py"
 
 
-def test_a_session_that_was_never_compacted_offers_a_preview_at_once(browser, house: House):
+def test_a_session_that_was_never_compacted_offers_a_preview_at_once(tab: Tab, house: House):
     long(house.store, 60)
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "digests", session="long")
         page.get_by_text("Neither its tool nor clew has compacted this session").wait_for()
         assert page.get_by_role("button", name="Show the whole history").count() == 0
@@ -421,9 +421,9 @@ def test_a_command_is_answered_in_the_chat_of_the_page(own_page):
 
 
 @pytest.mark.parametrize("auto", [False, True])
-def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(browser, house: House, auto: bool):
+def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(tab: Tab, house: House, auto: bool):
     server = Server.bind(replace(house.pool, options=PoolOptions(MODEL, WINDOW, auto=auto)))
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "chat")
         page.locator("input[type=checkbox]:enabled").wait_for()  # what the settings say has come
         assert page.get_by_label("compact automatically").is_checked() is auto
@@ -455,11 +455,11 @@ def test_a_page_that_is_closed_stops_its_turn_and_the_next_may_speak(browser, ho
     assert [pin.quote for pin in Session.open(TOUR, house.store).pins] == [RULE, "Rule 2."]
 
 
-def test_conversations_of_a_proxy_are_shown_as_they_go(browser, house: House):
+def test_conversations_of_a_proxy_are_shown_as_they_go(tab: Tab, house: House):
     stats = Stats()
     house.pool.live = stats.report
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         page.get_by_text("No conversation yet").wait_for()
         stats.count("requests")
         with stats.conversation("c1") as one:

@@ -42,7 +42,7 @@ from tests.cli.homes import (
     codex_session,
     make_home,
 )
-from tests.inspector.conftest import visiting
+from tests.inspector.conftest import Tab
 from tests.inspector.house import House
 from tests.inspector.steps import go
 
@@ -231,9 +231,9 @@ def test_tasks_of_a_list_that_was_not_changed_are_not_called_open(pool: SessionP
 # In a browser ----------------------------------------------------------------------------------------
 
 
-def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, browser):
+def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, tab: Tab):
     server = Server.bind(pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         page.get_by_text(re.compile(r"^3 of 5 sessions")).wait_for()
         page.get_by_label("only compacted sessions").check()
         assert page.locator(".session").count() == 3
@@ -254,10 +254,10 @@ def test_from_the_list_to_what_the_tool_lost(pool: SessionPool, browser):
         page.wait_for_selector("article.here")
 
 
-def test_the_list_sums_what_was_lost_and_can_begin_with_the_worst(pool: SessionPool, browser):
+def test_the_list_sums_what_was_lost_and_can_begin_with_the_worst(pool: SessionPool, tab: Tab):
     counted = pool.others.losses(CLAUDE_NAME)
     server = Server.bind(pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         page.locator(".lead .bad", has_text=re.compile(r"^\d+$")).wait_for()
         assert int(page.locator(".lead .bad").inner_text()) >= counted["lost"]
         page.get_by_text("counted…").wait_for(state="detached")
@@ -270,21 +270,21 @@ def test_the_list_sums_what_was_lost_and_can_begin_with_the_worst(pool: SessionP
 
 
 def test_only_the_newest_sessions_are_listed_and_the_page_says_of_how_many(
-    pool: SessionPool, browser, monkeypatch: pytest.MonkeyPatch
+    pool: SessionPool, tab: Tab, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(inspect, "MOST_LISTED", 2)
     server = Server.bind(pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         page.get_by_text("of the 2 newest of 5 sessions").wait_for()
 
 
-def test_the_plan_that_the_person_approved_is_shown_below_the_goal(pool: SessionPool, browser):
+def test_the_plan_that_the_person_approved_is_shown_below_the_goal(pool: SessionPool, tab: Tab):
     with pool.home(CLAUDE_NAME).open(CLAUDE_NAME) as handle:
         call = ToolCall("p1", "ExitPlanMode", {"plan": "1. split the parser\n2. test it"})
         handle.session.add(Message(Role.ASSISTANT, (call,)))
         handle.session.add(Message(Role.TOOL, (ToolResult("p1", (Text("User has approved your plan."),)),)))
     server = Server.bind(pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "ledger", session=CLAUDE_NAME)
         page.get_by_role("region", name="approved plan").get_by_text("2. test it").wait_for()
 
@@ -302,11 +302,11 @@ def test_tags_of_a_summary_are_headings():
 @pytest.mark.parametrize("name", [CLAUDE_NAME, CODEX_NAME, COPILOT_NAME])
 @pytest.mark.parametrize(("width", "scheme"), [(1920, "light"), (1440, "dark"), (390, "light")])
 def test_every_view_of_a_compacted_session_fits(
-    pool: SessionPool, browser, name: str, width: int, scheme: str
+    pool: SessionPool, tab: Tab, name: str, width: int, scheme: str
 ):
     server = Server.bind(pool)
     size = {"width": width, "height": 900}
-    with server.running(), visiting(browser, server, viewport=size, color_scheme=scheme) as page:
+    with server.running(), tab.visiting(server, viewport=size, color_scheme=scheme) as page:
         for view in ("transcript", "context", "ledger", "memory", "chat", "digests", "timeline"):
             page.evaluate("hash => { location.hash = hash }", f"#/s/{quote(name, safe='')}/{view}")
             page.locator("header.about .now").wait_for()
@@ -315,7 +315,7 @@ def test_every_view_of_a_compacted_session_fits(
         page.locator(".events td", has_text="c1").wait_for()
 
 
-def test_the_digests_page_shows_findings_and_reports(house: House, browser):
+def test_the_digests_page_shows_findings_and_reports(house: House, tab: Tab):
     session = Session.open("story", house.store)
     for n in range(20):
         found = (
@@ -327,7 +327,7 @@ def test_the_digests_page_shows_findings_and_reports(house: House, browser):
     digest = session.compact(target_tokens=1_200).plan.digests[-1]
     kinds = {ClaimKind.FINDING: "Findings", ClaimKind.REPORT: "Story so far"}
     server = Server.bind(house.pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         page.evaluate("hash => { location.hash = hash }", "#/s/story/digests")
         page.locator(".claim").first.wait_for()
         for more in page.locator(".claims").get_by_role("button", name="more").all():

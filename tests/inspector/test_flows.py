@@ -18,7 +18,7 @@ from clew.message import Origin, Role, text_message
 from clew.session import Session
 from tests.cli.homes import MOVED
 from tests.conftest import real_data
-from tests.inspector.conftest import visiting
+from tests.inspector.conftest import Tab
 from tests.inspector.house import SCRIPT, TOUR, House
 from tests.inspector.steps import go, in_sight, read, until
 from tests.inspector.test_browser import VIEWS
@@ -162,8 +162,8 @@ def test_every_view_has_the_header_with_the_same_figures(page):
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "sessions"])
-def test_a_view_that_waits_for_its_answer_says_so(browser, server, view: str):
-    with visiting(browser, server) as page:
+def test_a_view_that_waits_for_its_answer_says_so(tab: Tab, server, view: str):
+    with tab.visiting(server) as page:
         page.route(lambda url: "/api/" in url, lambda _route: None)  # no answer comes
         if view == "sessions":
             page.evaluate("() => { location.hash = '#/s/x' }")
@@ -256,7 +256,7 @@ REAL = {
 
 @pytest.mark.parametrize("tool", REAL)
 def test_a_real_compacted_session_shows_what_the_model_saw(
-    tool: str, computer: Path, pool: SessionPool, browser
+    tool: str, computer: Path, pool: SessionPool, tab: Tab
 ):
     source, place = REAL[tool]
     packed = real_data("transcripts") / f"{source}.jsonl.zst"
@@ -265,7 +265,7 @@ def test_a_real_compacted_session_shows_what_the_model_saw(
     path.parent.mkdir(parents=True)
     path.write_bytes(zstandard.ZstdDecompressor().stream_reader(packed.read_bytes()).read())
     server = Server.bind(pool)
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         row = page.locator(".session", has_text=tool)
         tokens = re.search(r"([\d,]+) tokens", row.inner_text())[1]
         row.click()

@@ -8,7 +8,7 @@ from clew.inspector import timeline
 from clew.inspector.server import Server
 from clew.message import Role, text_message
 from clew.session import Session
-from tests.inspector.conftest import visiting
+from tests.inspector.conftest import Tab
 from tests.inspector.house import TOUR, Asking, House
 from tests.inspector.steps import PATIENCE_MS, go, in_document, in_sight, read, settle, until
 
@@ -192,9 +192,9 @@ def times_said(page, words: str) -> int:
     return page.locator(".talk").inner_text().count(words)
 
 
-def test_what_is_said_in_a_chat_is_drawn_once_while_its_turn_is_under_way(browser, house: House):
+def test_what_is_said_in_a_chat_is_drawn_once_while_its_turn_is_under_way(tab: Tab, house: House):
     server = Server.bind(house.pool, model_factory=lambda _session: Asking())
-    with server.running(), visiting(browser, server) as page:
+    with server.running(), tab.visiting(server) as page:
         go(page, "chat")
         page.wait_for_selector("article[data-number='126']")
         held = Held(page, "/api/size?", stale=False)
