@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.ledger import Failure
 from clew.ledger import failures as failures_module
-from clew.ledger.failures import error_spans
+from clew.ledger.error_lines import error_spans
 from clew.message import Cite
 from tests.ledger.sessions import did, ledger_of, ran
 
@@ -42,6 +44,9 @@ def test_a_failure_is_mended_by_the_same_command():
         ("mise run test:ci", "mise run fmt && mise run lint && mise run test:ci 2>&1"),
         ('git commit -m "one thing"', 'git add a.py && git commit -m "another thing"'),
         ("timeout 60 npx tsc --noEmit", "npx tsc --noEmit && ls"),
+        ("timeout 60s mypy src", "mypy src"),
+        ("uv run python -m mypy src", "mypy src"),
+        ("timeout -k 5 1.5m uv run --no-sync python3 -m mypy src", "mypy src; echo done"),
     ],
 )
 def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, worked):
@@ -56,6 +61,9 @@ def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, w
         ('pnpm test --grep "one thing"', 'pnpm test --grep "another thing"'),
         ("make all", "ls; make all; ls"),
         ("git commit -m x", "git push"),
+        ("mypy src", "mypy src || true"),
+        ("mypy src", "cat log || mypy src"),
+        ("mypy src", "ls && mypy src || echo failed"),
     ],
 )
 def test_a_failure_is_not_mended_by_what_does_not_show_that_it_works(failed, other):
@@ -83,9 +91,28 @@ def test_an_edit_is_mended_by_an_edit_of_the_same_file():
     assert [failure.is_fixed for failure in ledger_of(wrong, other, right).failures] == [True]
 
 
+@pytest.mark.parametrize(("results", "is_fixed"), [(("ok", "failed"), False), (("failed", "ok"), True)])
+def test_of_two_edits_in_one_message_the_later_decides(results, is_fixed):
+    texts = {"ok": "The file a.py has been updated.", "failed": "<tool_use_error>String not found"}
+    parts = [
+        did("Edit", {"file_path": "a.py"}, texts[result], error=result == "failed") for result in results
+    ]
+    asked, answered = zip(*parts, strict=True)
+    both = [replace(one[0], parts=one[0].parts + one[1].parts) for one in (asked, answered)]
+    assert [failure.is_fixed for failure in ledger_of(both).failures] == [is_fixed]
+
+
 @pytest.mark.parametrize(
     ("command", "is_fixed"),
-    [("python3 -c \"fix('src/a.py')\"", True), ("sed -n 1,9p src/a.py", False), ("python3 b.py", False)],
+    [
+        ("python3 -c \"fix('src/a.py')\"", True),
+        ("python3 - <<'E'\nopen('src/a.py', 'w').write(x)\nE", True),
+        ("sed -n 1,9p src/a.py", False),
+        ("python3 b.py", False),
+        ("python3 src/a.py", False),
+        ("pytest tests/test_a.py", False),
+        ("python3 fix.py data.py a.pyi", False),
+    ],
 )
 def test_an_edit_is_fixed_by_a_command_that_names_the_file_and_does_more_than_read(command, is_fixed):
     wrong = did("Edit", {"file_path": "/w/src/a.py"}, "<tool_use_error>String not found", error=True)
@@ -212,6 +239,13 @@ lib/utils.py:44: PendingDeprecationWarning: the old name goes
         ("Exit code 101\n  Compiling x\nerror[E0308]: no match\n", ["error[E0308]: no match"]),
         ("zsh: command not found: foo", ["zsh: command not found: foo"]),
         ("Exit code 1\nsomething odd\nhappened", ["something odd"]),
+        ("Button\n  ✕ renders a button (3 ms)\n  ✓ closes (1 ms)\n", ["✕ renders a button (3 ms)"]),
+        ("npm ERR! code E404\nnpm ERR! 404 Not Found - GET x\nnpm ERR! A complete log of this run: y\n", [
+            "npm ERR! code E404", "npm ERR! 404 Not Found - GET x",
+        ]),
+        ("npm error code E404\nthe build failed\n", ["npm error code E404"]),
+        ("10:15:32 INFO starting\n2024-01-01T10:15:32 INFO x\nTests failed\n", ["Tests failed"]),
+        ("  3:14  error  'x' is assigned a value\n", ["3:14  error  'x' is assigned a value"]),
         ("Exit code 3", ["Exit code 3"]),
         ("", []),
     ],

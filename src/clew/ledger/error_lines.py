@@ -1,0 +1,95 @@
+"""Find the lines of a failed output that say what went wrong.
+
+A line is a *cause* (it names the error: an exception, ``error: …``, ``file:3: …``), a *sign* (it only says
+that something failed) or a warning. Causes are shown if there are any, else signs, else warnings.
+"""
+
+from __future__ import annotations
+
+import re
+
+from clew.message.patterns import lazy_pattern
+
+MOST_LINES = 3
+"""Error lines that are kept of one output."""
+_LONGEST_LINE = 300
+_LOOKED_AT = 60_000
+"""Characters at each end of a failed output that are searched for error lines; chosen by hand."""
+_ERROR_LINE = lazy_pattern(
+    r"""^[ \t]*+(?:
+      (?P<cause>
+        (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
+      | (?:E|error|Error|ERROR|fatal|FATAL|panic|PANIC|Caused\ by|error\[E\d+\])
+        (?::|\s\s|\sTS\d+|!).*
+      | npm\ (?:ERR!|error)\ (?!A\ complete\ log)\S.*
+      | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
+      | (?!(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d\s)   # a time before an ordinary line of a log
+        \S+:\d+(?::\d+)?:?[ \t]+[^\s].*
+      | .{0,120}\b
+        (?:command\ not\ found|No\ such\ file\ or\ directory|Permission\ denied|not\ found|does\ not\ exist
+          |timed\ out|refused|unrecognized|undefined|cannot\ find|could\ not|unable\ to|is\ not\ defined
+          |unexpected|invalid)
+        \b.*
+      )
+    | (?P<sign>
+        (?:FAILED|FAIL|---\ FAIL|not\ ok)\b.*
+      | [✕✗×✖]\s.*
+      | .*\b(?:[Ee]rror|ERROR|[Ff]ailed|FAILED)\b.*
+      )
+    )$""",
+    re.VERBOSE | re.MULTILINE,
+)
+_FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+_WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
+"""A warning: it names a cause only if nothing else does."""
+_ASSERTED = lazy_pattern(r"E[ \t]{2,}")
+"""A line of pytest's explanation; the first of a block says what failed, the others give details."""
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
+_BEFORE_OUTPUT = lazy_pattern(
+    r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
+    r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
+)
+
+
+def error_spans(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the lines of a failed output that name the cause: a few, in order."""
+    pieces = [(0, min(len(text), _LOOKED_AT))]
+    if len(text) > _LOOKED_AT:
+        pieces.append((max(_LOOKED_AT, len(text) - _LOOKED_AT), len(text)))
+    causes: list[tuple[int, int]] = []
+    signs: list[tuple[int, int]] = []
+    warnings: list[tuple[int, int]] = []
+    explained = -1  # where the last line of an explanation ended
+    for start, end in pieces:
+        for match in _ERROR_LINE.finditer(text, start, end):
+            if _FRAME.match(match[0]):
+                continue
+            if _ASSERTED.match(match[0]):
+                is_detail, explained = match.start() == explained + 1, match.end()
+                if is_detail:
+                    continue
+            kind = causes if match.lastgroup == "cause" else signs
+            (warnings if _WARNING.match(match[0]) else kind).append(_bounds(text, *match.span()))
+    # The last cause usually matters most (a traceback ends with it); the first shows where it began.
+    best = causes or signs or warnings
+    chosen = best if len(best) <= MOST_LINES else [best[0], *best[-(MOST_LINES - 1) :]]
+    return list(dict.fromkeys(chosen)) or _first_line(text)
+
+
+def _first_line(text: str) -> list[tuple[int, int]]:
+    """Return the span of the first line with a word in it, after the tool's own header."""
+    opening = _BEFORE_OUTPUT.match(text)
+    word = _WORD.search(text, opening.end() if opening else 0) or _WORD.search(text)
+    if word is None:
+        return []
+    end = text.find("\n", word.start())
+    return [_bounds(text, text.rfind("\n", 0, word.start()) + 1, end if end >= 0 else len(text))]
+
+
+def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    end = min(end, start + _LONGEST_LINE)
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
