@@ -204,3 +204,11 @@ def test_a_damaged_diff_is_excerpted_within_its_room(text: str, most: int):
     text = f"diff --git a b\n@@ -1 +1 @@\n{text}"
     shown = excerpt(text, most)
     assert shown == text or len(shown) <= most + 60 + 40 * shown.count("[… ")
+
+
+def test_an_endless_line_is_shown_around_the_term_that_is_looked_for():
+    line = f"src/app.js:1:{'x=1;' * 5_000}function viewCommit(a){{return open(a)}}{'y=2;' * 5_000}"
+    shown = ExcerptSource(f"{line}\nend", about=("view", "viewCommit")).excerpt(2_000)
+    assert shown.startswith("src/app.js:1:")
+    assert "function viewCommit(a){return open(a)}" in shown
+    assert len(shown) < 2_000

@@ -184,3 +184,15 @@ def test_a_diff_of_the_running_turn_keeps_room_for_the_names_of_its_files():
     sizes = [COUNTER.count(item.message) for item in view]
     _, faded = faded_sizes(view, sizes, 10_000, Fading(0, turn=1), COUNTER.count_part)
     assert faded[0] < 2 * RESULT_TOKENS < DIFF_TOKENS <= faded[2] < sizes[2]
+
+
+def test_a_file_of_instructions_from_the_harness_keeps_a_tenth_of_the_room():
+    text = "# AGENTS.md instructions for /repo\n" + "Run the linter before each commit.\n" * 60
+    rules = Message(Role.USER, (Text(text),), Origin.INJECTED)
+    other = Message(Role.USER, (Text(text.replace("AGENTS", "SKILLS")),), Origin.INJECTED)
+    view = items([rules, other])
+    sizes = [COUNTER.count(item.message) for item in view]
+    _, faded = faded_sizes(view, sizes, 10_000, Fading(0), COUNTER.count_part)
+    assert faded[0] == sizes[0] > 2 * OTHER_TOKENS > faded[1]
+    _, faded = faded_sizes(view, sizes, 2_000, Fading(0), COUNTER.count_part)
+    assert 200 <= faded[0] < sizes[0]

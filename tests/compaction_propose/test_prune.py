@@ -204,3 +204,18 @@ def test_numbered_listings_of_other_lines_are_not_outdated_even_if_the_call_name
     same = {"text": "the log of the run"}
     view = history(("Show", same, listing[0]), ("Show", same, listing[1]), ("run", {"cmd": "b"}, "ok"))
     assert recent(view) == {}
+
+
+def test_a_written_file_is_outdated_once_it_is_written_or_read_whole_again():
+    first, second = LONG, LONG.replace("line", "row")
+    write = {"file_path": "a.py", "content": first}
+    again = history(("Write", write, "ok"), ("Write", {**write, "content": second}, "ok"))
+    note = "[outdated: written again in m4; kept as m2]"
+    assert json.loads(pruned(again)["m2"]) == {"file_path": "a.py", "content": note}
+    assert json.loads(recent(again)["m2"])["content"] == note
+    read = history(("Write", write, "ok"), ("Read", {"file_path": "a.py"}, first))
+    assert json.loads(recent(read)["m2"])["content"] == "[outdated: read in m5; kept as m2]"
+    part = history(("Write", write, "ok"), ("Read", {"file_path": "a.py", "limit": 5}, "x"))
+    other = history(("Write", write, "ok"), ("Write", {"file_path": "b.py", "content": second}, "ok"))
+    assert "m2" not in recent(part)
+    assert "m2" not in recent(other)

@@ -99,6 +99,8 @@ def test_a_failed_run_that_lists_no_failure_is_not_called_green():
     ("runner", "output", "counts"),
     [
         ("unittest", "Ran 3 tests in 0.1s\n\nFAILED (failures=1, errors=1)\n", Counts(1, 2)),
+        ("unittest", "Ran 9 tests in 0.1s\n\nFAILED (failures=2, skipped=3)\n", Counts(4, 2)),
+        ("unittest", "Ran 9 tests in 0.1s\n\nOK (skipped=2, expected failures=1)\n", Counts(6, 0)),
         (
             "cargo",
             "test result: ok. 2 passed; 0 failed\n\ntest result: FAILED. 1 passed; 1 failed\n",

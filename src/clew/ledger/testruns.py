@@ -318,7 +318,7 @@ _LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "mocha": _lines(r"^[ \t]+\d+ (?:passing|failing)\b"),
         "node": _lines(r"^[ \t]*(?:#|ℹ) (?:pass|fail) \d+"),
         "sympy": _lines(r"^=* ?tests finished: .*"),
-        "unittest": _lines(r"^[ \t]*(?:Ran \d+ tests?|FAILED \(.*\))"),
+        "unittest": _lines(r"^[ \t]*(?:Ran \d+ tests?|(?:FAILED|OK) \(.*\))"),
     }
 )
 """The summary lines of each runner; a run in several parts has several of them."""
@@ -327,6 +327,8 @@ _FAILED = lazy_pattern(
     r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)|\b(?:failures|errors)=(\d+)"
 )
 _RAN = lazy_pattern(r"Ran (\d+)")
+_DID_NOT_PASS = lazy_pattern(r"\b(?:skipped|expected failures|unexpected successes)=(\d+)")
+"""Tests that unittest counts as run and that neither passed nor failed."""
 
 
 def counts_in(runner: str, output: str) -> Counts:
@@ -336,7 +338,9 @@ def counts_in(runner: str, output: str) -> Counts:
     if not summary:
         return Counts(None, None)
     failed = _sum(_FAILED, summary)
-    return Counts(_sum(_RAN, summary) - failed if runner == "unittest" else _sum(_PASSED, summary), failed)
+    if runner == "unittest":
+        return Counts(_sum(_RAN, summary) - failed - _sum(_DID_NOT_PASS, summary), failed)
+    return Counts(_sum(_PASSED, summary), failed)
 
 
 def _sum(pattern: re.Pattern[str], text: str) -> int:

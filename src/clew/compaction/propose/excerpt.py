@@ -23,6 +23,8 @@ LINE_SHARE = 0.8
 """Share of an excerpt that one line may take."""
 LONGEST_LINE = 400
 """Characters shown of a line, half of them from its end; also how far into it an error word counts."""
+ENDLESS = 5
+"""How many times as long as what is shown of it a line is that is shown around a term in it, too."""
 GAP = 24
 """Characters of the note that says how many are left out."""
 SHORT_GAP, WIDEST_GAP, GAP_SHARE = 40, 90, 0.1
@@ -285,6 +287,15 @@ class ExcerptSource:
                     found.add(one)
         return found
 
+    def _match(self, line: str, longest: int) -> list[Span]:
+        """Return what an endless line, such as a hit in minified code, says around the longest term in it."""
+        if len(line) < ENDLESS * longest or longest < LONGEST_LINE:
+            return []
+        read = line[:SEARCHED]
+        term = max((term for term in self._about if term in read), key=len, default="")
+        at = read.find(term)
+        return [(max(0, at - longest), min(len(line), at + longest))] if term else []
+
     @property
     def verdict(self) -> str:
         """The last line with the result of a run; "" if there is none."""
@@ -335,7 +346,9 @@ class ExcerptSource:
                 is_short = line[0] - 1 - done <= short_gap
                 gap = text[done : line[0] - 1] if is_short else gap_note(text.count("\n", done, line[0]))
                 shown.append(gap)
-            shown.append(_cut(text[slice(*line)], longest, (pieces or {}).get(line, ())))
+            whole = text[slice(*line)]
+            held = (pieces or {}).get(line, ())
+            shown.append(_cut(whole, longest, held or self._match(whole, longest)))
             done = line[1] + 1
         if done <= len(text):
             shown.append(gap_note(text.count("\n", done) + 1))

@@ -271,6 +271,35 @@ def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
 
 
+def _rewritten(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find calls that write a whole file which a later call writes or reads whole."""
+    current: dict[str, str] = {}
+    found: list[Stub] = []
+    for step in reversed(steps):
+        if not (step.action.subject and step.succeeded):
+            continue
+        read, changed = _files(step)
+        path = changed[0] if step.action.kind is ActionKind.WRITE and len(changed) == 1 else ""
+        if path in current:
+            found += _without_content(page, step, current[path])
+        if path:
+            current[path] = f"written again in {page.view[step.call.message].id}"
+        elif read and not changed and _is_whole(step):
+            current[read] = f"read in {step.name}"
+    yield from reversed(found)
+
+
+def _without_content(page: Page, step: Step, later: str) -> Iterator[Stub]:
+    """Yield a call that writes a file without the file's text."""
+    given, name = step.asked.arguments, page.view[step.call.message].id
+    long = [
+        key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER
+    ] if isinstance(given, dict) else []  # fmt: skip
+    if isinstance(given, dict) and long:
+        note = f"[outdated: {later}; kept as {name}]"
+        yield Stub(step.call, json.dumps({**given, **dict.fromkeys(long, note)}), f"the file was {later}")
+
+
 SHORTEST_PROMPT = 800
 """Characters from which an argument that another call repeats is worth a pointer."""
 
@@ -405,10 +434,12 @@ def _prose(page: Page, start: int = 0) -> Iterator[Stub]:
 
 
 RULES: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits),
+    *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits, _rewritten),
 )
 """Rules about what something later repeats or outdates; they look at every step."""
-IN_RECENT: tuple[Rule, ...] = (*(_repeated, _asked_again, _read_again, _old_plans, _failed_edits),)
+IN_RECENT: tuple[Rule, ...] = (
+    *(_repeated, _asked_again, _read_again, _old_plans, _failed_edits, _rewritten),
+)
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""

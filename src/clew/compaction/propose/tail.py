@@ -23,7 +23,9 @@ from clew.message import (
     ToolResult,
     cut_points,
     pair,
+    words,
 )
+from clew.message.patterns import lazy_pattern
 
 SMALL_ROOM, LARGE_ROOM = 2_500, 7_500
 """Tokens. Between these two the shares below change linearly: in a small room the recent work is nearly all
@@ -179,7 +181,14 @@ FEW_SHARE = 0.5
 """...so that they fill less than this share of their room; chosen by hand."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80
-"""Size of faded text that a harness put into a message."""
+"""Size of faded text that a harness put into a message..."""
+INSTRUCTIONS_SHARE = 0.1
+"""...and share of the room for a file of instructions for agents among it; chosen by hand."""
+_INSTRUCTIONS = lazy_pattern(
+    r"(?:\s*<[\w-]+>)?\s*(?:# AGENTS\.md instructions for |As you answer the user's questions, you can use"
+    r"|Contents of \S*(?:AGENTS|CLAUDE|GEMINI)\.md|# (?:claudeMd|AGENTS\.md|CLAUDE\.md)\b)"
+)
+"""How harnesses begin the text of such a file."""
 WHOLE_UNREAD_SHARE = 0.4
 """Share of the room up to which messages that the model has not answered yet stay whole..."""
 UNREAD_SHARE = 0.1
@@ -216,6 +225,12 @@ def faded_part(
             return min(tokens, asked or (USER_TOKENS if message.origin is Origin.SPOKEN else OTHER_TOKENS))
         case _:
             return tokens
+
+
+def _has_instructions(message: Message, part: Part) -> bool:
+    """Whether a harness put a file of instructions for agents here; they bind everything."""
+    injected = message.origin is not Origin.SPOKEN and isinstance(part, Text)
+    return injected and _INSTRUCTIONS.match(words(part)) is not None
 
 
 def begins_diff(text: str) -> bool:
@@ -260,6 +275,8 @@ def faded_sizes(
                     thought += tokens if i < fading.thinking else 0
                 elif i >= fading.turn and isinstance(part, ToolResult) and begins_diff(part.text):
                     gone += max(0, tokens - DIFF_TOKENS)
+                elif _has_instructions(message, part):
+                    gone += max(0, tokens - max(OTHER_TOKENS, int(room * INSTRUCTIONS_SHARE)))
                 else:
                     gone += tokens - faded_part(message, part, tokens, most, asked)
             whole[i] -= thought
