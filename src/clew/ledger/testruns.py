@@ -324,7 +324,8 @@ _LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 """The summary lines of each runner; a run in several parts has several of them."""
 _PASSED = lazy_pattern(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
 _FAILED = lazy_pattern(
-    r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)|\b(?:failures|errors)=(\d+)"
+    r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)"
+    r"|(?<!expected )\b(?:failures|errors)=(\d+)"
 )
 _RAN = lazy_pattern(r"Ran (\d+)")
 _DID_NOT_PASS = lazy_pattern(r"\b(?:skipped|expected failures|unexpected successes)=(\d+)")
