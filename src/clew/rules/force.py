@@ -31,9 +31,9 @@ _RULED_OUT = "it rules something out"
 _NOT_NOW = "it forbids changes for now"
 _BANNED = "it forbids an act of the agent"
 _CLEAR = frozenset((_ASKED_FIRST, _ONE_ANSWER))
-"""Reasons that need no second opinion: 11 of 12 requests for consent of new people were rules, and what holds
-for one answer ends by itself. The other reasons need scores (``needed_score``) at which 85 % of the pins of
-people that the tables had not been tuned on were right (bench/constraints_wording.py)."""
+"""Reasons that need no second opinion: 11 of 14 requests for consent of new people were rules, and what holds
+for one answer ends by itself. The scores that the other reasons need (``needed_score``) were read off the
+table of bench/constraints_wording.py: people that the tables had not been tuned on."""
 _BANS = frozenset((_BANNED, _NOT_NOW, _RULED_OUT))
 _MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "cannot", "can’t"))
 _IMPERATIVE = frozenset(("do", "don't", "don’t", "dont"))
