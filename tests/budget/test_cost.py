@@ -25,6 +25,7 @@ from clew.budget import (
     estimate,
     requests_to_come,
 )
+from clew.budget.cost import relative_output_price, relative_price
 from clew.errors import InputError
 from clew.tokens import UNKNOWN, model_named
 
@@ -306,3 +307,14 @@ def test_the_price_of_a_compaction_counts_what_the_cache_loses():
     assert "26,000 tokens of the next request miss the provider's cache" in str(price)
     assert " less, each one" in str(compaction_price(100_000, 30_000, 4_000, cold))
     assert compaction_price(100_000, 30_000, 4_000, warm, 2_000).once.tokens > price.once.tokens
+
+
+def test_a_small_cost_has_no_exponent_and_none_has_no_sign():
+    assert str(Cost(3, 3.0)) == "$0.000009"
+    assert str(Cost(-0.0)) == str(Cost(-0.2)) == "0 input tokens"
+
+
+def test_a_free_model_has_the_usual_relative_prices():
+    free = replace(OPUS, input_price=0.0, output_price=0.0)
+    assert relative_output_price(free) == relative_output_price(UNKNOWN)
+    assert relative_price(OPUS, free) == relative_price(free, OPUS) == 1.0

@@ -88,6 +88,8 @@ def test_a_command_is_found_by_a_beginning_that_no_other_has():
     assert command_named("/comp").name == "compact"
     with pytest.raises(InputError, match="did you mean /recall or /remember or /retry"):
         command_named("/re")
+    with pytest.raises(InputError, match="did you mean /off or /on"):
+        command_named("/o")
 
 
 def test_a_mistyped_command_is_corrected():
@@ -103,10 +105,15 @@ def test_a_mistyped_command_is_corrected():
         ("!traceSummaries d1", True),
         ("!important", False),
         ("hi /x", False),
+        *((f" {command}", False) for command in ("/help", "/pins", "!contextBudget")),
     ],
 )
 def test_what_is_a_command(line: str, is_one: bool):
     assert is_command(line) is is_one
+
+
+def test_a_tab_separates_a_command_from_its_argument():
+    assert typed(new_chat(), "/help\tpin") == typed(new_chat(), "/help pin")
 
 
 @pytest.mark.parametrize("line", ["/pin", "/unpin", "/remember", "/forget", "/recall", "/expand"])

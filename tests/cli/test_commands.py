@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.cli.anatomy import Anatomy, SizedPart
 from clew.cli.commands import COMMANDS
 from tests.cli.conftest import EXAMPLE, ROOT, Run
 
@@ -332,3 +333,9 @@ def test_map_tells_what_the_model_sees_now_from_what_was_said_in_all(clew: Run, 
 def test_formats_lists_every_reader(clew: Run):
     names = {row["name"] for row in json.loads(clew("formats", "--json").stdout)}
     assert {"claude-code", "codex", "gemini-cli", "opencode", "pi", "aider", "anthropic", "openai"} <= names
+
+
+def test_growth_is_read_at_the_end_of_each_column():
+    pieces = [SizedPart("user", tokens, number) for number, tokens in enumerate((10, 20), start=1)]
+    assert Anatomy(messages=2, pieces=pieces).growth(2) == [10, 30]
+    assert Anatomy(messages=2, pieces=pieces).growth(4) == [10, 10, 30, 30]

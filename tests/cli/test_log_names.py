@@ -92,3 +92,14 @@ def test_turns_are_what_the_user_said_not_what_a_tool_put_in_their_place():
 def test_a_session_of_the_log_is_measured_for_its_own_model(clew: Run):
     shown = json.loads(clew("map", "demo", "--json").stdout)
     assert (shown["model"], shown["window"]) == ("claude-sonnet-4-5", 200_000)
+
+
+def test_a_tool_alone_names_no_session():
+    store = MemoryStore()
+    Session.open("codex:019a4c55-77", store).add(text_message(Role.USER, "Fix it."))
+    assert [own_name(store, begins) for begins in ("c", "codex", "codex:")] == [None] * 3
+    assert own_name(store, "codex:019a") == own_name(store, "019a") == "codex:019a4c55-77"
+
+
+def test_a_name_too_long_for_a_file_is_no_session(clew: Run):
+    assert "no session" in clew("show", "x" * 300).stderr

@@ -24,7 +24,9 @@ from clew.hosts.reminder import (
     tokens,
 )
 from clew.hosts.session_state import MOST_USER_BYTES, WHOLE_BYTES, flat, read_session, work_state
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult
 from clew.message.text import escape_tags
+from clew.session.view_text import view_text
 
 RULE = "Never touch the files under legacy/."
 WORK = (
@@ -155,6 +157,14 @@ def test_nothing_that_is_quoted_can_end_the_reminder(session: Callable[..., Path
     text = reminder(work_state(read_session(path, "claude-code")))
     assert text.count(CLOSING) == 1
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(("output", "head"), [("x" * 601, "shortened:"), ("x" * 600, "word for word:")])
+def test_a_conversation_with_a_cut_result_is_not_called_word_for_word(output: str, head: str) -> None:
+    call = Message(Role.ASSISTANT, (ToolCall("c1", "Read", {"file": "a"}),))
+    result = Message(Role.TOOL, (ToolResult("c1", (Text(output),)),))
+    text = view_text([Item("m1", call), Item("m2", result)], compacted=False)
+    assert text.startswith(f"The conversation, {head}")
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clew.budget import Region
-from clew.compaction.plan import ClaimKind
+from clew.compaction.plan import ClaimKind, Plan, Shrink
 from clew.compaction.plan.render import render_digest
+from clew.compaction.verify import Report
 from clew.errors import InputError, NotFound, StalePlan
 from clew.inspector import (
     actions,
@@ -24,6 +26,7 @@ from clew.inspector import (
 from clew.inspector.app import RouteAnswer
 from clew.inspector.history import expansion
 from clew.inspector.message_json import marked_to_json
+from clew.inspector.preview import leaving
 from clew.inspector.session_pool import OpenSession
 from clew.log import TOKEN_BUDGET, UNDO, fold, load_messages, named_messages, new_event
 from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
@@ -394,6 +397,26 @@ def test_sessions_are_listed_with_their_size_and_health(house: House):
     assert listed[TOUR]["health"]["is"] == "good"
     with house.pool.open(TOUR) as handle:
         assert session_list.size(handle) == {"messages": 126, "turns": 3}
+
+
+def test_an_undo_of_two_compactions_is_listed_as_two(handle: OpenSession, house: House):
+    actions.act(house.pool, handle, {"does": "undo", "count": 2})
+    (listed,) = (one for one in session_list.session_list(house.pool)["sessions"] if one["name"] == TOUR)
+    assert listed["undone"] == 2
+
+
+def test_a_file_that_only_shortened_messages_named_would_leave(handle: OpenSession):
+    edit = ToolCall("e1", "Edit", {"file_path": "/r/only_here.py", "old_string": "a", "new_string": "b"})
+    done = ToolResult("e1", (Text("The file /r/only_here.py has been updated."),))
+    handle.session.add(Message(Role.ASSISTANT, (edit,)), Message(Role.TOOL, (done,)))
+    cuts = [
+        Shrink(item.id, replace(item.message, parts=(Text("cut"),)), "a test")
+        for item in handle.session.view()[-2:]
+    ]
+    for operations, leaves in ((), False), (tuple(cuts), True):
+        plan = Plan(operations, 9, 8, 8, "manual", "a test")
+        rows = {row["kind"]: row["things"] for row in leaving(handle, plan, Report())}
+        assert ("/r/only_here.py" in [thing["text"] for thing in rows["file"]]) is leaves
 
 
 def test_half_of_a_surrogate_pair_is_told_as_it_is(house: House):

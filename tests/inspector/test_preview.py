@@ -18,6 +18,9 @@ DIGEST = "~ modified in /p/cli/: cmd/hooks.go, docs/wingman.md\n~ read: /p/a.py"
         ("/p/cli/hooks.go", False),
         ("/q/cli/cmd/hooks.go", False),
         ("/p/cli/docs/wingman.mdx", False),
+        ("a.py", True),
+        ("p.py", False),
+        ("/p/a.p", False),
     ],
 )
 def test_a_file_is_named_by_its_path_or_by_folder_and_the_rest(path: str, named: bool):

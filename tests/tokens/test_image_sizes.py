@@ -30,6 +30,14 @@ def test_each_format_tells_its_size(image):
     assert image_size(base64.b64encode(image).decode()) == (640, 480)
 
 
+@pytest.mark.parametrize(("columns", "newline"), [(76, "\n"), (64, "\r\n")])
+@pytest.mark.parametrize("image", [PNG, JPEG], ids=["png", "jpeg"])
+def test_wrapped_base64_tells_it_too(image, columns, newline):
+    data = base64.b64encode(image + b"\0" * 80_000).decode()
+    wrapped = newline.join(data[at : at + columns] for at in range(0, len(data), columns))
+    assert image_size(wrapped) == (640, 480)
+
+
 @pytest.mark.parametrize(
     "image",
     [

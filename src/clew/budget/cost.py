@@ -44,9 +44,12 @@ class Cost:
 
     def __str__(self) -> str:
         if self.dollars is None:
-            return f"{self.tokens:,.0f} input tokens"
+            return f"{round(self.tokens):,} input tokens"
         sign, amount = "-" if self.dollars < 0 else "", abs(self.dollars)
-        return f"{sign}${amount:.2f}" if amount >= 0.995 or not amount else f"{sign}${amount:.2g}"
+        if amount >= 0.995 or not amount:
+            return f"{sign}${amount:.2f}"
+        places = 1 - math.floor(math.log10(amount))  # two digits that are not zero
+        return f"{sign}${f'{amount:.{places}f}'.rstrip('0')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,12 @@ class Cache:
 
     @property
     def read(self) -> float:
-        """Return the price of reading a token."""
+        """Return the price of reading a token, in plain input tokens."""
         return self.model.cache_read
 
     @property
     def write(self) -> float:
-        """Return the price of writing a token, for this lifetime."""
+        """Return the price of writing a token for this lifetime, in plain input tokens."""
         hour = self.model.cache_write_hour
         return hour if hour is not None and self.life_seconds >= HOUR else self.model.cache_write
 
@@ -88,16 +91,16 @@ class Cache:
         return Cost(tokens, self.model.input_price)
 
 
-def output_price(model: ModelInfo) -> float:
-    """Return the price of a model's output relative to its input."""
-    if model.input_price is None or model.output_price is None:
+def relative_output_price(model: ModelInfo) -> float:
+    """Return the price of a model's output relative to its input; the usual one if unknown or free."""
+    if not model.input_price or model.output_price is None:
         return USUAL_OUTPUT
     return model.output_price / model.input_price
 
 
 def relative_price(model: ModelInfo, other: ModelInfo) -> float:
-    """Return the price of a model's input relative to another's; 1 if either is unknown."""
-    if model.input_price is None or other.input_price is None:
+    """Return the price of a model's input relative to another's; 1 if either is unknown or free."""
+    if not model.input_price or not other.input_price:
         return 1.0
     return model.input_price / other.input_price
 
@@ -147,7 +150,8 @@ class Option:
 
     def __post_init__(self) -> None:
         if not 0 <= self.stable_tokens <= self.after_tokens or self.summary_tokens < 0:
-            raise InputError(f"{self.move}: {self.stable_tokens} stable of {self.after_tokens} tokens")
+            sizes = f"{self.stable_tokens} stable of {self.after_tokens}, {self.summary_tokens} of a summary"
+            raise InputError(f"{self.move}: these tokens are impossible: {sizes}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +242,7 @@ def _summary_cost(outlook: Outlook, option: Option) -> float:
     # its uncached part is not written to the cache.
     cached = outlook.tokens - outlook.fresh_tokens if cache.warm and option.writer is None else 0
     reading = cached * cache.read + (outlook.tokens - cached)
-    writing = option.summary_tokens * output_price(model)
+    writing = option.summary_tokens * relative_output_price(model)
     cost = reading * long_input(model, outlook.tokens) + writing * long_output(model, outlook.tokens)
     return cost * relative_price(model, cache.model)
 
@@ -325,11 +329,11 @@ def undo_price(
     The first ``stable_tokens`` are the same in both. ``unseen_seconds`` is how long ago the larger view was
     last sent: if the cache still has it, it is read and not written.
     """
-    write = cache.read if unseen_seconds < cache.life_seconds else cache.write
+    first_send = cache.read if unseen_seconds < cache.life_seconds else cache.write
     changed = restored_tokens - stable_tokens
     restored_factor = long_input(cache.model, restored_tokens)
     current_factor = long_input(cache.model, tokens)
-    back = (stable_tokens * min(cache.resend, write) + changed * write) * restored_factor
+    back = (stable_tokens * min(cache.resend, first_send) + changed * first_send) * restored_factor
     stay = tokens * cache.resend * current_factor
     each = (restored_tokens * restored_factor - tokens * current_factor) * cache.read
     return UndoPrice(cache.cost(back - stay), cache.cost(each))

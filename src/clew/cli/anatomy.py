@@ -116,7 +116,7 @@ class Anatomy:
         sums = list(_running(piece.tokens for piece in self.pieces))
         if not sums:
             return [0] * columns
-        return [sums[min(len(sums) - 1, (i + 1) * len(sums) // columns)] for i in range(columns)]
+        return [sums[((i + 1) * len(sums) - 1) // columns] for i in range(columns)]
 
     def message_at(self, tokens: int) -> int:
         """Return the message in which the session reaches so many tokens."""

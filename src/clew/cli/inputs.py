@@ -145,12 +145,20 @@ def _open_path(name: str) -> Source:
     return open_source(name)
 
 
+def _is_path(name: str) -> bool:
+    """Whether a name is the path of something that exists."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or not possible as a path
+        return False
+
+
 def found_named(name: str) -> FoundSession | None:
     """Return the session of another tool that has this id; None for a path or standard input.
 
     Raises ``NotFound`` with the nearest ids if it is neither.
     """
-    if name == "-" or Path(name).exists() or "/" in name or len(name) < SHORTEST_PREFIX:
+    if name == "-" or _is_path(name) or "/" in name or len(name) < SHORTEST_PREFIX:
         return None
     sessions = list(find_sessions(titles=False))
     hits = [session for session in sessions if session.is_named(name)]
@@ -253,11 +261,12 @@ def own_name(store: Store, name: str) -> str | None:
 def _begins_with(name: str, begins: str) -> bool:
     """Whether a name begins with this, with or without its tool: ``019a4c``, ``copilot:4f2a``.
 
-    The short id of the tool's session counts too: that of a Codex session is the end of its id.
+    A tool alone names no session, even if the log has only one of it. The short id of the tool's session
+    counts too: that of a Codex session is the end of its id.
     """
+    tool, colon, rest = name.partition(":")
     if name.startswith(begins):
-        return True
-    tool, _, rest = name.partition(":")
+        return not colon or len(begins) > len(tool + colon)
     wanted_tool, _, wanted = begins.rpartition(":")
     is_enough = len(wanted) >= SHORTEST_PREFIX and tool.startswith(wanted_tool)
     return is_enough and (rest.lower().startswith(wanted.lower()) or short_id(rest, tool) == wanted.lower())
@@ -298,7 +307,7 @@ def looks_like_id(name: str) -> bool:
 
 
 def _own_session(name: str) -> list[Record] | None:
-    if name == "-" or Path(name).exists():
+    if name == "-" or _is_path(name):
         return None
     with own_store() as store:
         value = own_name(store, name) if store else None

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from clew.compaction.plan import ClaimKind, Condense, Drop, Plan
+from clew.compaction.plan import ClaimKind, Condense, Drop, Plan, Shrink
 from clew.compaction.plan.render import render_digest
 from clew.compaction.verify import Report
 from clew.compaction.verify.report import LossKind
 from clew.inspector.history import compactions_of
 from clew.inspector.session_pool import OpenSession
-from clew.message import Cite, Item, Json, JsonObject, words
+from clew.message import Cite, Item, Json, JsonObject, Message, words
 from clew.session import Session
 
 MOST_LISTED = 60
@@ -25,15 +25,21 @@ Thing = tuple[str, str]
 
 
 def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
-    """Return, for each kind of thing, how many the model sees now and which of them would leave the view."""
+    """Return, for each kind of thing, how many there are now and which of them would leave the view.
+
+    Files are counted that the session changed, or touched last in a message that would leave.
+    """
     session = handle.session
     dropped_ids = frozenset(
         chain.from_iterable(
             operation.ids for operation in plan.operations if isinstance(operation, Condense | Drop)
         )
     )
-    shown_items = [item for item in session.view() if item.id not in dropped_ids]
-    left = "\n".join(chain(map(render_digest, plan.digests), map(_text, shown_items)))
+    shrunk = {
+        operation.id: operation.message for operation in plan.operations if isinstance(operation, Shrink)
+    }
+    staying = [shrunk.get(item.id, item.message) for item in session.view() if item.id not in dropped_ids]
+    text_after = "\n".join(chain(map(render_digest, plan.digests), map(_text, staying)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
     turns, findings = _requests_and_findings(session, dropped_ids)
     findings += _findings_of_digests(handle, dropped_ids)
@@ -44,15 +50,15 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     ]
     return [
         _loss_row("turn", turns, [turn for turn in turns if turn[0] in dropped_ids and turn[0] not in cited]),
-        _loss_row("finding", findings, [finding for finding in findings if finding[1] not in left]),
-        _loss_row("file", files, [file for file in files if not _is_named(file[1], left)]),
+        _loss_row("finding", findings, [finding for finding in findings if finding[1] not in text_after]),
+        _loss_row("file", files, [file for file in files if not _is_named(file[1], text_after)]),
         *(_of_report(report, kind) for kind in (LossKind.RULE, LossKind.OPEN, LossKind.DECISION)),
     ]
 
 
 def _is_named(path: str, text: str) -> bool:
     """Whether a text names a file: by its path, or by folder and the rest, as in "in src/: a.py, b.py"."""
-    if path in text:
+    if path in text and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w-]|\.\w)", text):
         return True
     folders = (path[: at + 1] for at, letter in enumerate(path) if letter == "/")
     return any(
@@ -86,12 +92,12 @@ def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[Thing]:
     ]
 
 
-def _text(item: Item) -> str:
-    return "\n".join(map(words, item.message.parts))
+def _text(message: Message) -> str:
+    return "\n".join(map(words, message.parts))
 
 
-def _loss_row(kind: str, all_: Sequence[Thing], left: Iterable[Thing]) -> JsonObject:
-    lost_items: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in left]
+def _loss_row(kind: str, all_: Sequence[Thing], lost: Iterable[Thing]) -> JsonObject:
+    lost_items: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in lost]
     return {
         "kind": kind,
         "before": len(all_),

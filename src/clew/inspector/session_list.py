@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from clew.errors import ClewError
@@ -52,11 +51,21 @@ def _plain_row(info: SessionInfo) -> JsonObject:
 
 def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
     ctx = Ctx(workspace=pool.workspace, session=info.session)
-    kinds = Counter(event.event.kind for event in pool.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
+    done = undone = 0
+    in_effect: list[int] = []
+    for stored in pool.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]):
+        if stored.event.kind == COMPACTION.name:
+            done += 1
+            in_effect.append(stored.seq)
+        else:  # one undo may revert several
+            since = stored.event.body.get("compaction")
+            left = [seq for seq in in_effect if isinstance(since, int) and seq < since]
+            undone += len(in_effect) - len(left)
+            in_effect = left
     return {
         **_plain_row(info),
-        "compactions": kinds[COMPACTION.name],
-        "undone": kinds[UNDO.name],
+        "compactions": done,
+        "undone": undone,
         "health": health(pool, ctx, info.head.seq),
     }
 

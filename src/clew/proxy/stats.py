@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-from clew.budget.cost import output_price
+from clew.budget.cost import relative_output_price
 from clew.message import Json, JsonObject, Usage
 from clew.tokens import model_named
 
@@ -53,7 +53,7 @@ class ConversationStats:
     def add_usage(self, usage: Usage, growth: float, *, rewritten: bool) -> None:
         """Add a request: its usage, and how much larger the client's own body was than the one sent."""
         model = model_named(self.model)
-        read, write, output = model.cache_read, model.cache_write, output_price(model)
+        read, write, output = model.cache_read, model.cache_write, relative_output_price(model)
         fresh = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
         cost = (
             usage.cache_read_tokens * read + usage.cache_write_tokens * write + usage.output_tokens * output
@@ -82,7 +82,7 @@ class ConversationStats:
         if answered:
             model = model_named(self.model)
             self.cost_without += (self.whole or before) * model.cache_read
-            self.cost_without += SUMMARY_TOKENS * output_price(model)
+            self.cost_without += SUMMARY_TOKENS * relative_output_price(model)
 
     def report(self) -> JsonObject:
         """Return it as JSON; costs in US dollars if the price of the model is known."""

@@ -15,14 +15,29 @@ def view_text(items: Iterable[Item], *, compacted: bool) -> str:
     """Return the digest of a view, then its messages: the newest ones, or shortened ones."""
     digests: list[str] = []
     messages: list[str] = []
+    shortened = compacted
     for item in items:
         if item.message.origin is Origin.SUMMARY:
             digests.append(item.message.text)
         elif item.message.role is not Role.SYSTEM:
             messages += _lines(item)
-    head = "The newest messages, shortened:" if digests else "The conversation"
-    head = head if digests else f"{head}, shortened:" if compacted else f"{head}, word for word:"
+            shortened = shortened or _is_cut(item)
+    if digests:
+        head = "The newest messages, shortened:"
+    elif shortened:
+        head = "The conversation, shortened:"
+    else:
+        head = "The conversation, word for word:"
     return "\n\n".join([*digests, *(["\n".join([head, *messages])] if messages else ())])
+
+
+def _is_cut(item: Item) -> bool:
+    """Return True if ``_lines`` shows only the beginning of a call or result."""
+    texts = (
+        *(call.input_text for call in item.message.calls),
+        *(result.text for result in item.message.results),
+    )
+    return any(len(text) > RESULT_CHARS for text in texts)
 
 
 def _lines(item: Item) -> Iterator[str]:

@@ -64,7 +64,8 @@ def image_size(data: str) -> Size | None:
 
 
 def _decode(data: str, size: int) -> bytes:
-    wanted = data[: -(-size // 3) * 4]
+    length = -(-size // 3) * 4
+    wanted = "".join(data[: length + length // 16].split())[:length]  # may be wrapped, from 64 columns on
     try:
         return binascii.a2b_base64(wanted[: len(wanted) // 4 * 4])
     except ValueError:  # binascii.Error, or characters that are not ASCII

@@ -54,6 +54,7 @@ class ChatCommand:
 
 
 PRIVATE = 0o600
+"""The permissions of an exported file: only the owner may read and write it."""
 
 
 ALIASES = {
@@ -67,19 +68,19 @@ ALIASES = {
     "/summaries": "/context summaries",
     "/pins": "/rules",
 }
-"""Other names of commands: the diagnostics as agents call them, and names of earlier versions."""
+"""Other names of commands: diagnostics as other agents call them (``!…``), and names of earlier versions."""
 
 
 def is_command(line: str) -> bool:
-    """Return whether a line is a command and not a message for the model."""
-    return line.startswith("/") or line.split(maxsplit=1)[:1] in [[name] for name in ALIASES]
+    """Return whether a line is a command; a line that begins with a space is a message for the model."""
+    return line.startswith("/") or (line.startswith("!") and line.split(maxsplit=1)[0] in ALIASES)
 
 
 def run_command(chat: Chat, line: str) -> Turn:
     """Run the command of a line; raise ``InputError`` with advice if it is wrong."""
-    value, _, rest = line.strip().partition(" ")
-    name, _, first = ALIASES.get(value, value).partition(" ")
-    return command_named(name).does(chat, f"{first} {rest.strip()}".strip())
+    typed, *rest = line.split(maxsplit=1) or [""]
+    name, *first = ALIASES.get(typed, typed).split(maxsplit=1) or [""]
+    return command_named(name).does(chat, " ".join((*first, *rest)).strip())
 
 
 def command_named(name: str) -> ChatCommand:
@@ -89,7 +90,7 @@ def command_named(name: str) -> ChatCommand:
     for command in (*COMMANDS, _ON):
         if command.name == plain:
             return command
-    near = [command.name for command in COMMANDS if plain and command.name.startswith(plain)]
+    near = [command.name for command in (*COMMANDS, _ON) if plain and command.name.startswith(plain)]
     if len(near) == 1:
         return command_named(near[0])
     near = near or difflib.get_close_matches(plain, [command.name for command in COMMANDS], 2)
