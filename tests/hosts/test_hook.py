@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.errors import NotFound
 from clew.hosts import hook
 from clew.hosts.reminder import (
     CLOSING,
@@ -27,6 +30,7 @@ from clew.hosts.session_state import MOST_USER_BYTES, WHOLE_BYTES, flat, read_se
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult
 from clew.message.text import escape_tags
 from clew.session.view_text import view_text
+from tests.transcripts.test_goose import SCHEMA
 
 RULE = "Never touch the files under legacy/."
 WORK = (
@@ -204,6 +208,22 @@ def test_a_rule_before_a_pasted_image_is_found_in_a_large_session(session: Calla
     path = session(*filler[:20], *WORK[:3], *filler[:20], ("user", image), *filler, ("user", "And now?"))
     state = work_state(read_session(path, "claude-code", whole_bytes=0))
     assert [line.text for line in state.rules] == [f'"{RULE}"']
+
+
+def test_an_unknown_session_of_a_database_is_not_replaced_by_another(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SCHEMA)
+        for name in ("s1", "s2"):
+            database.execute(
+                "INSERT INTO sessions VALUES (?, 'Fix', '', '/p', '2026-08-01 10:00:00', '{}')", (name,)
+            )
+            row = (f"m-{name}", name, json.dumps([{"type": "text", "text": f"This is {name}."}]))
+            database.execute("INSERT INTO messages VALUES (NULL, ?, ?, 'user', ?, 1785000000, '{}')", row)
+        database.commit()
+    assert read_session(path, "goose", "s1").entries[0].message.text == "This is s1."
+    with pytest.raises(NotFound, match="no session 's3'"):
+        read_session(path, "goose", "s3")
 
 
 def test_the_hook_imports_neither_the_session_nor_a_terminal(

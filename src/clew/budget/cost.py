@@ -173,7 +173,7 @@ class Estimate:
 
     option: Option
     once: Cost
-    """Extra cost of the next request; negative if it is cheaper even then."""
+    """Extra cost of the next request, writing the summary included; negative if it is cheaper even then."""
     saved: Cost
     """Saving on each later request."""
     expected_requests: float

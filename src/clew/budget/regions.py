@@ -82,7 +82,7 @@ class Allotment:
 
     @property
     def free_tokens(self) -> int:
-        """Return the tokens that no region asked for."""
+        """Return the tokens that were given to no region."""
         return self.window_tokens - sum(slice_.given for slice_ in self.slices)
 
     @property
@@ -159,13 +159,13 @@ def _require_room_for_fixed(window_tokens: int, asked: Mapping[Region, int]) -> 
     raise PinsDoNotFit(detail) if fits_without_pins else BudgetExceeded(detail)
 
 
-def region_of(message: Message, *, leads: bool = True) -> Region:
+def region_of(message: Message, *, at_start: bool = True) -> Region:
     """Return the region of the window that a message counts for.
 
-    System messages at the start of the view are the system prompt. Later ones are history, which may be
-    condensed.
+    System messages at the start of the view (``at_start``: only system messages come before) are the system
+    prompt. Later ones are history, which may be condensed.
     """
-    if leads and message.role in (Role.SYSTEM, Role.DEVELOPER):
+    if at_start and message.role in (Role.SYSTEM, Role.DEVELOPER):
         return Region.SYSTEM
     for part in message.parts:  # called for every message: a generator takes twice as long
         if isinstance(part, ToolResult):

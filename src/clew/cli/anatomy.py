@@ -59,7 +59,7 @@ KINDS = (
 
 
 class SizedPart(NamedTuple):
-    """The tokens of one part, in the order of the conversation."""
+    """One part of a message with its tokens."""
 
     kind: str
     tokens: int
@@ -146,7 +146,7 @@ def anatomy(conversation: Sequence[Entry], shown_entries: Sequence[Entry], count
     """Count the tokens of every part; messages have the numbers by which ``clew expand`` prints them."""
     numbers = {entry.id: number for number, entry in enumerate(shown_entries, start=1)}
     messages = [entry.message for entry in conversation]
-    results = Anatomy(messages=len(messages))
+    figures = Anatomy(messages=len(messages))
     pairing = pair(messages)
     labels = {
         result: _call_label(messages[call.message].parts[call.part])
@@ -158,22 +158,22 @@ def anatomy(conversation: Sequence[Entry], shown_entries: Sequence[Entry], count
         number = numbers.get(conversation[i].id, i + 1)
         for j, (part, tokens) in enumerate(_part_tokens(message, counter)):
             kind = _kind(message, part)
-            results.pieces.append(SizedPart(kind, tokens, number))
-            results.by_kind[kind] = results.by_kind.get(kind, 0) + tokens
-            results.calls += isinstance(part, ToolCall)
+            figures.pieces.append(SizedPart(kind, tokens, number))
+            figures.by_kind[kind] = figures.by_kind.get(kind, 0) + tokens
+            figures.calls += isinstance(part, ToolCall)
             label = labels.get(Place(i, j)) or _label(part)
             heavy.append(HeavyPart(tokens, number, kind, label))
             if isinstance(part, ToolResult) and (text := part.text):
                 if text in seen:
-                    results.repeated += 1
-                    results.repeated_tokens += tokens
+                    figures.repeated += 1
+                    figures.repeated_tokens += tokens
                 seen.add(text)
-    results.tokens = sum(results.by_kind.values())
-    results.heaviest = heapq.nlargest(HEAVIEST, heavy, key=lambda item: item.tokens)
+    figures.tokens = sum(figures.by_kind.values())
+    figures.heaviest = heapq.nlargest(HEAVIEST, heavy, key=lambda item: item.tokens)
     runs = atoms(messages)
-    results.cuts, results.widest_atom = len(runs) + 1, max((b - a for a, b in runs), default=0)
-    results.unpaired = len(pairing.dangling) + len(pairing.orphans)
-    return results
+    figures.cuts, figures.widest_atom = len(runs) + 1, max((b - a for a, b in runs), default=0)
+    figures.unpaired = len(pairing.dangling) + len(pairing.orphans)
+    return figures
 
 
 def _part_tokens(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:
@@ -195,6 +195,7 @@ def _running(weights: Iterator[int]) -> Iterator[int]:
 
 
 def _kind(message: Message, part: Part) -> str:
+    """Return the name in ``KINDS`` of a part; the values of ``Origin`` and ``Role`` are such names."""
     match part:
         case ToolCall() | ApprovalRequest():
             return "tool call"

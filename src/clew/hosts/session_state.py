@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clew.errors import InputError
+from clew.errors import InputError, NotFound
 from clew.hosts.reminder import SEARCH, ReminderLine, WorkState, plain
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
@@ -32,6 +32,8 @@ from clew.transcripts.source import Source, open_source
 from clew.transcripts.transcript import Transcript, collect
 
 DIGEST_TOKENS = 4_000
+_DATABASES = (".db", ".sqlite", ".sqlite3", ".vscdb")
+"""Endings of files that hold the sessions of all projects: the last one may be anybody's."""
 _NOW = "(the conversation goes on here)"
 WHOLE_BYTES = 6 << 20
 """Files up to this size are read whole: about 0.05 s of CPU per MiB."""
@@ -92,12 +94,12 @@ def session_of(data: bytes, format_name: str) -> HostSession:
 def _read(source: Source, format_name: str | None, session_id: str | None, *, whole: bool) -> HostSession:
     format_ = FORMATS[format_name] if format_name else detect(source)
     transcripts = list(collect(format_.read(source), Start(source.name, format_.name)))
-    transcript = next(
-        (transcript for transcript in transcripts if transcript.id == session_id),
-        transcripts[-1] if transcripts else None,
-    )
-    if transcript is None:
+    if not transcripts:
         raise InputError(f"{source.name} holds no session")
+    named = next((transcript for transcript in transcripts if transcript.id == session_id), None)
+    if named is None and session_id and len(transcripts) > 1 and source.name.endswith(_DATABASES):
+        raise NotFound(f"{source.name} holds no session {session_id!r}", "`clew sessions` lists them")
+    transcript = named or transcripts[-1]  # a file of one session may give it another id than its host does
     return HostSession(transcript, tuple(transcript.full_entries()), whole)
 
 

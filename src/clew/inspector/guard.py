@@ -52,11 +52,11 @@ class RequestGate:
         """Return why a request is refused; None if it is allowed."""
         headers = Headers(scope=scope)
         if headers.getlist("host") != [self.host]:
-            return "this server has another host name"
+            return "the Host header is not the address of this server"
         if headers.get("origin", self.origin) != self.origin:
-            return "this request comes from another site"
+            return "the Origin header names another site"
         if not self._from_here(scope, headers):
-            return "this request was made by another site"
+            return "the browser says that another site made this request"
         if not _is_public(scope) and not self._is_token(headers.getlist(TOKEN)):
             return "open the address that clew printed: it contains the access token"
         return None

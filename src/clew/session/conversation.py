@@ -244,7 +244,7 @@ class ListView:
 
     def _sum(self, message: Message, size: int) -> None:
         leads = not self.regions or (len(self.regions) == 1 and Region.SYSTEM in self.regions)
-        region = region_of(message, leads=leads)
+        region = region_of(message, at_start=leads)
         self.regions[region] = self.regions.get(region, 0) + size
         self.replies += message.role is Role.ASSISTANT
 

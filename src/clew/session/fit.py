@@ -188,7 +188,7 @@ def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
     """Return the tokens of messages by region."""
     tokens: dict[Region, int] = {}
     for item, size in zip(items, sizes, strict=True):
-        region = region_of(item.message, leads=tokens.keys() <= {Region.SYSTEM})
+        region = region_of(item.message, at_start=tokens.keys() <= {Region.SYSTEM})
         tokens[region] = tokens.get(region, 0) + size
     return tokens
 

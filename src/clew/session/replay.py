@@ -390,7 +390,7 @@ class Replay:
             self._items.append(item)
         self._refs[item.id] = ref
         self._shown[item.id] = item.message
-        region = region_of(item.message, leads=self._weights.keys() <= {Region.SYSTEM})
+        region = region_of(item.message, at_start=self._weights.keys() <= {Region.SYSTEM})
         weight = self.counter.weigh(item.message)
         if rules := rules_text(item.message):
             pinned = self.counter.weigh_text(rules)

@@ -112,7 +112,7 @@ def _documents(written: Any) -> dict[str, Document]:  # noqa: ANN401 - JSON ente
 
 
 LARGEST = 1_000_000
-"""Bytes of a document; a larger file is treated as data (chosen by hand)."""
+"""Most bytes of a document; a larger file is data and is not indexed (chosen by hand)."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Do not follow a link, and do not block on a pipe."""
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
@@ -133,9 +133,9 @@ def files_of(root: Path) -> Iterator[File]:
 
     A path that is not valid Unicode is left out: the index cannot store references to it.
     """
-    for folder, names, values in os.walk(root, followlinks=False):
-        names[:] = sorted(name for name in names if _is_entered(name))
-        for name in sorted(values):
+    for folder, folders, files in os.walk(root, followlinks=False):
+        folders[:] = sorted(name for name in folders if _is_entered(name))
+        for name in sorted(files):
             path = Path(folder, name)
             if path.suffix.lower() not in SUFFIXES or path.is_symlink():
                 continue

@@ -105,7 +105,9 @@ def misplaced_system_turns(body: JsonObject) -> Iterator[RuleFinding]:
         if i == 0:
             yield RuleFinding(where, "a system turn cannot come first")
         elif not (every[i - 1].role == "user" or _ends_in_server_tool(every[i - 1])):
-            yield RuleFinding(where, "a system turn must follow a user turn")
+            yield RuleFinding(
+                where, "a system turn must follow a user turn, or a turn that ends in a server tool"
+            )
         if i + 1 < len(every) and every[i + 1].role != "assistant":
             yield RuleFinding(where, "a system turn must come last or right before an assistant turn")
         for at, block in enumerate(turn.blocks):
