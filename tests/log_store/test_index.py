@@ -73,7 +73,7 @@ def test_of_two_that_match_alike_the_shorter_comes_first(index):
 def test_a_phrase_is_found_where_its_words_stand_together(index):
     put(index, entry("sql py and src", 0), entry("in src/sql.python", 1), entry("in src/sql.py", 2))
     assert refs(index, Wanted(phrase=("src", "sql", "py"))) == ["r2"]
-    assert refs(index, Wanted(phrase=("src", "sql", "py"), beginning=True)) == ["r2", "r1"]
+    assert refs(index, Wanted(phrase=("src", "sql", "py"), last_is_prefix=True)) == ["r2", "r1"]
 
 
 def test_a_workspace_sees_nothing_of_another(index):

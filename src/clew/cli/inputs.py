@@ -145,7 +145,7 @@ def _open_path(name: str) -> Source:
     return open_source(name)
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
     """Whether a name is the path of something that exists."""
     try:
         return Path(name).exists()
@@ -158,7 +158,7 @@ def found_named(name: str) -> FoundSession | None:
 
     Raises ``NotFound`` with the nearest ids if it is neither.
     """
-    if name == "-" or _is_path(name) or "/" in name or len(name) < SHORTEST_PREFIX:
+    if name == "-" or is_path(name) or "/" in name or len(name) < SHORTEST_PREFIX:
         return None
     sessions = list(find_sessions(titles=False))
     hits = [session for session in sessions if session.is_named(name)]
@@ -173,7 +173,7 @@ def found_named(name: str) -> FoundSession | None:
         session.short_id: (session.short_id, f"{session.format}:{session.id}", file_id(session.path))
         for session in sessions
     }
-    suggestion = nearest(name, forms)
+    suggestion = did_you_mean(name, forms)
     raise NotFound(f"no file and no session {name!r}", f"{suggestion}`clew sessions` lists them")
 
 
@@ -203,8 +203,8 @@ def the_store() -> SqliteStore | PostgresStore:
     return open_store(store_address(), network_disk())
 
 
-def is_log_empty() -> bool:
-    """Whether clew has no log yet. A server's has one."""
+def has_no_log() -> bool:
+    """Whether clew has no log yet, not even an empty one. A server's always exists."""
     address = store_address()
     return isinstance(address, Path) and not address.exists()
 
@@ -212,7 +212,7 @@ def is_log_empty() -> bool:
 @contextmanager
 def own_store() -> Iterator[Store | None]:
     """Open clew's log, or yield None if there is none; never creates it."""
-    if is_log_empty():
+    if has_no_log():
         yield None
         return
     with the_store() as store:
@@ -277,11 +277,11 @@ def no_session(store: Store | None, name: str) -> NotFound:
     names = [session.session for session in store.sessions(WORKSPACE)] if store else []
     names = [session for session in names if not session.startswith(OWN)]
     advice = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
-    suggestion = nearest(name, {session: (session, own_short_id(session)) for session in names})
+    suggestion = did_you_mean(name, {session: (session, own_short_id(session)) for session in names})
     return NotFound(f"there is no session {name!r} in clew's log", f"{suggestion}{advice}")
 
 
-def nearest(name: str, known: Mapping[str, Iterable[str]]) -> str:
+def did_you_mean(name: str, known: Mapping[str, Iterable[str]]) -> str:
     """Return "did you mean …?" with the most similar of these, each with its names; empty if none is similar.
 
     Ids are often cut off, so names are compared only up to the length given.
@@ -307,7 +307,7 @@ def looks_like_id(name: str) -> bool:
 
 
 def _own_session(name: str) -> list[Record] | None:
-    if name == "-" or _is_path(name):
+    if name == "-" or is_path(name):
         return None
     with own_store() as store:
         value = own_name(store, name) if store else None

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from clew.cli.inputs import (
     OWN_FORMAT,
     WORKSPACE,
-    is_log_empty,
+    has_no_log,
+    is_path,
     open_arguments,
     open_index,
     own_name,
@@ -129,7 +130,7 @@ def _named_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[
 
 def _log_session(name: str) -> str | None:
     """Return the named session of clew's log, None if it is something else."""
-    if Path(name).exists() or is_log_empty():
+    if is_path(name) or has_no_log():
         return None
     with the_store() as store:
         return own_name(store, name)
@@ -139,7 +140,7 @@ def _log_session(name: str) -> str | None:
 def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
     """Open clew's own log; an empty temporary one if there is none."""
     with ExitStack() as opened:
-        if is_log_empty():
+        if has_no_log():
             folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="clew-"))
             store: Store = opened.enter_context(SqliteStore(Path(folder) / "empty.db"))
         else:

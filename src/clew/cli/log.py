@@ -18,7 +18,7 @@ from pathlib import Path
 from clew.chat.reports import stats_lines, stats_of
 from clew.cli.inputs import (
     WORKSPACE,
-    is_log_empty,
+    has_no_log,
     no_session,
     open_arguments,
     open_input,
@@ -235,7 +235,7 @@ def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> N
 
 def run_export(args: argparse.Namespace, term: Terminal) -> int:
     """Write the session."""
-    if is_log_empty():
+    if has_no_log():
         raise NotFound(
             f"there is no session {args.session!r}: clew's log is empty", "`clew import FILE` adds a session"
         )

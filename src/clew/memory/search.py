@@ -284,7 +284,7 @@ def _queries(
         if phrase := tuple(terms(value)):
             yield Wanted(phrase=phrase), filters, VALUE_CANDIDATES
             if len(phrase[-1]) >= MIN_PREFIX:
-                yield Wanted(phrase=phrase, beginning=True), filters, VALUE_CANDIDATES
+                yield Wanted(phrase=phrase, last_is_prefix=True), filters, VALUE_CANDIDATES
     weighed = tuple((term, rarity(stats, term)) for term in question.terms)
     days = marks_to_find(question.spans)
     if weighed:

@@ -174,10 +174,10 @@ def _thousands(digits: str) -> list[str]:
     return [digits[:first], *(digits[i : i + 3] for i in range(first, len(digits), 3))]
 
 
-FEWEST = 3
+FEWEST_WORDS = 3
 """If a claim has fewer long words than this, short ones count too: a share of one or two means nothing."""
-OF_THE_RECORD = frozenset(("next", "step", "todo", "task", "still", "open", "remai", "need", "needs"))
-"""Stems with which a record refers to itself."""
+SELF_REFERENCES = frozenset(("next", "step", "todo", "task", "still", "open", "remai", "need", "needs"))
+"""Stems with which a summary speaks of itself, not of the session: ``next step``, ``still open``."""
 DONE_TO_FILES = frozenset(("read", "wrote", "writt", "creat", "chang", "edit", "edite", "modif", "updat"))
 """Stems that say what was done to a file; tools use other words for the same."""
 _ACTS = tuple(
@@ -210,7 +210,7 @@ def support(text: str, plain_source: str, spared: Collection[str] = ()) -> float
     If there are hardly any, all content words count.
     """
     stems = {stem for stem in _stems(_prose(text)) if _is_longer(stem) and stem not in spared}
-    return share(stems if len(stems) >= FEWEST else content(text, spared), plain_source)
+    return share(stems if len(stems) >= FEWEST_WORDS else content(text, spared), plain_source)
 
 
 def content(text: str, spared: Collection[str] = ()) -> list[str]:

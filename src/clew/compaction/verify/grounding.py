@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from clew.compaction.plan import Claim, ClaimKind, RuleQuote, Topic
 from clew.compaction.verify.assertions import (
     DONE_TO_FILES,
-    FEWEST,
-    OF_THE_RECORD,
+    FEWEST_WORDS,
+    SELF_REFERENCES,
     Assertion,
     assertions,
     content,
@@ -222,12 +222,12 @@ def _invented_assertion(check: ClaimCheck, asserted: Iterable[Assertion]) -> tup
 def _unsupported_claim(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
     """Find a claim too few of whose words occur in its sources."""
     if claim.kind in STEERING or _ORDERS.search(text):
-        words = content(text, OF_THE_RECORD)
-        found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST else 1.0
+        words = content(text, SELF_REFERENCES)
+        found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST_WORDS else 1.0
         if unmentioned_action(text, whole) or not (words or any(assertions(text))):
             return f'"{short(claim.text)}" is given as a step', f"nothing like it occurs in {turns}"
     else:
-        spared = OF_THE_RECORD | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())
+        spared = SELF_REFERENCES | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())
         found, least = support(text, whole, spared), LEAST_SUPPORT
     if _OF_THE_USER.search(text):
         least = max(least, LEAST_SUPPORT_OF_USER)

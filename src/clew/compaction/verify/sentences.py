@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 
 from clew.compaction.plan import RuleQuote
-from clew.compaction.verify.assertions import FEWEST, content, occurs, things
+from clew.compaction.verify.assertions import FEWEST_WORDS, content, occurs, things
 from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain, plain_punctuation
 from clew.ledger.phrases import is_foreign
 from clew.message import Role, Trust, text_message
@@ -348,7 +348,7 @@ def _undoes(text: str, banned: Sequence[str]) -> bool:
     if all(occurs(word, text) for word in banned):
         return _NOT_BARRED.search(text) is not None or not (_RESTRAINT.search(text) or _forbids(text, banned))
     # "OK to push": the rule's words about place and time may be missing.
-    if not _MAY.search(text) or len(content(text)) > FEWEST:
+    if not _MAY.search(text) or len(content(text)) > FEWEST_WORDS:
         return False
     return not (_RESTRAINT.search(text) or _forbids(text, banned))
 

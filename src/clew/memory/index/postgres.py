@@ -217,7 +217,7 @@ class PostgresIndex(Index, VectorIndex):
                 keys_by_term = search.any_of(weights, common, wanted.days)
                 return best_keys(keys_by_term, home.mean_length, limit)
             if wanted.phrase:
-                return search.latest(_phrase(home.key, wanted.phrase, wanted.beginning), limit)
+                return search.latest(_phrase(home.key, wanted.phrase, wanted.last_is_prefix), limit)
             if wanted.days:
                 return search.latest(_any_mark(home.key, wanted.days), limit)
             return search.nearest(wanted.vector, self._model, self._pgvector, limit)
@@ -463,8 +463,8 @@ def _and(*queries: str) -> str:
     return " & ".join(term for term in queries if term)
 
 
-def _phrase(home: int, terms: Sequence[str], beginning: bool) -> str:
-    return " <-> ".join(_lexeme(home, term) for term in terms) + (":*" if beginning else "")
+def _phrase(home: int, terms: Sequence[str], last_is_prefix: bool) -> str:
+    return " <-> ".join(_lexeme(home, term) for term in terms) + (":*" if last_is_prefix else "")
 
 
 def _is_word(term: str) -> bool:

@@ -160,7 +160,7 @@ class Wanted:
     """Any of these terms; an entry scores the sum of the weights of those it contains."""
     phrase: tuple[str, ...] = ()
     """These terms next to each other."""
-    beginning: bool = False
+    last_is_prefix: bool = False
     """The last term of the phrase may be a prefix."""
     refs: tuple[str, ...] = ()
     """Entries with these references, in the sessions of the filters."""

@@ -157,7 +157,7 @@ class SqliteIndex(Index, VectorIndex):
                 common = {t: self._count(connection, workspace, home, entries, t) for t, _ in wanted.terms}
                 return search.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
             if wanted.phrase:
-                rest = " *" if wanted.beginning else ""
+                rest = " *" if wanted.last_is_prefix else ""
                 return search.latest(f"terms : {fts_quote(' '.join(wanted.phrase))}{rest}", limit)
             if wanted.days:
                 return search.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
