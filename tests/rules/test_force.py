@@ -12,6 +12,9 @@ from clew.rules import Force, find, find_candidates
 from clew.rules.rule import RuleStatus
 
 STANDING = (
+    "Rule: no network calls in tests.",
+    "House rule 2: the staging server is off limits.",
+    "Remember: the staging server must not be restarted.",
     "Never modify files under legacy/.",
     "From now on answer in German.",
     "Always run the linter before you commit.",
@@ -117,6 +120,8 @@ NOT_STANDING = (
     ("no code.", "about one answer"),
     ("Use tdd, then finish the endpoints.", "a task"),
     ("Keep my sections for now (voice, tone", "a sentence that breaks off"),
+    ("Remember to update the changelog.", "a task"),
+    ("Rules: how do they work?", "a question"),
     ("不要显示子目录的文件", "what the product does, in Chinese"),
     ("napisz po angielsku, że strona jest gotowa", "a task, in Polish"),
 )

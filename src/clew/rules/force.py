@@ -30,10 +30,12 @@ _LISTED = "it is listed as a rule"
 _RULED_OUT = "it rules something out"
 _NOT_NOW = "it forbids changes for now"
 _BANNED = "it forbids an act of the agent"
-_CLEAR = frozenset((_ASKED_FIRST, _ONE_ANSWER))
+_NAMED = "it is called a rule"
+_CLEAR = frozenset((_ASKED_FIRST, _ONE_ANSWER, _NAMED))
 """Reasons that need no second opinion: 11 of 14 requests for consent of new people were rules, and what holds
-for one answer ends by itself. The scores that the other reasons need (``needed_score``) were read off the
-table of bench/constraints_wording.py: people that the tables had not been tuned on."""
+for one answer ends by itself; what its author calls a rule is one. The scores that the other reasons need
+(``needed_score``) were read off the table of bench/constraints_wording.py: people that the tables had not
+been tuned on."""
 _BANS = frozenset((_BANNED, _NOT_NOW, _RULED_OUT))
 _MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "cannot", "can’t"))
 _IMPERATIVE = frozenset(("do", "don't", "don’t", "dont"))
@@ -74,6 +76,14 @@ _TELLS_FACT = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 """A reminder without a word that binds: "remember that the account is 123"."""
+_NAMED_RULE = lazy_pattern(
+    r"\W*(?:(?:one|another|new|standing|house|ground|project|team|hard|general|important)\s+){0,2}"
+    r"(?:rule|policy|constraint|convention)\s*#?\d{0,2}\s*:\s*\w"
+    r"|\W*(?:please\s+)?remember\s*(?:[:,]|\bthat\b)\s*(?!to\b).*"
+    r"\b(?:must|never|always|not|\w+n['’]t|only|no|forbidden|off[\s-]limits|read-only)\b",
+    re.IGNORECASE,
+)
+"""A sentence that calls itself a rule, or that asks to remember what binds."""
 _JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
 _RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+[ :]")
 _MOST_RUN_ON = 2
@@ -278,8 +288,8 @@ def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> 
         return Judged(Force.REQUEST, why)
     if _describes_acts(sentence):
         return Judged(Force.DECISION, "it says what something does")
-    if _says("consent", text) and (_says("asks_first", text) or not _says("no_consent", text)):
-        return Judged(Force.STANDING, _ASKED_FIRST)
+    if why := _clearly_standing(text, fired):
+        return Judged(Force.STANDING, why)
     if _says("go_ahead", text):
         return Judged(Force.DECISION, "it permits something")
     if "long" in fired and not (lasts and lasts.start() < _EARLY):
@@ -292,6 +302,13 @@ def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> 
     if listed or fired & _cues("chooses") or _is_of_product(text):
         return Judged(Force.DECISION, "it says how the result should be")
     return Judged(Force.REQUEST, "nothing says that it lasts")
+
+
+def _clearly_standing(text: str, fired: set[str]) -> str:
+    """Return why a sentence is a standing rule whatever else it says; empty if it may be none."""
+    if _says("consent", text) and (_says("asks_first", text) or not _says("no_consent", text)):
+        return _ASKED_FIRST
+    return _NAMED if "long" not in fired and _NAMED_RULE.match(text) else ""
 
 
 def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
