@@ -12,6 +12,8 @@ from clew.rules import Force, find, find_candidates
 from clew.rules.rule import RuleStatus
 
 STANDING = (
+    "Never deploy on Fridays, password: x9",
+    "Never print the token again.",
     "Rule: no network calls in tests.",
     "House rule 2: the staging server is off limits.",
     "Remember: the staging server must not be restarted.",

@@ -37,6 +37,14 @@ for one answer ends by itself; what its author calls a rule is one. The scores t
 (``needed_score``) were read off the table of bench/constraints_wording.py: people that the tables had not
 been tuned on."""
 _BANS = frozenset((_BANNED, _NOT_NOW, _RULED_OUT))
+_PROTECTS = lazy_pattern(
+    r"\b(?:secrets?|tokens?|passwords?|credentials?|(?:api|private|access)[ _-]?keys?|production|deploy\w*"
+    r"|delet\w+|drop|(?:force[ _-])?push\w*)\b|\w_(?:PASSWORD|TOKEN|SECRET|KEY)\b",
+    re.IGNORECASE,
+)
+_NEEDED_TO_PROTECT = -2.0
+"""The score that a ban needs if it is about secrets, production, deleting or pushing: to miss it costs more
+than to quote it in vain. Chosen by hand."""
 _MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "cannot", "can’t"))
 _IMPERATIVE = frozenset(("do", "don't", "don’t", "dont"))
 _AFTER_PRONOUN = frozenset(
@@ -119,7 +127,10 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
     judged = judge_by_tables(sentence, seen, kind, trust)
     if judged.force is not Force.STANDING or trust > Trust.USER:
         return judged
-    if wording_score(sentence) >= needed_score(judged.why, seen.language):
+    needed = needed_score(judged.why, seen.language)
+    if judged.why in _BANS and _PROTECTS.search(sentence.text):
+        needed = min(needed, _NEEDED_TO_PROTECT)
+    if wording_score(sentence) >= needed:
         return judged
     return Judged(Force.LIKELY, f"it may be a rule: {judged.why}")
 
