@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from clew.compaction.propose.stubs import Page, shorten
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
+from clew.message import (
+    Item,
+    Message,
+    Place,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    text_message,
+)
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
 
@@ -64,3 +75,12 @@ def test_words_beside_a_result_go_with_it_and_rise_no_higher():
     (part,) = shrink.message.parts
     assert isinstance(part, ToolResult)
     assert [inner.trust for inner in part.parts] == [Trust.UNTRUSTED]
+
+
+def test_words_of_a_message_whose_thinking_left_are_held_where_they_are():
+    call = ToolCall("c1", "Write", {"content": "keep these words"}, trust=Trust.ASSISTANT)
+    shown = Message(Role.ASSISTANT, (Text("I write it.", trust=Trust.ASSISTANT), call))
+    original = Message(Role.ASSISTANT, (Thinking("How?", trust=Trust.ASSISTANT), *shown.parts))
+    page = Page([Item("m1", shown)], COUNTER, {"m1": original}.get)
+    page.hold(Place(0, 1), "keep these words")
+    assert (len(page.spans(Place(0, 0))), len(page.spans(Place(0, 1)))) == (0, 1)

@@ -88,7 +88,7 @@ class Page:
     original: Callable[[str], Message | None] | None = None
     """Finds a message in its original form; without it, the view has the originals."""
     held: dict[str, list[Cite]] = field(default_factory=dict)
-    """Places that must stay readable, by message."""
+    """Places in the originals that must stay readable, by message."""
     about: Collection[str] = ()
     """Terms of the current work, which excerpts look for."""
     tellings: dict[tuple[str, bool], ExcerptSource] = field(default_factory=dict, repr=False)
@@ -125,9 +125,11 @@ class Page:
 
     def hold(self, place: Place, quote: str) -> None:
         """Keep words of a part readable."""
-        name, start = self.view[place.message].id, words(self.said(place)).find(quote)
+        name = self.view[place.message].id
+        number, part = self._originals(place.message)[place.part]
+        start = words(part).find(quote)
         if start >= 0:
-            self.held.setdefault(name, []).append(Cite(name, place.part, start, start + len(quote)))
+            self.held.setdefault(name, []).append(Cite(name, number, start, start + len(quote)))
 
     def telling(self, text: str, *, is_argument: bool = False) -> ExcerptSource:
         """Return a text to excerpt; of what the agent wrote, as much as there is room for."""
