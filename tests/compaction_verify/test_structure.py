@@ -216,3 +216,20 @@ def test_a_thought_holds_its_loop_together_only_where_one_is_shown():
 
     parted = "a call would be separated from its result"
     assert (parted in refused(THOUGHT), parted in refused()) == (True, False)
+
+
+def test_a_message_whose_thinking_left_is_compared_with_its_original():
+    lines = [f"Step {n} reads part {n} of the file." for n in range(60)]
+    said, first, second = (
+        Text("\n".join(shown), trust=Trust.ASSISTANT) for shown in (lines, lines[:30], lines[40:50])
+    )
+    view = [*VIEW[:9], Item("m10b", Message(Role.ASSISTANT, (first,))), *VIEW[9:]]
+    originals = {item.id: item.message for item in VIEW} | {"m10b": Message(Role.ASSISTANT, (THOUGHT, said))}
+    evidence = replace(BARE, view=view, originals=originals.get)
+    shrink = Shrink("m10b", Message(Role.ASSISTANT, (second,)), "no room")
+    assert refusals(judged(shrink, evidence=evidence)) == set()
+    invented = replace(second, text="Step 99 deletes the file.")
+    shrink = Shrink("m10b", Message(Role.ASSISTANT, (invented,)), "no room")
+    assert refusals(judged(shrink, evidence=evidence)) == {
+        'the smaller form adds "Step 99 deletes the file."'
+    }

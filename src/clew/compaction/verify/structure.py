@@ -176,9 +176,14 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
 
 
 def _original(case: VerificationContext, name: str) -> Message:
-    """Return the original message: the view may already show a smaller form with other lines."""
+    """Return the original message: the view may already show a smaller form with other lines.
+
+    If the view no longer shows its thinking, it is returned without.
+    """
     original = case.task.originals(name) if case.task.originals else None
     message = case.before[name]
+    if original and not any(map(_is_thought, message.parts)):
+        original = _without_thoughts(original)
     return original if original and _frame(original) == _frame(message) else message
 
 
