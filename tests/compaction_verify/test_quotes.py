@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.propose.excerpt import excerpt
 from clew.compaction.verify.sentences import is_cut_out, is_reversed
-from clew.compaction.verify.wording import Wording, is_quote
+from clew.compaction.verify.wording import Wording, is_quote, two_scripts
 
 RULES = Wording(
     "Please fix the build. Don't push to main, and never delete legacy/.\n"
@@ -99,11 +99,19 @@ def test_an_excerpt_that_cuts_within_a_line_is_a_quote():
         "line 1 says word word word end\nline 3 says word word word end\n[… 2 lines]",
         "line 1 [… 3 characters] end",
         "[… 2 lines]\nnobody said this",
+        "[… 2 lines]",
+        "[… 2 lines]\n\n[… 12 lines, kept as m7]\n",
     ],
-    ids=["scraps", "other order", "unmarked gap", "short ends", "invented"],
+    ids=["scraps", "other order", "unmarked gap", "short ends", "invented", "nothing", "nothing twice"],
 )
 def test_scraps_are_no_excerpt(text: str):
     assert not is_quote(text, LONG)
+
+
+def test_the_two_ends_of_a_line_do_not_overlap():
+    words = " ".join(f"word{n}" for n in range(30))
+    assert not is_quote(f"{words}[… 9 characters]{words}", Wording(words))
+    assert is_quote(f"{words}[… 9 characters]{words}", Wording(f"{words} and then {words}"))
 
 
 @given(st.text(max_size=400), st.integers(1, 200))
@@ -117,3 +125,15 @@ def test_every_run_of_words_is_a_quote(words: list[str], data: st.DataObject):
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
     assert is_quote("\n".join(words[start:end]).upper(), Wording(" ".join(words)))
+
+
+@pytest.mark.parametrize(
+    "text", ["ℹ️ see the log", "Clew™", "№ 7", "20℃", "Δt", "4.7kΩ", "4.7k\u2126", "2πr", "5μs"]
+)
+def test_signs_and_symbols_of_maths_and_units_are_no_disguise(text: str):
+    assert two_scripts(text) == ""
+
+
+@pytest.mark.parametrize("word", ["pаyment", "cοde", "ΑPI", "ℒegacy", "\u212aey", "ℹnvoice", "admℹn", "𝐦ain"])
+def test_letters_that_read_like_others_are_found(word: str):
+    assert two_scripts(f"delete the {word} file") == word

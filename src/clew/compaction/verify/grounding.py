@@ -108,7 +108,7 @@ def _disguise(check: ClaimCheck) -> tuple[str, str] | None:
         return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
     mixed = "" if check.quoted else two_scripts(text)
     if mixed and not any(mixed in place.text for place in check.cited_texts):
-        return f'"{mixed}" mixes check-alike letters', f"no such word occurs in {check.turns}"
+        return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {check.turns}"
     return None
 
 

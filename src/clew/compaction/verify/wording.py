@@ -161,14 +161,15 @@ def _is_excerpt(quote: str, lines: Sequence[str]) -> bool:
     """
     if len(quote) > _LONGEST_EXCERPT:
         return False
-    start = 0
+    start, shown = 0, 0
     for run in _OMITTED_LINES.split(quote):
         tests = [_line_test(line) for line in run.split("\n") if line.strip()]
         at = _run_start(tests, lines, start)
         if at is None:
             return False
         start = at + len(tests)
-    return True
+        shown += len(tests)
+    return shown > 0  # notes alone quote nothing
 
 
 def _run_start(tests: Sequence[_LineTest], lines: Sequence[str], start: int) -> int | None:
@@ -184,7 +185,8 @@ def _run_start(tests: Sequence[_LineTest], lines: Sequence[str], start: int) -> 
 def _line_test(line: str) -> _LineTest:
     """Return a test that the source line behind a line of an excerpt passes.
 
-    A whole line must be equal; of ``beginning[… 900 characters]end`` the beginning and the end must be.
+    A whole line must be equal; of ``beginning[… 900 characters]end`` the beginning and the end must be, and
+    they may not overlap.
     """
     cut = _OMITTED_CHARACTERS.search(line)
     if cut is None:
@@ -193,7 +195,8 @@ def _line_test(line: str) -> _LineTest:
     if min(len(begin), len(end)) < _LEAST_BESIDE_OMISSION:
         return lambda _: False
     begin, end = plain(begin), plain(end)
-    return lambda whole: whole.startswith(begin) and whole.endswith(end)
+    least = len(begin) + len(end)
+    return lambda whole: len(whole) >= least and whole.startswith(begin) and whole.endswith(end)
 
 
 _JOINERS = r"\u200c\u200d"
@@ -208,12 +211,14 @@ _DIRECTION_CONTROLS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _BRACKETS = str.maketrans("‹〈⟨❮❬˂ᐸ≺⁄∕⧸‐‑‒–—−", "<<<<<<<<///------")
 _TAG = re.compile(r"<\s*/?\s*\\*\s*clew\s*-", re.IGNORECASE)
 _PLAIN_TAG = re.compile(r"<[/\\]*clew-", re.IGNORECASE)
-_LOOK_ALIKES = r"[\u0370-\u03bb\u03bd-\u03ff\u0400-\u052f\u0530-\u058f]"  # except Greek mu, used before units
+# Greek, Cyrillic and Armenian, except Greek letters of formulas and units that read like no Latin letter.
+_LOOK_ALIKES = r"(?![ΓΔΘΞΦΨΩδθλμξπφψ])[\u0370-\u058f]"
 _TWO_SCRIPTS = re.compile(rf"[A-Za-z]{_LOOK_ALIKES}|{_LOOK_ALIKES}[A-Za-z]")
 _STYLED = re.compile(
-    r"[\uff21-\uff3a\uff41-\uff5a\u2100-\u214f\u24b6-\u24e9\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
+    r"[\uff21-\uff3a\uff41-\uff5a\u2102\u210a-\u2113\u2115\u2119-\u211d\u2124\u2128\u212a-\u212d"
+    r"\u212f-\u2138\u213c-\u214f\u24b6-\u24e9\U0001d400-\U0001d7ff\U0001f130-\U0001f189]|[A-Za-z]\u2139|\u2139[A-Za-z]"
 )
-"""Stylised letters: bold, full-width, circled."""
+"""Stylised letters: bold, full-width, circled; ``ℹ`` only beside letters. ``™`` and ``№`` are signs."""
 
 
 def is_plain(text: str) -> bool:
