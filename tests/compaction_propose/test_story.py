@@ -11,12 +11,14 @@ from clew.compaction.propose.story import (
     EDIT_LINES,
     LEVELS,
     LONGEST_EDIT,
+    LONGEST_ITEM,
     MOST_RUNS,
     OLDEST_NOTE,
     Story,
     last_edits,
     note_spans,
     telling,
+    unchecked_items,
 )
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Trust, text_message
@@ -171,6 +173,11 @@ def test_findings_since_the_last_request_come_first():
         ("NO! NO! Leave the output layer alone.", True),
         ("That's not what I asked for, look at the input.", True),
         ("I've reverted your last edits.", True),
+        ("Stop!", True),
+        ("stop", True),
+        ("Stop that.", True),
+        ("Stop, the output layer is fine.", True),
+        ("Stop the dev server.", False),
         ("No problem, go on with the input.", False),
         ("Now look at the input.", False),
     ],
@@ -380,3 +387,13 @@ def test_an_item_that_was_checked_off_since_is_not_quoted():
     made = _working_through(*step("e", "Edit", edit, "ok")).compact(target_tokens=4_000)
     texts = [one.text for one in made.digest.claims if one.text.startswith("PHASE-4.md")]
     assert texts == ["PHASE-4.md\n- [ ] Add a cache", "PHASE-4.md\n- [ ] Write the docs"]
+
+
+def test_an_item_of_one_endless_line_is_cut():
+    endless = "- [ ] Audit " + "every parser " * 200
+    view = items(step("r", "Read", {"file_path": "PLAN.md"}, f"{endless}\n  - first the reader"))
+    files = read(view).artifacts.files
+    (claim,) = unchecked_items("Do PLAN.md", files, {item.id: item.message for item in view}.get)
+    item = claim.text.removeprefix("PLAN.md\n")
+    assert LONGEST_ITEM - 20 < len(item) <= LONGEST_ITEM
+    assert item.endswith((" every", " parser"))

@@ -54,13 +54,14 @@ _TROUBLE = re.compile(
 """A state that a passing run of the tests mostly ends."""
 
 _REJECTS = re.compile(
-    r"\W*(?:no[,.!]|no\s*$|nope\b|wrong\b|incorrect\b|not (?:at all|what i)\b|stop\b|undo\b|revert\b"
+    r"\W*(?:no[,.!]|no\s*$|nope\b|wrong\b|incorrect\b|not (?:at all|what i)\b|undo\b|revert\b"
+    r"|stop\s*(?:[^\w\s]|$|(?:it|that|this|now)\b)"
     r"|that(?:'s| is|’s) (?:not|wrong|incorrect)\b|(?:this|it) is (?:wrong|not what)\b"
     r"|i(?:'ve| have|’ve)? (?:just )?(?:reverted|undone|rolled back|discarded)\b"
     r"|you(?:'re| are|’re) (?:wrong|mistaken)\b)",
     re.IGNORECASE,
 )
-"""An answer that rejects what the agent said or did; "no problem" and "not yet" do not."""
+"""An answer that rejects what the agent said or did; "no problem", "not yet", "stop the server" do not."""
 
 _LIST_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
@@ -97,7 +98,7 @@ class Story:
         asked = turns.all[-1].ask.number if turns.all else 0
         self._rejected = list(_rejected(turns.all, find))
         self.findings = list(self._found(turns.findings, passed, asked))
-        """What the agent found out, strongest first, latest first among equals."""
+        """What the agent found out: since the last request first, then by rank, latest first among equals."""
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
@@ -248,7 +249,7 @@ def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterat
         sources = (Cite(artifact.first.message, artifact.first.part), cite)
         items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)
         for item in islice(items, MOST_ITEMS):
-            yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{item}", sources, Trust.UNTRUSTED)
+            yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{_cut(item)}", sources, Trust.UNTRUSTED)
 
 
 def _answer_to(cite: Cite, find: Find) -> tuple[Cite, str] | None:
@@ -275,6 +276,14 @@ def _unchecked(lines: Sequence[str]) -> Iterator[str]:
         if item:
             yield "\n".join(item)
         item = [line.rstrip()] if line.startswith(_UNCHECKED) else []
+
+
+def _cut(item: str) -> str:
+    """Return an item, or its first words if one line of it is too long."""
+    if len(item) <= LONGEST_ITEM:
+        return item
+    end = item.rfind(" ", len(_UNCHECKED[0]), LONGEST_ITEM + 1)
+    return item[: end if end > 0 else LONGEST_ITEM].rstrip()
 
 
 def _checked_off(cite: Cite | None, find: Find) -> set[str]:
