@@ -9,8 +9,8 @@ import pytest
 from clew.ledger import Failure
 from clew.ledger import failures as failures_module
 from clew.ledger.error_lines import error_spans
-from clew.message import Cite
-from tests.ledger.sessions import did, ledger_of, ran
+from clew.message import Cite, Message, Role
+from tests.ledger.sessions import call, did, ledger_of, ran, result
 
 
 def test_a_failure_is_mended_by_the_same_command():
@@ -281,3 +281,21 @@ def test_of_too_many_failures_the_oldest_are_let_go(monkeypatch):
     assert [failure.subject for failure in ledger_of(*broken).failures] == ["tool2 run", "tool3 run"]
     mended = [step for n in range(9) for step in (ran(f"t{n}", "error: no", code=1), ran(f"t{n}", "ok"))]
     assert [failure.subject for failure in ledger_of(*mended).failures] == ["t5", "t6", "t7", "t8"]
+
+
+def test_an_edit_is_fixed_by_the_call_that_changed_the_file():
+    failed = did("Edit", {"file_path": "/r/a.py"}, "String to replace not found in file.", error=True)
+    calls = [
+        call("Write", {"file_path": "/r/b.py"}, call_id="w1"),
+        call("MultiEdit", {"file_path": "/r/a.py"}, call_id="w2"),
+        call("Bash", {"command": "ls"}, call_id="w3"),
+    ]
+    both = Message(Role.ASSISTANT, tuple(part for one in calls for part in one.parts))
+    results = [
+        result("w1", "File created successfully at: /r/b.py"),
+        result("w2", "The file /r/a.py has been updated."),
+        result("w3", "a.py b.py"),
+    ]
+    answers = Message(Role.TOOL, tuple(part for one in results for part in one.parts))
+    (failure,) = ledger_of(failed, both, answers).failures
+    assert failure.fixed_by == Cite("m2", 1)

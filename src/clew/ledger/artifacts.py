@@ -106,15 +106,15 @@ class Artifacts:
     def _of(self, kind: ArtifactKind) -> tuple[Artifact, ...]:
         return tuple(artifact for artifact in self.held.values() if artifact.kind is kind)
 
-    def add(self, reading: Reading) -> list[str]:
-        """Read the results in a message; return the names of the files they changed."""
-        changed: list[str] = []
+    def add(self, reading: Reading) -> dict[str, Cite]:
+        """Read the results in a message; return the files they changed, each with its last such call."""
+        changed: dict[str, Cite] = {}
         for exchange in reading.exchanges:
             if exchange.action.kind is ActionKind.SHELL and exchange.action.subject:
                 self._ran(exchange)
             if exchange.outcome.ended is Ended.OK:
                 for touch in touches(exchange.action, exchange.result.text):
-                    changed += self._apply_touch(touch, exchange.asked)
+                    changed |= dict.fromkeys(self._apply_touch(touch, exchange.asked), exchange.asked)
         if len(self.held) - self._changed > MOST_UNCHANGED:
             self._forget()
         return changed

@@ -8,7 +8,7 @@ failure without output, count only if repeated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.attempts import Attempt, attempt, names_to_change, only_looks, signatures
@@ -81,8 +81,8 @@ class Failures:
             if failure.count > 1 or not failure.slight
         )
 
-    def add(self, reading: Reading, changed: list[str]) -> None:
-        """Read a message; ``changed`` are the files that its results show as changed."""
+    def add(self, reading: Reading, changed: Mapping[str, Cite]) -> None:
+        """Read a message; ``changed`` are the files that its results show as changed, with the calls."""
         for exchange in reading.exchanges:
             ended = exchange.outcome.ended
             if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
@@ -100,7 +100,8 @@ class Failures:
             else:
                 self._add_failure(exchange, reading.number)
         if changed and self.open:
-            self._mark_fixed(self._same_files(changed, reading.number), reading.exchanges[-1].asked)
+            for name, call in changed.items():
+                self._mark_fixed(self._same_file_failed(name, reading.number), call)
             self._note_changes(changed)
         if len(self.fixed) > MOST_FIXED:
             del self.fixed[: MOST_FIXED // 4]
@@ -125,15 +126,15 @@ class Failures:
             if failure.runner == run.runner and run.covers(failure.subject, selected_by(failure.subject))
         ]
 
-    def _same_files(self, changed: list[str], number: int) -> list[str]:
-        """Return the failed edits, before message ``number``, of files that it shows as changed by any tool.
+    def _same_file_failed(self, changed: str, number: int) -> list[str]:
+        """Return the failed edits, before message ``number``, of a file that it shows as changed by any tool.
 
         If one message has a failed and a successful edit of a file, the failed one may be the later.
         """
         return [
             signature
             for signature, path in self._open_calls(_CHANGE_FILES)
-            if self.open[signature].last_number < number and any(_same_file(path, name) for name in changed)
+            if self.open[signature].last_number < number and _same_file(path, changed)
         ]
 
     def _edited_by_command(self, exchange: Exchange) -> list[str]:
@@ -197,7 +198,7 @@ class Failures:
         self.count += 1
         return Failure(f"e{self.count}", exchange.action.tool, tried.subject, (), (), (), count=0)
 
-    def _note_changes(self, changed: list[str]) -> None:
+    def _note_changes(self, changed: Iterable[str]) -> None:
         for signature, failure in self.open.items():
             new = [name for name in changed if name not in failure.changed]
             if new and len(failure.changed) < MOST_CHANGES:
