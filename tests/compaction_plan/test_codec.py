@@ -89,6 +89,7 @@ def test_what_is_no_digest_is_called_damaged(wrong):
         (ClaimKind.ARTIFACT, "last check: mypy: 2 errors", Topic.CHECK),
         (ClaimKind.ARTIFACT, "created in /repo/app/: src/a.py", Topic.FILES_CHANGED),
         (ClaimKind.ARTIFACT, "modified: src/a.py", Topic.FILES_CHANGED),
+        (ClaimKind.ARTIFACT, "written: src/a.py", Topic.FILES_CHANGED),
         (ClaimKind.ARTIFACT, "read: src/a.py", Topic.FILES_READ),
         (ClaimKind.ARTIFACT, "ran: make all (exit 2)", Topic.COMMAND),
         (ClaimKind.ERROR, "refused: Bash: git push", Topic.REFUSAL),

@@ -74,8 +74,9 @@ _OPENINGS = (
     (ClaimKind.GOAL, "no longer holds: ", Topic.ENDED_RULE),
     (ClaimKind.FACT, "also: ", Topic.NAMES),
 )
-_CHANGED = re.compile(r"(?:created|deleted|modified|moved)(?: in |: )")
-_ACTION = re.compile(r"(read|written|ran|fetched)(?: in (?:[A-Za-z]:)?/\S*/)?: ")
+_CHANGED = re.compile(r"(?:created|deleted|modified|moved|written)(?: in |: )")
+_ACTION = re.compile(r"(read|ran|fetched)(?: in (?:[A-Za-z]:)?/\S*/)?: ")
+# Earlier versions wrote "Mended".
 _FAILURE_ENDS = (" Fixed.", " Not fixed.", " Mended.", " Not mended.")
 
 
@@ -158,7 +159,10 @@ class Digest:
 
 
 def checksum(items: Iterable[Item], before: str = "") -> str:
-    """Return the hash over messages, chained to that of the digests they are folded with."""
+    """Return the hash over messages, chained to that of the digests they are folded with.
+
+    Where one part of a message ends and the next begins is not hashed; stored checksums depend on that.
+    """
     state = hashlib.sha256(before.encode())
     texts: list[str] = []
     for name, message in items:
@@ -209,15 +213,19 @@ def _spans(ids: tuple[str, ...]) -> str:
 
 
 def expand_spans(text: str, most: int = MOST_IDS) -> tuple[str, ...]:
-    """Expand the notation; raise ``ValueError`` if the text expands to more than ``most`` ids."""
+    """Expand the notation; raise ``ValueError`` if the text expands to more than ``most`` ids.
+
+    What is no run, such as ``by-hand`` or ``m9-m3``, is one id.
+    """
     ids: list[str] = []
     for piece in text.split(",") if text else ():
         run = _RUN.fullmatch(piece)
-        if run is None:
-            ids.append(piece)
-            continue
-        first, last = int(run[2]), int(run[3])
-        if len(ids) + last - first > most:
+        first, last = (int(run[2]), int(run[3])) if run else (0, 0)
+        count = last - first + 1
+        if len(ids) + max(1, count) > most:
             raise ValueError(f"{piece} expands to too many messages")
-        ids.extend(f"{run[1]}{number}" for number in range(first, last + 1))
+        if run and count > 0:
+            ids.extend(f"{run[1]}{number}" for number in range(first, last + 1))
+        else:
+            ids.append(piece)
     return tuple(ids)
