@@ -144,3 +144,10 @@ def test_an_undone_compaction_is_not_done_again_at_once():
 def test_shrinking_one_result_does_not_hold_up_the_next_compaction():
     state = State().ended(Trigger.OVERSIZED, 190_000, 160_000, 160_000)
     assert isinstance(judge(Fill(WINDOW, 164_000, FIXED), state=state), Compact)
+
+
+def test_a_count_just_above_the_usual_target_does_not_compact_every_turn():
+    policy = Policy(compact_at=Limit(tokens=int(WINDOW.usable_tokens * 0.31)))
+    found = live(Random(3), 200, policy, lambda verdict, _: verdict.target_tokens)
+    first = next(turn for turn in found if isinstance(turn.verdict, Compact))
+    assert first.after < 0.6 * first.used

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from clew.budget import Compact, CostMove, Milestone, Policy, Region, ResultArrived, TokenBudget
+from clew.errors import ClewError
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
@@ -171,3 +174,16 @@ def test_the_reserve_for_the_next_result_is_the_one_learnt_from_earlier_results(
     session.add(*call(1, long_output(session, 0.2)))
     learnt = session.measure().allotment.of(Region.NEXT_RESULT).given
     assert learnt == session.counter.count(session.view()[-1].message) > plain
+
+
+def test_after_three_failures_it_asks_also_if_most_of_the_request_is_not_in_the_view():
+    session = Session.open("main", MemoryStore(), window=4_000)
+    session.add({"role": "user", "content": "Look at the files. " + "word " * 900})
+    for n in range(3):
+        session.pin(f"Rule {n}: never touch " + " ".join(f"file_{n}_{i}.py" for i in range(90)))
+    verdicts = []
+    for _ in range(6):
+        with contextlib.suppress(ClewError):
+            verdicts.append(session.fit(auto=True).budget.verdict)
+    refusals = [one for one in session.events() if one.event.kind == "refusal"]
+    assert len(refusals) <= 3, [type(one).__name__ for one in verdicts]

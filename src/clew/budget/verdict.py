@@ -92,10 +92,16 @@ def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
     )
 
 
+NARROWEST_BAND = 0.75
+"""Share of the threshold up to which the usual target is used with a threshold that a person set; else the
+target keeps its usual proportion to it, so that compactions do not follow each other. Chosen by hand."""
+
+
 def _target(compact_at: int, fixed_tokens: int, policy: Policy, usable_tokens: int) -> int:
     """Return the target, lowered in proportion if ``compact_at`` was lowered."""
     high, low = policy.compact_at.of(usable_tokens), policy.down_to.of(usable_tokens)
-    if low >= high:
+    is_default = policy.down_to == DEFAULT.down_to
+    if low >= high or (is_default and low > high * NARROWEST_BAND):
         high, low = DEFAULT.compact_at.of(100), DEFAULT.down_to.of(100)
     return reachable(compact_at * low // high, compact_at, fixed_tokens)
 

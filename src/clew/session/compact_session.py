@@ -166,7 +166,9 @@ def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
     signals = request.signals
     if not any(isinstance(signal, ResultArrived) for signal in signals):
         signals = (*signals, *oversized_results(replay.items, gauge, replay.counter))
-    return gauge.measure(tokens_by_region, signals, replay.state)
+    budget = gauge.measure(tokens_by_region, signals, replay.state)
+    replay.used_tokens = Fill.of(budget.allotment).used_tokens
+    return budget
 
 
 def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller only
@@ -259,7 +261,7 @@ def _record_failure(replay: Replay, task: CompactionTask, reason: str, text: str
     """Log a failed compaction, so that no later process pays for the same attempt again."""
 
     def event() -> list[Event]:
-        failed = replay.state.failed(replay.tokens, reason)
+        failed = replay.state.failed(max(replay.tokens, replay.used_tokens), reason)
         return [refusal_event(text or reason, task.trigger, failed)]
 
     replay.append(event)

@@ -102,6 +102,8 @@ class Replay:
         self.view = View(off=self.off_here)
         self.ledger = Ledger()
         self.state: State = FRESH
+        self.used_tokens = 0
+        """Tokens of the next request when the window was last measured, with all that is not in the view."""
         self.about: JsonObject = {}
         """The recorded facts about the session itself, such as its model."""
         self.compactions = 0
