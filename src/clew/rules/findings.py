@@ -32,6 +32,8 @@ class Ending:
     at: Span
     """The words that end it."""
     why: str
+    trust: Trust
+    """The trust of these words: they end no rule with more."""
     certain: bool = True
 
 
@@ -93,7 +95,7 @@ def findings_from_json(value: Json, item: Item) -> Findings:
     """Read the findings of a message; ``StoreDamaged`` if they do not quote the message.
 
     A log may come from another machine: a rule must be in the message word for word, and cannot have more
-    trust than the words that it quotes.
+    trust than the words that it quotes. Only words of a person or of the prompt end a rule.
     """
     if not isinstance(value, list):
         raise StoreDamaged("rule findings must be a list")
@@ -110,8 +112,11 @@ def _step_from_json(value: Any, item: Item) -> Rule | Ending:  # noqa: ANN401  #
         if rule["source"] and isinstance(rule["source"][0], int):
             distance, *place = rule["source"]
             rule = {**rule, "source": [f"m{message_number(item.id) + distance}", *place]}
+        said_with = _trust_of_words(item, at)
+        if said_with is None or said_with < Trust.USER:
+            raise StoreDamaged(f"no words at {[*at]} of message {item.id} may end a rule")
         certain = value.get("certain") is not False
-        return Ending(ref_from_json(rule), How(value["how"]), at, str(value["why"]), certain)
+        return Ending(ref_from_json(rule), How(value["how"]), at, str(value["why"]), said_with, certain)
     trust = Trust[str(value["trust"]).upper().replace("-", "_")]
     found = Rule(
         str(value["quote"]),
@@ -133,18 +138,26 @@ def _step_from_json(value: Any, item: Item) -> Rule | Ending:  # noqa: ANN401  #
 
 def _is_said(found: Rule, item: Item) -> bool:
     """Return whether a message has these words at this position, with at least this trust."""
-    part, start, end = found.span
+    trust = _trust_of_words(item, found.span)
+    return (
+        trust is not None
+        and found.trust <= trust
+        and Cite(item.id, *found.span).quote(item.message) == found.quote
+    )
+
+
+def _trust_of_words(item: Item, span: Span) -> Trust | None:
+    """Return the trust of words that may state or end rules; None if there are no such words."""
+    part, start, end = span
     if not 0 <= part < len(item.message.parts) or not 0 <= start < end:
-        return False
-    if Cite(item.id, part, start, end).quote(item.message) != found.quote:
-        return False
+        return None
     spoken = item.message.parts[part]
     if isinstance(spoken, Text) and item.message.role in SPEAKERS:
-        return found.trust <= spoken.trust and item.message.origin is Origin.SPOKEN
+        said = item.message.origin is Origin.SPOKEN and end <= len(spoken.text)
+        return spoken.trust if said else None
     beside = (one for one in utterances(item) if one.aside and one.part == part)
-    return any(
-        one.start <= start and end <= one.start + len(one.text) and found.trust <= one.trust for one in beside
-    )
+    within = (one.trust for one in beside if one.start <= start and end <= one.start + len(one.text))
+    return max(within, default=None)
 
 
 def _one_of(kind: Any, value: Any, default: Any) -> Any:  # noqa: ANN401  # an enum that may have grown since

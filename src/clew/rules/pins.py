@@ -200,6 +200,7 @@ class Pins:
                 end.how,
                 span_in(end.span, source),
                 f'"{_within(end.quote, LONGEST_END)}": {end.why}',
+                trust=message.parts[end.span.part].trust,
                 certain=end.certain,
             )
             for end in (retire(self._rules, message) if self._rules else ())
@@ -220,14 +221,14 @@ class Pins:
         return find(message)
 
     def _apply(self, message: str, findings: Findings) -> None:
-        """Apply findings; the end of a rule that is not in force is ignored."""
+        """Apply findings; an end of a rule that is not in force, or has more trust, is ignored."""
         ended: dict[Span, list[str]] = {}
         for step in findings:
             if isinstance(step, Rule):
                 self._add_found(step, Cite(message, *step.span), ended.get(step.span, ()))
                 continue
             pin = self.match(step.rule)
-            if pin is not None and pin.is_active:
+            if pin is not None and pin.is_active and pin.trust <= step.trust:
                 place = Cite(message, *step.at)
                 if not step.certain:  # the rule stays in force until a person decides
                     self._put(replace(pin, ended_by=place, why=step.why, end_is_certain=False))
