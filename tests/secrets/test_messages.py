@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -192,6 +194,21 @@ def test_a_key_that_was_cut_short_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "mask.key"
     path.write_bytes(b"half")
     assert len(key_file(path)) == 32
+
+
+def test_threads_that_make_the_key_at_once_use_the_same_one(tmp_path: Path) -> None:
+    for round_ in range(40):
+        path = tmp_path / str(round_) / "mask.key"
+        begin = Barrier(4)
+
+        def make(path: Path = path, begin: Barrier = begin) -> bytes:
+            begin.wait()
+            return key_file(path)
+
+        with ThreadPoolExecutor(4) as pool:
+            keys = {one.result() for one in [pool.submit(make) for _ in range(4)]}
+        assert keys == {path.read_bytes()}
+        assert [file.name for file in path.parent.iterdir()] == ["mask.key"]
 
 
 def test_recorded_requests_hold_nothing_that_looks_like_a_secret() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import mkstemp
 
 from clew.secrets.find import MASK, FoundSecret, find
 from clew.settings import clew_home
@@ -31,9 +32,10 @@ def key_file(path: Path) -> bytes:
             return kept[:KEY_BYTES]
         path.unlink()  # an incomplete write: nothing was masked with it
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     data = os.urandom(KEY_BYTES)
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    # A random name: two containers that share a home may have the same process id.
+    file, name = mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    temporary = Path(name)
     try:
         os.write(file, data)
     finally:
