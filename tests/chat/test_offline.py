@@ -131,6 +131,9 @@ def test_a_line_of_a_digest_is_cited_by_the_turn_it_comes_from(tmp_path: Path):
         ("list files in src", RequestedCall("list_files", {"path": "src"})),
         ("list the files", RequestedCall("list_files", {"path": None})),
         ("ls", RequestedCall("list_files", {"path": None})),
+        ("ls ..", RequestedCall("list_files", {"path": ".."})),
+        ("ls src/..", RequestedCall("list_files", {"path": "src/.."})),
+        ("list files in src.", RequestedCall("list_files", {"path": "src"})),
         (
             "search the files for 'port' in src",
             RequestedCall("search_files", {"text": "port", "path": "src"}),
@@ -146,6 +149,26 @@ def test_a_line_of_a_digest_is_cited_by_the_turn_it_comes_from(tmp_path: Path):
 )
 def test_a_few_plain_ways_of_asking_are_tool_calls(request_: str, deed: RequestedCall | None):
     assert parse_tool_request(request_, FILES) == deed
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Do not push to main.",
+        "do not use tabs in the code",
+        "When you commit, sign off the commit.",
+        "Where possible, always use type hints.",
+    ],
+)
+def test_a_rule_that_begins_like_a_question_is_no_question(rule: str):
+    assert reply_to(new_chat(), rule).startswith("Noted [m1]")
+
+
+@pytest.mark.parametrize(
+    "question", ["When did we deploy", "where is the token", "Do we push", "When's lunch"]
+)
+def test_a_question_needs_no_question_mark(question: str):
+    assert reply_to(new_chat(), question).startswith("I don't know")
 
 
 def test_a_tool_that_it_does_not_have_is_not_called():

@@ -78,7 +78,8 @@ def parse_tool_request(request: str, tools: Collection[str]) -> RequestedCall | 
 
 def _arguments(tool: str, match: re.Match[str]) -> JsonObject:
     groups = match.groupdict()
-    path = (groups.get("path") or "").rstrip(".,;:") or None
+    # The stop of a sentence is no part of the path, but the dots of ".." are.
+    path = re.sub(r"(?<=[^./])[.,;:]+$", "", groups.get("path") or "") or None
     match tool:
         case "read_file":
             return {"path": path, "start_line": None, "lines": None}
@@ -99,8 +100,11 @@ NOT_KNOWN = (
     "I don't know: nothing in view{and_memory} answers that. (I am clew's offline model: I only quote.)"
 )
 _ASKS = re.compile(
-    r"\?\s*$|^\W*(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|do|does|did|can|could|should|"
-    r"tell me|remind me|recall|which)\b",
+    r"\?\s*$|^\W*(?:what|who|whom|whose|which|why|how|is|are|was|were|does|did|can|could|should|"
+    r"tell me|remind me|recall)\b"
+    # "Do not push" and "When you commit, sign off" are rules.
+    r"|^\W*do\b(?!\s+not\b)"
+    r"|^\W*(?:when|where)(?:['’]s|\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would))\b",
     re.I,
 )
 _SHOW = r"(?:list|show(?: me)?|tell me|say)"
