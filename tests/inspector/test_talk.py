@@ -161,6 +161,28 @@ def test_what_a_tool_would_change_is_asked_for_and_each_answer_counts_once(house
     assert [one["is_error"] for one in turn if one["is"] == "done"] == [True]
 
 
+def test_an_answer_for_a_page_that_went_away_does_not_answer_the_next_approval(house: House):
+    talk = PageChats(house.pool, lambda _session: Asking()).on(TOUR)
+    talk.answer_seconds = 0.01
+    turn = talk.say("Set rules.", auto=False)
+    first = wanted(turn)
+    del turn
+    with pytest.raises(InputError, match="no approval is pending"):
+        talk.answer(first["call_id"], "yes")
+    again = talk.say("Set rules.", auto=False)
+    assert [one["is_error"] for one in again if one["is"] == "done"] == [True]
+
+
+def test_an_answer_that_was_never_read_does_not_answer_the_next_approval(house: House):
+    talk = PageChats(house.pool, lambda _session: Asking()).on(TOUR)
+    talk.answer_seconds = 0.01
+    turn = talk.say("Set rules.", auto=False)
+    talk.answer(wanted(turn)["call_id"], "yes")
+    del turn
+    again = talk.say("Set rules.", auto=False)
+    assert [one["is_error"] for one in again if one["is"] == "done"] == [True]
+
+
 def test_stopping_while_leave_is_asked_for_means_no(house: House):
     talk = PageChats(house.pool, lambda _session: Asking()).on(TOUR)
     turn = talk.say("Set rules.", auto=False)

@@ -86,6 +86,7 @@ class PageChat:
     chat: Chat
     patience_seconds: float = 3.0
     """How long a new message waits for a stopping turn, for example one whose page was closed."""
+    answer_seconds: float = ANSWER_SECONDS
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _answers: queue.SimpleQueue[Answer] = field(default_factory=queue.SimpleQueue)
     _answering: threading.Lock = field(default_factory=threading.Lock)
@@ -115,7 +116,7 @@ class PageChat:
             while True:
                 event = turn.send(answer)
                 answer = None
-                self._wanted = event.call_id if isinstance(event, ApprovalRequested) else None
+                self._want(event.call_id if isinstance(event, ApprovalRequested) else None)
                 yield event_to_json(event)
                 if isinstance(event, ApprovalRequested):
                     answer = self._wait_for_answer()
@@ -127,13 +128,21 @@ class PageChat:
             # The turn had already ended. Outside this thread the exception would end the server.
             yield event_to_json(TurnStopped())
         finally:
+            self._want(None)
             turn.close()
             self._turn.release()
 
+    def _want(self, call_id: str | None) -> None:
+        """Expect an answer for this call only; one that came too late for an earlier call is dropped."""
+        with self._answering:
+            self._wanted = call_id
+            self._answers = queue.SimpleQueue()
+
     def _wait_for_answer(self) -> Answer:
         try:
-            return self._answers.get(timeout=ANSWER_SECONDS)
+            return self._answers.get(timeout=self.answer_seconds)
         except queue.Empty:
+            self._want(None)
             return Answer.NO
 
     def answer(self, call_id: str, answer: str) -> None:
