@@ -17,6 +17,7 @@ from clew.compaction.plan.render import parse_digest
 from clew.errors import InputError
 from clew.ledger.kinds import kind_of, values_in
 from clew.memory.notes.note import LIVE, WAITING, Author, Category, Draft, Note, NoteStatus
+from clew.memory.question import occurs_in
 from clew.memory.terms import surface
 from clew.message import Item, Origin, Text, ToolResult, Trust, words
 from clew.secrets import mask
@@ -82,7 +83,8 @@ def passages_of(item: Item) -> Iterator[NotePassage]:
 
 def _by_value(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
     for value in (value for text in texts for value in note_values(text)):
-        if any(value in text for text in vouched):
+        # As a whole: a user who said "40960" did not say "4096".
+        if any(value in text and occurs_in(value, text) for text in vouched):
             continue
         for passage in doubtful:
             if value in passage.text:
@@ -149,9 +151,10 @@ _NOT_THE_AGENTS = frozenset({Category.ORGANIZATION_POLICY, Category.APPROVAL_REC
 """Categories that would let an agent give itself permission."""
 
 # Control characters, direction marks and invisible characters: a person who approves a note must see all
-# of it. Joiners are allowed, because scripts and emoji need them.
+# of it. Joiners are allowed, because scripts and emoji need them. A carriage return is allowed only at the
+# end of a line: elsewhere a terminal overwrites what stands before it.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
