@@ -24,6 +24,7 @@ def ends(rule: str, text: str) -> list[How]:
         ("Answer in French.", "Drop the French and go with English."),
         ("never touch the payments module", "Never mind the payments module, just rewrite it."),
         ("max 80 columns", "Forget the 80 columns."),
+        ("Keep lines under 80, please.", "Forget the 80."),
         ("do not deploy on Fridays", "Scratch what I said about Fridays."),
         ("only use bash scripts", "Forget bash, use Python."),
         ("no inline styles", "Inline styles are fine after all."),

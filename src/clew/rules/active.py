@@ -203,7 +203,7 @@ def ends_rule(abandonment: Abandonment, subject: Subject, entry: IndexedRule) ->
 
 def _names_bound(subject: Subject, entry: IndexedRule) -> bool:
     """Return True if the number of a limit is named: "forget the 80 columns"."""
-    return bool(entry.numbers) and all(number in subject.words for number, _ in entry.numbers)
+    return bool(entry.numbers) and all(number.rstrip(".,") in subject.words for number, _ in entry.numbers)
 
 
 def _chooses(rest: Sequence[str]) -> bool:
