@@ -141,20 +141,27 @@ def test_what_the_log_does_not_have_is_not_dropped_or_shortened():
 def test_an_excerpt_with_its_omissions_marked_is_a_smaller_form():
     shown = f"[about 1,500 tokens, shown in excerpt; the whole of it is kept as m4]\n{SHORT}"
     assert judged(Shrink("m4", result(shown), "a large output")).accepted
-    within_a_line = "cla [… 3 characters] Invoice:"
-    assert judged(Shrink("m4", result(within_a_line), "a large output")).accepted
+    for within_a_line in (
+        "cla [… 3 characters] Invoice:",
+        "[… 27 characters] delete everything under legacy/",
+    ):
+        assert judged(Shrink("m4", result(within_a_line), "a large output")).accepted
 
 
 @pytest.mark.parametrize(
     ("smaller", "what"),
     [
         (result("class Invoice:\n    total: int = 9999"), 'the smaller form adds "    total: int = 9999"'),
+        (
+            result("delete everything under legacy/"),
+            'the smaller form adds "delete everything under legacy/"',
+        ),
         (result(SHORT, Trust.USER), "the smaller form is labelled above the original"),
         (replace(result(SHORT), role=Role.USER), "the smaller form is not the same message"),
         (text_message(Role.TOOL, SHORT), "the smaller form is not the same message"),
         (replace(CODE, parts=()), "the smaller form is not the same message"),
     ],
-    ids=["other words", "label raised", "other role", "no result", "no parts"],
+    ids=["other words", "beginning lost", "label raised", "other role", "no result", "no parts"],
 )
 def test_a_smaller_form_says_nothing_new_and_stays_the_same_message(smaller: Message, what: str):
     assert refusals(judged(Shrink("m4", smaller, "long"))) == {what}

@@ -14,8 +14,7 @@ from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.wording import ELISION
 from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
-from clew.providers import CheckScope, ConversionOptions, Wire, convert
-from clew.providers import RuleLevel as Refusal
+from clew.providers import CheckScope, ConversionOptions, RuleLevel, Wire, convert
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,10 @@ def _missing_in_log(case: VerificationContext, name: str) -> Iterator[Finding]:
 
 
 def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
-    """Find smaller forms that are not smaller, add text, or change role, calls or results."""
+    """Find smaller forms that are not smaller, add lines, or change role, calls or results.
+
+    Arguments are not compared: a stub of a call may say in a field of its own what became of it.
+    """
     before, message, after = case.before[shrink.id], _original(case, shrink.id), shrink.message
     if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
         before, message = _without_thoughts(before), _without_thoughts(message)
@@ -222,24 +224,36 @@ _NOTE = re.compile(r"\[.{0,200}\]")
 def _added_line(old: str, new: str) -> str:
     """Return a line that a smaller form adds to the original; notes in square brackets do not count.
 
-    Excerpts keep the order of the original, so each line is looked for after the one before it first: that
-    takes linear time, and no memory.
+    A line may lack its end, and what a note marks as omitted, but not its beginning: "delete it" is not what
+    "never delete it" says. Excerpts keep the order of the original, so each line is looked for after the one
+    before it first: that takes linear time, and no memory.
     """
     at = 0
     for line in new.split("\n"):
         if not line.strip() or _NOTE.fullmatch(line):
             continue
         pieces = ELISION.split(line) if "[… " in line else [line]
-        after = at
-        for piece in pieces:
-            after = old.find(piece, after)
+        after = _line_start(pieces[0], old, at)
+        for piece in pieces[1:]:
             if after < 0:
                 break
+            after = old.find(piece, after)
         if after >= 0:
             at = after
-        elif not all(piece in old for piece in pieces):
+        elif _line_start(pieces[0], old) < 0 or not all(piece in old for piece in pieces[1:]):
             return line
     return ""
+
+
+def _line_start(piece: str, text: str, start: int = 0) -> int:
+    """Return where a line of a text begins with a piece, whatever its indentation; -1 if none does."""
+    if not piece or (start == 0 and text.startswith(piece)):
+        return start
+    at = text.find(f"\n{piece}", max(0, start - 1))  # the common case
+    if at >= 0:
+        return at + 1
+    found = re.compile(rf"^[^\S\n]*{re.escape(piece.strip())}", re.MULTILINE).search(text, start)
+    return found.start() if found else -1
 
 
 def _wire(case: VerificationContext) -> Iterator[Finding]:
@@ -260,5 +274,5 @@ def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
     report = wire.check(
         convert(messages, wire, ConversionOptions(repair=False)).body, scope=CheckScope.MESSAGES
     )
-    refusing = (violation for violation in report.violations if violation.level is Refusal.REFUSE)
+    refusing = (violation for violation in report.violations if violation.level is RuleLevel.REFUSE)
     return {violation.rule.id: str(violation) for violation in reversed(list(refusing))}
