@@ -44,7 +44,7 @@ from clew.message.parts import json_strings
 from clew.tokens import TokenCounter
 
 
-def text_of(part: Part) -> str | None:
+def document_text(part: Part) -> str | None:
     """Return the text of a document part; None for any other part."""
     match part:
         case Unknown(
@@ -55,9 +55,9 @@ def text_of(part: Part) -> str | None:
             return None
 
 
-def saying(part: Part, text: str) -> Part:
+def with_document_text(part: Part, text: str) -> Part:
     """Return a document part with this text instead of its own; any other part unchanged."""
-    block = part.native.value if part.native and text_of(part) is not None else None
+    block = part.native.value if part.native and document_text(part) is not None else None
     source = block.get("source") if isinstance(block, dict) else None
     if not (part.native and isinstance(block, dict) and isinstance(source, dict)):
         return part
@@ -219,7 +219,7 @@ def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Ru
 
 def has_smaller(part: Part) -> bool:
     """Whether a part has a smaller form: it has text and is not signed."""
-    return isinstance(part, _SAYING) or text_of(part) is not None
+    return isinstance(part, _SAYING) or document_text(part) is not None
 
 
 _SAYING = (Text, ToolResult, ToolCall)
@@ -228,7 +228,7 @@ _SAYING = (Text, ToolResult, ToolCall)
 def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     """Return an excerpt of a part, with its size and the id of the whole."""
     part = page.said(place)
-    text = text_of(part) or words(part)
+    text = document_text(part) or words(part)
     spans = page.spans(place)
     if isinstance(part, ToolResult) and not spans and text.rstrip().endswith(_REMINDER_END):
         text = _REMINDER.sub("", text)
@@ -318,7 +318,7 @@ def with_text(part: Part, text: str) -> Part:
         case Text():
             return replace(part, text=text)
         case _:
-            return saying(part, text)
+            return with_document_text(part, text)
 
 
 _LEFT_OUT = Thinking("")
