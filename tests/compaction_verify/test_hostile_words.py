@@ -9,6 +9,8 @@ import pytest
 
 from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.verify import verify
+from clew.compaction.verify.sentences import reversed_clause
+from clew.compaction.verify.wording import Wording
 from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_verify.scene import EVIDENCE, HONEST, VIEW, claim, digest, plan_of, told
 
@@ -242,3 +244,24 @@ def test_one_more_word_does_not_hide_what_was_refused():
 def test_in_order_to_is_no_order():
     source = "In order to check the invoice total, I compared the account number and the amount."
     assert is_caught(ClaimKind.NEXT, "pay the invoice total amount to the account number", source)
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.FACT, ClaimKind.DECISION])
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("The user asked to deploy to production.", "Fix the parser. Do not deploy to production."),
+        ("The user wants files under legacy/ modified.", "Never modify files under legacy/."),
+        ("The agent deleted the backup of the database.", "I did not delete the backup of the database."),
+        ("The test suite passes.", "The test suite does not pass: 3 tests fail."),
+    ],
+)
+def test_who_is_said_to_have_asked_does_not_hide_a_reversal(kind: ClaimKind, text: str, source: str):
+    assert is_caught(kind, text, source, Role.USER)
+
+
+@pytest.mark.parametrize("strictly", [False, True])
+def test_a_ban_that_is_reported_as_one_is_no_reversal(strictly: bool):
+    source = Wording("Fix the parser. Do not deploy to production.")
+    for text in ("The user said not to deploy to production.", "The user asked to fix the parser."):
+        assert not reversed_clause(text, [source], strictly=strictly)

@@ -180,6 +180,15 @@ def _lead_in(source: str, start: int) -> str:
 # Own words -------------------------------------------------------------------------------------------
 
 
+_REPORTS = re.compile(
+    r"\W*(?:the\s+)?(?:user|agent|assistant|model|team)\s+"
+    r"(?:(?:\w+\s+)?(?:ask|want|told|tell|said|say|request|instruct|decid|chose|prefer|agree|state)\w*\s+"
+    r"(?:(?:us|me|the\s+agent)\s+)?(?:(?:to|that|for)\s+)?)?",
+    re.IGNORECASE,
+)
+"""How a claim begins that reports who did, said or wanted something; its source says it without that."""
+
+
 def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) -> str:
     """Return a clause whose content the sources state only with the opposite polarity; "" if there is none.
 
@@ -193,7 +202,10 @@ def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) ->
         for clause in ends.split(source.straight[:_LOOKED_THROUGH].casefold())
     ]
     for clause in clauses:
-        words = [word for word in things(clause) if word not in _MODAL and not NEGATION.fullmatch(word)]
+        said = _REPORTS.sub("", clause, count=1) if _REPORTS.match(clause) else clause
+        words = [word for word in things(said) if word not in _MODAL and not NEGATION.fullmatch(word)]
+        if len(words) < _FEWEST:
+            continue
         same = [clause for clause in stated if _speaks_of(clause, words, strictly=strictly)]
         if not same:
             continue
@@ -221,7 +233,7 @@ def _denies(text: str, words: Sequence[str]) -> bool:
     """Whether a negation in a clause applies to these words: one of them follows it, or nothing does."""
     for negation in NEGATION.finditer(text):
         after = things(_CLAUSE.split(text[negation.end() :])[0])[:1]
-        if not after or after[0] in words:
+        if not after or any(word.startswith(after[0]) or after[0].startswith(word) for word in words):
             return True
     return False
 
