@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
-from clew.compaction.propose.stubs import Page, saying, shorten, text_of
+from clew.compaction.propose.stubs import Page, document_text, shorten, with_document_text
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import verify
 from clew.message import Item, Json, Message, Native, Role, Text, Unknown
@@ -35,7 +35,7 @@ def test_the_newest_document_is_shown_in_excerpt_where_it_has_no_room():
     (after,) = apply(plan, view)
     assert plan.fits
     assert 2_000 < tokens_of([after]) < 5_000
-    shown = text_of(after.message.parts[0])
+    shown = document_text(after.message.parts[0])
     assert shown is not None
     assert shown.startswith("paragraph 0: never")
     assert "lines, kept as m1]" in shown
@@ -46,7 +46,7 @@ def test_it_stays_a_document_with_all_that_was_said_about_it():
     view = view_of(plain(SAYS))
     (shrink,) = shorten(Page(view, COUNTER), range(1), 500)
     (item,) = ANTHROPIC.render_items(shrink.message)
-    shown = text_of(shrink.message.parts[0])
+    shown = document_text(shrink.message.parts[0])
     assert item == {"role": "user", "content": [plain(shown or ""), {"type": "text", "text": "Read it."}]}
     assert not ANTHROPIC.check({"messages": [item]}, scope=CheckScope.MESSAGES).violations
 
@@ -65,12 +65,12 @@ def test_other_documents_are_left_as_they_are():
     broken = block({"type": "text", "data": 7})
     view = view_of(file, broken, "no block")
     assert shorten(Page(view, COUNTER), range(1), 1) == []
-    assert [text_of(part) for part in view[0].message.parts] == [None] * 4
+    assert [document_text(part) for part in view[0].message.parts] == [None] * 4
 
 
 def test_any_other_part_says_what_it_said():
     for part in (Text("a"), Unknown("x"), Unknown("x", native=Native("anthropic", block(None)))):
-        assert saying(part, "b") is part
+        assert with_document_text(part, "b") is part
 
 
 def test_a_form_made_smaller_before_is_made_again_from_the_whole():
@@ -79,5 +79,5 @@ def test_a_form_made_smaller_before_is_made_again_from_the_whole():
     (once,) = shorten(Page(whole, COUNTER), range(1), 2_000)
     (twice,) = shorten(Page([Item("m1", once.message)], COUNTER, said_first.get), range(1), 300)
     (straight,) = shorten(Page(whole, COUNTER), range(1), 300)
-    assert text_of(twice.message.parts[0]) == text_of(straight.message.parts[0])
+    assert document_text(twice.message.parts[0]) == document_text(straight.message.parts[0])
     assert once.message.role is Role.USER
