@@ -257,6 +257,15 @@ def test_a_result_that_was_read_back_compacts_on_like_the_one_that_was_not():
         first, back = here, clew.CompactResult.from_json(json.loads(json.dumps(there.to_json())))
 
 
+def test_a_result_that_was_read_back_can_be_saved_again():
+    first = clew.compact(loop(30), 6_000)
+    saved = first.to_json()
+    for back in (clew.CompactResult.from_json(saved), pickle.loads(pickle.dumps(first))):
+        assert back.to_json() == saved
+        assert saved["messages"]
+        assert repr(back).startswith(f"CompactResult(saved: {first.tokens_before:,} → ")
+
+
 def test_what_was_saved_for_another_list_is_left_alone():
     first = clew.compact(loop(30), 6_000)
     back = clew.CompactResult.from_json(first.to_json())

@@ -15,7 +15,7 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
 from clew.message.codec import message_from_json, message_to_json
 from clew.message.patterns import lazy_pattern
-from clew.providers import Wire
+from clew.providers import WIRES, Wire
 from clew.providers.marked_entries import chain_hash
 from clew.providers.shapes import plain
 from clew.rules.rule import Pin
@@ -220,6 +220,9 @@ class CompactResult:
 
     def __repr__(self) -> str:
         """Say what happened: the tokens and messages before and after, the rules, the digest."""
+        if self.saved:
+            sizes = f"{self.tokens_before:,} → {self.tokens_after:,} tokens, {len(self.messages)} messages"
+            return f"CompactResult(saved: {sizes})"
         if not self.changed:
             return f"CompactResult(unchanged: {self.tokens_after:,} tokens, {len(self.messages)} messages)"
         rules = len(self.rules)
@@ -259,7 +262,9 @@ class CompactResult:
     @property
     def wire(self) -> Wire | None:
         """Return the provider's format of the list; None for one of clew's own messages."""
-        return self.conversation.record.codec.wire if self.conversation else None
+        if self.conversation:
+            return self.conversation.record.codec.wire
+        return WIRES.get(str(self.saved.get("format"))) if self.saved else None
 
     @property
     def items(self) -> tuple[Item, ...]:
