@@ -177,3 +177,50 @@ def test_output_tokens_alone_are_not_shown_as_what_the_provider_reported():
     more = event("assistant.message", "e3", content="Done.", inputTokens=900, outputTokens=52)
     (session,) = load(open_source(log(event("user.message", "e1", content="go"), more, said)))
     assert last_reported(session) == 952
+
+
+def without_id(record: dict) -> dict:
+    return {name: value for name, value in record.items() if name != "id"}
+
+
+def test_a_compaction_without_an_id_and_its_summary_have_two_ids():
+    told = records(
+        event("user.message", "e1", content="fix it"),
+        without_id(event("session.compaction_complete", "", success=True, summaryContent="done so far")),
+    )
+    ids = [one.id for one in told if isinstance(one, Entry | Boundary)]
+    assert len(ids) == len(set(ids)) == 3
+
+
+def test_a_rewind_that_names_no_event_drops_nothing():
+    told = records(
+        event("user.message", "e1", content="fix it"),
+        without_id(event("session.info", "")),
+        event("user.message", "e2", content="and test it"),
+        event("session.snapshot_rewind", "e3"),
+    )
+    assert not any(isinstance(one, Dropped) for one in told)
+    assert any(isinstance(one, Problem) for one in told)
+
+
+def test_the_prompt_of_a_sub_agent_does_not_repeat_that_of_the_main_one():
+    told = records(
+        event("system.message", "e1", content="Be brief."),
+        event("system.message", "e2", "ag", content="Review."),
+        event("system.message", "e3", content="Be brief."),
+        event("system.message", "e4", "ag", content="Review."),
+    )
+    assert [one.id for one in told] == ["e1", "e2"]
+
+
+def test_a_compaction_that_began_before_a_rewind_keeps_what_follows_the_rewind():
+    told = records(
+        event("user.message", "e1", content="one"),
+        event("user.message", "e2", content="two"),
+        event("user.message", "e3", content="three"),
+        event("session.compaction_start", "e4"),
+        event("session.snapshot_rewind", "e5", upToEventId="e1"),
+        event("user.message", "e6", content="four"),
+        event("session.compaction_complete", "e7", success=True, summaryContent="so far"),
+    )
+    assert [one.keeps for one in told if isinstance(one, Boundary)] == [("e6",)]

@@ -71,8 +71,8 @@ class _CopilotSession:
     fallback_id: str
     started: bool = False
     model: str | None = None
-    prompt: int = 0
-    """A hash of the current system prompt, which is logged again before each of the user's turns."""
+    prompts: dict[str | None, int] = field(default_factory=dict)
+    """A hash of the current system prompt, by agent; it is logged again before each of the user's turns."""
     prompt_id: str | None = None
     """The id of the first system prompt, which later ones replace."""
     events: dict[str, int] = field(default_factory=dict)
@@ -106,13 +106,14 @@ class _CopilotSession:
                 )
             case _:
                 message = _message(kind, data)
-                if message is not None and not self._is_repeated_prompt(message):
+                if message is not None and not self._is_repeated_prompt(message, string(event, "agentId")):
                     yield from self._add_entry(event, data, message, number)
                 elif message is None and not kind.startswith(_BOOKKEEPING) and kind not in self.unknown:
                     self.unknown.add(kind)
                     yield Problem(f"an event of the unknown type {kind!r}", number)
-        if not string(event, "agentId") and not kind.startswith("hook."):
-            self.events[string(event, "id") or ""] = len(self.ids)
+        event_id = string(event, "id")
+        if event_id and not string(event, "agentId") and not kind.startswith("hook."):
+            self.events[event_id] = len(self.ids)
 
     def _start(self, event: JsonObject, data: JsonObject) -> Start:
         self.model = string(data, "selectedModel")
@@ -141,16 +142,16 @@ class _CopilotSession:
             self.ids.append(entry_id)
         yield entry
 
-    def _is_repeated_prompt(self, message: Message) -> bool:
+    def _is_repeated_prompt(self, message: Message, agent_id: str | None) -> bool:
         if message.role is not Role.SYSTEM:
             return False
-        before, self.prompt = self.prompt, hash(message.text)
-        return before == self.prompt
+        before, self.prompts[agent_id] = self.prompts.get(agent_id), hash(message.text)
+        return before == self.prompts[agent_id]
 
     def _compaction_records(self, event: JsonObject, data: JsonObject, number: int) -> Iterator[Record]:
         kept = self.ids[self.compacting_from :] if self.compacting_from is not None else []
         self.compacting_from = None
-        boundary_id = string(event, "id") or f"L{number}"
+        boundary_id = self.taken.unique(string(event, "id"), f"L{number}")
         time = string(event, "timestamp")
         before = count(data, "preCompactionTokens") or None
         self.ids.append(boundary_id)
@@ -168,6 +169,8 @@ class _CopilotSession:
         if place is None:
             yield Problem("a rewind to an event that is not in this file", number)
             return
+        if self.compacting_from is not None:
+            self.compacting_from = min(self.compacting_from, place)
         dropped = tuple(self.ids[place:])
         del self.ids[place:]
         if dropped:
