@@ -7,6 +7,7 @@ and metadata are kept.
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -182,7 +183,9 @@ def _copy(base: Any, message: Message) -> object:  # noqa: ANN401  # an object o
 def _call(part: ToolCall) -> Any:  # noqa: ANN401  # a call as LangChain holds it
     base = original(part, NAME)
     call = base if isinstance(base, dict) else {"type": "tool_call"}
-    return {**call, "id": part.call_id, "name": part.name, "args": part.input or {}}
+    # A call without an id was read as one with the id "None".
+    call_id = call.get("id") if str(call.get("id")) == part.call_id and base else part.call_id
+    return {**call, "id": call_id, "name": part.name, "args": part.input or {}}
 
 
 def _content(parts: Sequence[Part], raw: object, calls: Sequence[ToolCall]) -> Any:  # noqa: ANN401  # text or blocks
@@ -193,8 +196,15 @@ def _content(parts: Sequence[Part], raw: object, calls: Sequence[ToolCall]) -> A
     for block in raw if isinstance(raw, list) else ():
         call = answers.get(str(block.get("id"))) if isinstance(block, dict) else None
         if call is not None and block.get("type") in _CALLS:
-            blocks.append({**block, "input": call.input or {}} if "input" in block else block)
+            blocks.append(_call_block(block, call))
     return blocks
+
+
+def _call_block(block: JsonObject, call: ToolCall) -> JsonObject:
+    """Return a block that repeats a call with the call's arguments: Anthropic's, or LangChain's own."""
+    if isinstance(block.get("args"), str):
+        return {**block, "args": json.dumps(call.input or {}, ensure_ascii=False)}
+    return {**block, **{name: call.input or {} for name in ("input", "args") if name in block}}
 
 
 def _block(part: Part) -> Any:  # noqa: ANN401  # a block, or plain text
