@@ -1,6 +1,7 @@
 """Every integration, with the real package: the same loop, sync, async and several conversations at once."""
 
 import asyncio
+import gc
 import importlib
 import re
 import sys
@@ -190,6 +191,21 @@ def test_strands_state_goes_through_the_agents_state():
     asyncio.run(other.invoke_async(ASKS[2]))
     assert RULE in str(run.sent[-1])
     assert run.sent[-1][0].text.startswith("<clew-digest")
+
+
+def test_strands_agents_that_come_and_go_share_no_key():
+    """CPython gives a new agent the address of one that is gone."""
+    pytest.importorskip("strands")
+    from clew.integrations.strands import _key as key_of
+
+    driver, run, keys = DRIVERS["strands"](), small(), []
+    driver.share(is_async=True, window=16_000)
+    for _ in range(40):
+        keys.append(key_of(driver.agent(run, "clew")))
+        gc.collect()
+    assert len(set(keys)) == len(keys)
+    agent = driver.agent(run, "clew")
+    assert key_of(agent) == key_of(agent)
 
 
 def uninterrupted(driver):

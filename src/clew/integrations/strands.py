@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 from operator import is_not
 from typing import TYPE_CHECKING, Any, Unpack
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from strands import ToolContext, tool
 from strands.agent.conversation_manager import ConversationManager
@@ -83,8 +85,14 @@ class ClewConversationManager(ConversationManager):
         agent.messages[:] = result.messages
 
 
+_KEYS: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
+"""Random, because the ``id`` of an agent that is gone may be that of the next one."""
+
+
 def _key(agent: Agent) -> str:
-    return f"{getattr(agent, 'agent_id', '')}/{id(agent)}"
+    if agent not in _KEYS:
+        _KEYS[agent] = f"{getattr(agent, 'agent_id', '')}/{uuid4().hex}"
+    return _KEYS[agent]
 
 
 def _tools(recall: Recall) -> list[Any]:
