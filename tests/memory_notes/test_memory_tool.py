@@ -16,7 +16,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.anthropic_tool import AsyncMemoryTool, MemoryTool
 from clew.memory.notes.commands import MemoryFiles, run_command
-from clew.memory.notes.memory_files import FILE_BYTES, fold_files, resolve
+from clew.memory.notes.memory_files import FILE_BYTES, fold_files, resolve, size
 from clew.memory.notes.notebook import NOTES_SESSION
 from tests.conftest import tries
 
@@ -292,3 +292,11 @@ def test_a_text_that_stands_in_a_million_places_is_refused_quickly():
     files.create("/memories/a", "x\n" * 400_000)
     with pytest.raises(InputError, match="Multiple occurrences of old_str `x` in lines: 1, 2, 3, "):
         files.str_replace("/memories/a", "x", "y")
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0B"), (1023, "1023B"), (1536, "1.5K"), (4096, "4K"), (1_048_575, "1.0M"), (1_048_576, "1M")],
+)
+def test_a_size_is_never_1024_of_a_unit(count, shown):
+    assert size(count) == shown

@@ -289,5 +289,7 @@ def size_bytes(text: str) -> int:
 def size(count: int) -> str:
     """Return ``0B``, ``12B``, ``1.5K``, ``4K``."""
     power = min(max(0, count.bit_length() - 1) // 10, 3)
+    if power < 3 and count / 1024**power >= 1023.95:
+        power += 1  # it would be rounded to 1024.0 of the smaller unit
     shown = count / 1024**power
     return f"{int(shown) if shown == int(shown) else f'{shown:.1f}'}{'BKMG'[power]}"
