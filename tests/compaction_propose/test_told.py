@@ -197,3 +197,15 @@ def test_a_file_that_was_created_and_deleted_is_not_listed_as_changed():
     ledger = read(items(messages))
     claims = mandatory_content(ledger, []).claims
     assert [one.text for one in claims if one.topic is Topic.FILES_CHANGED] == ["created: /w/app.py"]
+
+
+def test_a_command_that_failed_is_not_listed_as_if_it_had_only_run():
+    view = items(
+        [
+            text_message(Role.USER, "Fix it."),
+            *step("c1", "Bash", {"command": "make lint"}, "Error: the table of rules is empty", error=True),
+            *step("c2", "Bash", {"command": "make docs"}, "ok"),
+        ]
+    )
+    told = {claim.text for claim in mandatory_content(read(view), view).claims}
+    assert {"ran: make lint (failed)", "ran: make docs"} <= told

@@ -271,8 +271,10 @@ def _folder_of(names: Sequence[str]) -> str:
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
     artifacts = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
     yield from _file_claims(Action.READ.value, artifacts)
+    failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
     for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
-        code = f" (exit {command.exit_code})" if command.exit_code else ""
+        code = " (failed)" if command.last in failed else ""
+        code = f" (exit {command.exit_code})" if command.exit_code else code
         text = f"ran: {_first_line(command.name)}{code}"
         yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
 
