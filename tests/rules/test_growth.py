@@ -59,8 +59,8 @@ def test_ending_rules_grows_with_the_text() -> None:
     item = ITEMS["replacements"]
     few, many = rules(listed(item, SHORT)), rules(listed(item, LONG))
     assert len(many) == LONG
-    short = min(cost(partial(retire, few, listed(item, SHORT, n))) for n in (10_000, 20_000))
-    long = cost(lambda: retire(many, listed(item, LONG, 30_000)))
+    short = min(cost(partial(retire, few, listed(item, SHORT, n))) for n in (10_000, 20_000, 30_000))
+    long = min(cost(partial(retire, many, listed(item, LONG, n))) for n in (40_000, 50_000, 60_000))
     assert long < MOST * max(short, 0.02)
 
 
