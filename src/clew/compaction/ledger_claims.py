@@ -273,9 +273,10 @@ def _looked_at(ledger: Ledger) -> Iterator[Claim]:
     yield from _file_claims(Action.READ.value, artifacts)
     failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
     for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
-        code = " (failed)" if command.last in failed else ""
-        code = f" (exit {command.exit_code})" if command.exit_code else code
-        text = f"ran: {_first_line(command.name)}{code}"
+        outcome = f" (exit {command.exit_code})" if command.exit_code else ""
+        if not outcome and command.last in failed:
+            outcome = " (failed)"
+        text = f"ran: {_first_line(command.name)}{outcome}"
         yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
 
 

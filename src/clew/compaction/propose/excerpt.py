@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, pairwise, takewhile
 from typing import TypeAlias
 
-from clew.compaction.propose.tail import DIFF_WITHIN, water_level
+from clew.compaction.propose.tail import diff_start, water_level
 from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
@@ -246,14 +246,15 @@ class ExcerptSource:
     @cached_property
     def _diff(self) -> list[list[Span]]:
         """The lines of each file header and each hunk, if the text is a diff."""
+        first = diff_start(self.text)
+        if first < 0:
+            return []
         text = self.text[:SEARCHED]
-        first = text.find("diff --git ", 0, DIFF_WITHIN)
-        starts = [one.start() for one in _DIFF.finditer(text, max(0, first))] if first >= 0 else []
+        starts = [one.start() for one in _DIFF.finditer(text, first)]
         if len(starts) < FEWEST_HUNKS:
             return []
-        lines = _lines(text, starts[0])
         hunks: list[list[Span]] = []
-        for line in lines:
+        for line in _lines(text, starts[0]):
             if len(hunks) < len(starts) and line[0] == starts[len(hunks)]:
                 hunks.append([])
             hunks[-1].append(line)

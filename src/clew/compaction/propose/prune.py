@@ -292,10 +292,10 @@ def _rewritten(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 def _without_content(page: Page, step: Step, later: str) -> Iterator[Stub]:
     """Yield a call that writes a file without the file's text."""
     given, name = step.asked.arguments, page.view[step.call.message].id
-    long = [
-        key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER
-    ] if isinstance(given, dict) else []  # fmt: skip
-    if isinstance(given, dict) and long:
+    if not isinstance(given, dict):
+        return
+    long = [key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER]
+    if long:
         note = f"[outdated: {later}; kept as {name}]"
         yield Stub(step.call, json.dumps({**given, **dict.fromkeys(long, note)}), f"the file was {later}")
 

@@ -96,7 +96,7 @@ class Story:
         self._notes = turns.notes
         self._last = max((Cite(name).number for name in gone), default=0)
         asked = turns.all[-1].ask.number if turns.all else 0
-        self._rejected = list(_rejected(turns.all, find))
+        self._rejected = list(_rejected(turns.all, find)) if turns.findings else []
         self.findings = list(self._found(turns.findings, passed, asked))
         """What the agent found out: since the last request first, then by rank, latest first among equals."""
 

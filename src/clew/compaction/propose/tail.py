@@ -233,9 +233,9 @@ def _has_instructions(message: Message, part: Part) -> bool:
     return injected and _INSTRUCTIONS.match(words(part)) is not None
 
 
-def begins_diff(text: str) -> bool:
-    """Whether a text is a diff, perhaps after a few other lines."""
-    return "diff --git " in text[:DIFF_WITHIN]
+def diff_start(text: str) -> int:
+    """Return where a text becomes a diff, perhaps after a few other lines; -1 if it is none."""
+    return text.find("diff --git ", 0, DIFF_WITHIN)
 
 
 class Fading(NamedTuple):
@@ -273,7 +273,7 @@ def faded_sizes(
                 tokens = count(part)
                 if isinstance(part, Thinking):
                     thought += tokens if i < fading.thinking else 0
-                elif i >= fading.turn and isinstance(part, ToolResult) and begins_diff(part.text):
+                elif i >= fading.turn and isinstance(part, ToolResult) and diff_start(part.text) >= 0:
                     gone += max(0, tokens - DIFF_TOKENS)
                 elif _has_instructions(message, part):
                     gone += max(0, tokens - max(OTHER_TOKENS, int(room * INSTRUCTIONS_SHARE)))

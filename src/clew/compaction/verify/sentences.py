@@ -202,7 +202,8 @@ def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) ->
         for clause in ends.split(source.straight[:_LOOKED_THROUGH].casefold())
     ]
     for clause in clauses:
-        said = _REPORTS.sub("", clause, count=1) if _REPORTS.match(clause) else clause
+        reported = _REPORTS.match(clause)
+        said = clause[reported.end() :] if reported else clause
         words = [word for word in things(said) if word not in _MODAL and not NEGATION.fullmatch(word)]
         if len(words) < _FEWEST:
             continue
