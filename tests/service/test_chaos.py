@@ -68,7 +68,9 @@ def test_background_compaction_survives_the_death_of_the_server(server, start):
         server.start()
         other = filled(store, "other")
         assert jobs.defer(other, window=6_000)
-        assert worker.stdout.readline() == "compacted\n"
+        results = iter(worker.stdout.readline, "")
+        again = "superseded\n"  # the first job, run again: the server died before its end was recorded
+        assert next((line for line in results if line != again), "the worker died") == "compacted\n"
         jobs.close()
         assert (compactions(store), compactions(store, "other")) == (1, 1)
 

@@ -31,6 +31,8 @@ SCHEMA = "clew_jobs"
 QUEUE = "compaction"
 LEASE_S = 30.0
 """A job is run again if its worker was silent for so long."""
+RETRY_S = 1.0
+"""Pause before a worker whose database failed starts again."""
 LOCK = 0x636C6A6F
 """The advisory lock ("cljo" in ASCII) of the one process that creates the tables."""
 OnFinished = Callable[[str], None]
@@ -127,7 +129,17 @@ class Jobs:
             thread.join(timeout=self.lease_s)
 
     async def work(self, concurrency: int = 1) -> None:
-        """Run jobs until cancelled, and give those of silent workers to others."""
+        """Run jobs until cancelled, and give those of silent workers to others.
+
+        The engine's worker ends if the database fails while it looks for a job; it is started again.
+        """
+        while True:
+            try:
+                return await self._work(concurrency)
+            except (ConnectorException, psycopg.Error):  # the second: the pool could not connect
+                await asyncio.sleep(RETRY_S)
+
+    async def _work(self, concurrency: int) -> None:
         app = self._app_on(
             procrastinate.PsycopgConnector(min_size=1, max_size=concurrency + 3, **self._kwargs)
         )
