@@ -356,6 +356,67 @@ def test_queued_words_that_are_recorded_after_the_turn_are_told_once(recorded):
     ]
 
 
+def spoken(file: Lines) -> list[str]:
+    """Return the ids of what the user said after the first message."""
+    said = [one for one in entries(file.read()) if one.message.origin is Origin.SPOKEN]
+    return [one.id for one in said if one.message.role is Role.USER and not any(one.message.results)][1:]
+
+
+def test_the_same_words_typed_after_the_turn_are_another_message():
+    file = queued("continue", {"operation": "remove", "timestamp": "2026-01-01T10:00:00.000Z"})
+    file.user("continue", uuid="u2", timestamp="2026-01-01T10:03:00.000Z")
+    assert spoken(file) == ["L4", "u2"]
+
+
+def test_the_same_words_typed_after_another_reply_are_another_message():
+    file = queued("continue", {"operation": "remove"})
+    file.says("and more", "m3", uuid="a3")
+    file.user("continue", uuid="u2")
+    assert spoken(file) == ["L4", "u2"]
+
+
+def test_a_record_written_with_its_removal_is_told_once():
+    file = queued("continue", {"operation": "remove", "timestamp": "2026-01-01T10:00:00.000Z"})
+    file.user("continue", uuid="u2", timestamp="2026-01-01T10:00:00.700Z")
+    file.user("continue", uuid="u3", timestamp="2026-01-01T10:00:03.000Z")
+    assert spoken(file) == ["L4", "u3"]
+
+
+@pytest.mark.parametrize(
+    "recorded", [("removal",), ("record",), ("removal", "record"), ("record", "removal")]
+)
+def test_the_same_words_queued_in_two_replies_or_twice_in_one_are_told_each_time(recorded):
+    file = Lines()
+    file.user("go", uuid="first")
+    for n in range(4):
+        if n < 3:
+            file.calls(f"c{n}", f"m{n}")
+        for what in recorded:
+            if what == "record":
+                file.add("attachment", attachment={"type": "queued_command", "prompt": "continue"})
+            else:
+                file.note("queue-operation", operation="enqueue", content="continue")
+                file.note("queue-operation", operation="remove")
+        if n < 2:
+            file.answers(f"c{n}")
+    file.answers("c2")
+    file.says("done", "m9")
+    assert len(spoken(file)) == 4
+
+
+def test_each_image_without_words_is_a_message():
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    file = Lines()
+    file.user("go", uuid="u1")
+    for n in (1, 2):
+        file.calls(f"c{n}", f"m{n}", uuid=f"a{n}")
+        file.add("attachment", uuid=f"q{n}", attachment={"type": "queued_command", "prompt": [image]})
+        file.answers(f"c{n}", uuid=f"r{n}")
+    file.says("done", "m3", uuid="a3")
+    file.user([image], uuid="u2")
+    assert spoken(file) == ["q1", "q2", "u2"]
+
+
 def test_attachments_are_the_machines_and_the_system_prompt_is_the_systems():
     file = Lines()
     file.add("attachment", attachment={"type": "prompt_snapshot", "systemPrompt": "You are an agent."})

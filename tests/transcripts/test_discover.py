@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew.transcripts import load
-from clew.transcripts.discover import Computer, FoundSession, file_id, find_sessions
+from clew.transcripts.discover import LAST_SECOND, Computer, FoundSession, file_id, find_sessions
 from tests.transcripts.claude_lines import Lines
 
 
@@ -68,6 +68,12 @@ def test_sessions_come_newest_first_whatever_their_tool(computer):
     write(computer.home / ".codex/sessions/2026/08/01/rollout-x.jsonl", meta, at=3_000)
     claude(computer.home / ".claude/projects/-p/new.jsonl", at=2_000)
     assert [found.session_id for found in find_sessions(computer)] == ["t1", "new", "old"]
+
+
+def test_a_file_time_that_no_calendar_has_is_the_last_one(computer):
+    path = claude(computer.home / ".claude/projects/-p/s1.jsonl", at=1_700_000_000_000)  # was meant in ms
+    (found,) = find_sessions(computer)
+    assert found.modified.timestamp() == min(path.stat().st_mtime, LAST_SECOND)
 
 
 def test_a_sub_agents_file_and_an_empty_one_are_no_sessions(computer):

@@ -21,6 +21,7 @@ from clew.transcripts.readers.claude_code import thread as claude_thread
 from clew.transcripts.readers.claude_code.user_messages import spoken_message
 from clew.transcripts.readers.swe_agent import with_action
 from clew.transcripts.source import text_lines
+from clew.transcripts.transcript import tool_compactions
 from tests.transcripts.claude_lines import Lines, entries, labels
 from tests.transcripts.telling import document, lines_source, tell
 
@@ -83,6 +84,44 @@ def test_an_id_used_over_and_over_is_numbered_in_linear_time():
     ids = Ids()
     chain = ["x" + "~2" * n for n in range(500)]
     assert len({ids.unique(name, "") for name in [*chain, *["x"] * 50_000]}) == 50_500
+
+
+def pi_lines(count: int) -> list[dict]:
+    said = [{"type": "message", "id": f"m{n}", "message": {"role": "user"}} for n in range(count)]
+    cuts = [{"type": "compaction", "id": f"c{n}", "firstKeptEntryId": "m0"} for n in range(count)]
+    return [{"type": "session", "id": "s", "cwd": "/"}, *said, *cuts]
+
+
+def openhands_lines(count: int) -> list[dict]:
+    said = [{"kind": "MessageEvent", "id": f"m{n}", "source": "user"} for n in range(count)]
+    cuts = [{"kind": "Condensation", "id": f"c{n}", "source": "environment"} for n in range(count)]
+    return [*said, *cuts]
+
+
+def codex_lines(count: int) -> list[dict]:
+    words = [{"type": "input_text", "text": "Go on."}]
+    said = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": words}}
+    return [*[said] * count, *[{"type": "compacted", "payload": {"message": "So far."}}] * count]
+
+
+@pytest.mark.parametrize(
+    ("format_", "lines"), [("pi", pi_lines), ("openhands", openhands_lines), ("codex", codex_lines)]
+)
+def test_many_compactions_that_keep_everything_are_read_in_linear_time(format_, lines):
+    data = "\n".join(map(json.dumps, lines(5_000))).encode()
+
+    def read():
+        (session,) = load(open_source(data), format_)
+        assert len(tool_compactions(session)) == 5_000
+
+    assert seconds(read) < 5
+
+
+def test_many_summaries_that_hide_nothing_are_read_in_linear_time():
+    said = [{"role": "user", "content": "x", "ts": n} for n in range(5_000)]
+    cuts = [{"role": "user", "content": "s", "isSummary": True, "condenseId": f"c{n}"} for n in range(5_000)]
+    data = json.dumps([*said, *cuts]).encode()
+    assert seconds(lambda: load(open_source(data, "api_conversation_history.json"), "roo-cline")) < 5
 
 
 def test_words_typed_while_a_reply_runs_are_read_in_linear_time():

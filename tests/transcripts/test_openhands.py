@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from clew.message import Usage
+from clew.message import Unknown, Usage
 from clew.transcripts.formats import detect
 from clew.transcripts.readers.openhands import read, sniff
-from clew.transcripts.records import Start
+from clew.transcripts.records import Entry, Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, lines_source, tell
 
@@ -93,6 +93,29 @@ def test_a_condensation_hides_the_events_it_names_and_keeps_its_summary():
         "boundary y keeps a",
         "y-summary user/summary: looked and answered",
     ]
+
+
+def test_plain_strings_in_place_of_blocks_are_texts():
+    prompt = {"kind": "SystemPromptEvent", "id": "a", "source": "agent", "system_prompt": "You are"}
+    greeting = said("b", "user", "") | {"llm_message": {"role": "user", "content": ["hello", text("you")]}}
+    output = result("d", "c1", "") | {"observation": {"content": ["x"]}}
+    thought = call("c", "c1", "r1") | {"thought": ["Looking."]}
+    assert told(prompt, greeting, thought, output) == [
+        "a system: You are",
+        "b user: hello | you",
+        'c assistant: Looking. | terminal({"command": "ls"})=c1',
+        "d tool: c1> x",
+    ]
+
+
+def test_a_block_that_is_neither_an_object_nor_a_text_is_kept():
+    event = said("a", "user", "") | {"llm_message": {"role": "user", "content": [7, None]}}
+    entry = [*read(lines_source({"kind": "PauseEvent", "source": "user"}, event))][1]
+    assert isinstance(entry, Entry)
+    (part,) = entry.message.parts
+    assert isinstance(part, Unknown)
+    assert part.native is not None
+    assert part.native.value == 7
 
 
 def test_prompts_errors_and_rejections_are_read():

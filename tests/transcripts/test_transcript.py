@@ -43,7 +43,7 @@ def test_what_was_dropped_and_what_sub_agents_said_is_not_the_conversation():
         entry("one"), entry("two"), Dropped(("two",)), entry("side", sidechain="ag"), entry("three")
     )
     assert texts(told.full()) == ["one", "three"]
-    assert {name: [e.id for e in chain] for name, chain in told.sidechains.items()} == {"ag": ["side"]}
+    assert [(entry.sidechain, entry.id) for entry in told.entries if entry.sidechain] == [("ag", "side")]
 
 
 def test_the_model_sees_the_system_prompt_the_summary_what_was_kept_and_what_came_after():

@@ -1,4 +1,8 @@
-"""Read SQLite files of other tools: read-only, row by row, with limits; damage is reported."""
+"""Read SQLite files of other tools: read-only, row by row, with limits; damage is reported.
+
+``with open_database(source) as connection: rows(connection, "SELECT * FROM sessions")`` yields one object per
+row.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Find the sessions on this computer, newest first, and the short id of each.
 
+``places`` lists where each tool keeps its sessions, ``find_sessions`` looks there, ``short_id`` gives the
+eight characters by which every command names a session (``4f2a91c0``).
+
 Finding is cheap: the date and size of each file and, only for sessions that are requested, its first and last
 kilobytes. ``profile.py`` reads whole sessions and caches what it finds.
 """
@@ -64,13 +67,13 @@ class Computer:
 
 def places(computer: Computer) -> Iterator[SessionPlace]:
     """Yield every place where sessions may be."""
-    yield from _of_command_lines(computer)
-    yield from _of_databases(computer)
-    yield from _of_editors(computer)
-    yield from _of_projects(computer)
+    yield from _command_line_places(computer)
+    yield from _database_places(computer)
+    yield from _editor_places(computer)
+    yield from _project_places(computer)
 
 
-def _of_command_lines(computer: Computer) -> Iterator[SessionPlace]:
+def _command_line_places(computer: Computer) -> Iterator[SessionPlace]:
     home = computer.home
     yield SessionPlace("claude-code", computer.folder("CLAUDE_CONFIG_DIR", ".claude"), "projects/*/*.jsonl")
     codex = computer.folder("CODEX_HOME", ".codex")
@@ -85,20 +88,24 @@ def _of_command_lines(computer: Computer) -> Iterator[SessionPlace]:
     yield SessionPlace("cline", home / ".cline", "data/sessions/*/*.messages.json")
 
 
-def _of_databases(computer: Computer) -> Iterator[SessionPlace]:
+def _database_places(computer: Computer) -> Iterator[SessionPlace]:
     named = computer.variables.get("OPENCODE_DB")
     if named:
         path = Path(named)
-        yield SessionPlace("opencode", path.parent, path.name, True)
-    yield SessionPlace("opencode", computer.data / "opencode", "opencode.db", True)
-    yield SessionPlace("opencode", computer.data / "opencode" / "storage", "session/*/*.json", False, True)
-    yield SessionPlace("goose", computer.data / "goose", "sessions/sessions.db", True)
+        yield SessionPlace("opencode", path.parent, path.name, is_database=True)
+    yield SessionPlace("opencode", computer.data / "opencode", "opencode.db", is_database=True)
+    yield SessionPlace(
+        "opencode", computer.data / "opencode" / "storage", "session/*/*.json", is_storage=True
+    )
+    yield SessionPlace("goose", computer.data / "goose", "sessions/sessions.db", is_database=True)
     if computer.platform == "win32":
         roaming = computer.folder("APPDATA", "AppData", "Roaming")
-        yield SessionPlace("goose", roaming / "Block" / "goose" / "data", "sessions/sessions.db", True)
+        yield SessionPlace(
+            "goose", roaming / "Block" / "goose" / "data", "sessions/sessions.db", is_database=True
+        )
 
 
-def _of_editors(computer: Computer) -> Iterator[SessionPlace]:
+def _editor_places(computer: Computer) -> Iterator[SessionPlace]:
     for storage in _editor_storages(computer):
         for extension in _EXTENSIONS:
             yield SessionPlace("roo-cline", storage / extension, "tasks/*/api_conversation_history.json")
@@ -118,13 +125,13 @@ def _editor_storages(computer: Computer) -> Iterator[Path]:
         yield computer.home / editor / "data" / "User" / "globalStorage"
 
 
-def _of_projects(computer: Computer) -> Iterator[SessionPlace]:
+def _project_places(computer: Computer) -> Iterator[SessionPlace]:
     """Yield what tools keep inside a project: the current folder, its parents, and folders of the home."""
     near = (computer.directory, *computer.directory.parents)
     for folder in dict.fromkeys((*near, *_projects_in(computer.home))):
         yield SessionPlace("aider", folder, ".aider.chat.history.md")
         yield SessionPlace("specstory", folder, ".specstory/history/*.md")
-        yield SessionPlace("crush", folder, ".crush/crush.db", True)
+        yield SessionPlace("crush", folder, ".crush/crush.db", is_database=True)
 
 
 _PROJECT_TOOLS = ("aider", "specstory", "crush")
@@ -156,18 +163,25 @@ def _projects_in(home: Path) -> Iterator[Path]:
 
 
 HEAD_BYTES = 64 << 10
+"""Bytes at the start of a file that are read for a title."""
 TITLE_LENGTH = 80
 _LOOKED_AT = 50
+"""Records that are searched for a title."""
 # Claude Code writes a session's title at the end of its file.
 _TAIL_BYTES = {"claude-code": 16 << 10}
 _FOLDERS = ("openhands",)
+"""Formats whose sessions are folders: the file found in one only marks it."""
 _NAMED_BY_FOLDER = frozenset({"events", "base_state", "api_conversation_history"})
+"""File names that every session has; its id is the name of the folder."""
 SHORT_ID_LENGTH = 8
+LAST_SECOND = 253_402_300_799
+"""The end of the year 9999; a file that was touched with milliseconds for seconds has a later time."""
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_ORDERED = ("1", "6", "7")
 """UUID versions that begin with the time: two sessions of one minute share their first characters."""
 _RANDOM_ID = re.compile(r"ses_([0-9a-f]{8})|.*T\d\d-\d\d-([0-9a-f]{8})")
 """Ids of opencode, and file names of Gemini CLI, which hold the first characters of an id."""
+# Of databases: the table of sessions; the columns, best first, with a title, a folder, a parent and a time.
 _TABLES = {"opencode": "session", "goose": "sessions", "crush": "sessions"}
 _TITLES = ("title", "name", "description")
 _DIRECTORIES = ("directory", "working_dir")
@@ -277,7 +291,7 @@ def _in_place(place: SessionPlace) -> Iterator[FoundSession]:
         except OSError:
             continue  # deleted, or not accessible
         where = path.parent if place.format in _FOLDERS else path
-        modified = datetime.fromtimestamp(seen.st_mtime, UTC)
+        modified = datetime.fromtimestamp(min(seen.st_mtime, LAST_SECOND), UTC)
         project = str(place.folder) if place.format in _PROJECT_TOOLS else None
         session = FoundSession(place.format, where, seen.st_size, modified, project=project)
         if place.is_database:

@@ -1,5 +1,6 @@
 """Read fields of unchecked JSON: each function returns a value of its type, or an empty one.
 
+``string({"id": 3}, "id")`` is None, ``mapping(record, "message", "usage")`` is ``{}`` if any step is missing.
 Python decodes JSON almost as deep as its stack, so a decoded value may still break code that walks, compares
 or writes it a few calls further down. Values nested deeper than any real message are refused here.
 """
@@ -17,9 +18,11 @@ from clew.transcripts.records import Problem
 from clew.transcripts.source import Source
 
 MAX_DEPTH = 200
+"""The deepest nesting of objects and lists that is read; real messages have a few dozen levels."""
 TOO_DEEP = "JSON nested too deeply"
 _DEEP = "is nested too deeply"
 HALF_PAIR = "half a surrogate pair, replaced"
+# The escape of half a surrogate pair, such as \ud83d; a whole pair consists of two.
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -60,10 +63,13 @@ def _list_items(holder: Json) -> list[Json]:
     return holder if isinstance(holder, list) else []
 
 
-def has_surrogate_escape(text: str) -> bool:
-    """Return True if a JSON text may contain half a surrogate pair."""
-    # Searching for two characters first is several times faster, and they are rare.
-    return ("\\ud" in text or "\\uD" in text) and _SURROGATE_ESCAPE.search(text) is not None
+def has_surrogate_escape(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Return True if a JSON text may contain half a surrogate pair between two positions."""
+    stop = len(text) if end is None else end
+    # Searching for a fixed text first is several times faster, and it is rare.
+    if text.find("\\ud", start, stop) < 0 and text.find("\\uD", start, stop) < 0:
+        return False
+    return _SURROGATE_ESCAPE.search(text, start, stop) is not None
 
 
 def without_half_pairs(value: Json) -> tuple[Json, bool]:

@@ -1,5 +1,6 @@
 """The registry of session formats, and their detection.
 
+``detect(source)`` asks each reader's ``sniff`` how sure it is, and returns the first certain or the best one.
 A reader is imported only when its format is tried, so unused formats cost nothing.
 """
 

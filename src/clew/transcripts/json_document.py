@@ -1,7 +1,9 @@
 """Read one JSON document leniently and piece by piece.
 
 A list of sessions may be a gigabyte: it is decoded element by element from a sliding window, so that one
-element is held at a time. If the document is torn, its complete leading elements are still read.
+element is held at a time. ``walk`` of ``{"id": "s", "messages": [1, 2]}`` yields ``Field("id", "s")``,
+``Element("messages", 0, 1)`` and ``Element("messages", 1, 2)``. If the document is torn, its complete leading
+elements are still read.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from weakref import WeakKeyDictionary
 
 from clew.errors import InputError
 from clew.message import Json, JsonObject
-from clew.transcripts.fields import HALF_PAIR, TOO_DEEP, is_too_deep, value_of, without_half_pairs
+from clew.transcripts.fields import (
+    HALF_PAIR,
+    TOO_DEEP,
+    has_surrogate_escape,
+    is_too_deep,
+    value_of,
+    without_half_pairs,
+)
 from clew.transcripts.records import Problem
 from clew.transcripts.source import PEEK_BYTES, Source, open_source
 
@@ -25,7 +34,6 @@ MAX_ELEMENT_CHARACTERS = 256 << 20
 _BLANK = re.compile(r"[\s\0\ufeff]*")
 _LONGEST_TOKEN = 12
 """A literal or escape cut by the window's end is reported at most this far before it."""
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 # JSON forbids control characters inside strings, but tools write them and reading them loses nothing.
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -45,10 +53,13 @@ class JsonWindow:
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.text = ""
         self.at = 0
+        """The position in ``text`` up to which it is consumed."""
         self.keys: list[str] = []
+        """The keys of the top object so far."""
         self.elements: dict[str, int] = {}
         """Elements read so far from the list under each key."""
         self.replaced: set[str] = set()
+        """What had to be replaced in the text, in words."""
         self._chunks = chunks
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
         self._lines_gone = 0
@@ -84,7 +95,7 @@ class JsonWindow:
                 if not is_number or end < len(self.text) - 2 or not self._grow():
                     if is_too_deep(value, self.text, self.at, end):
                         raise Torn(f"{TOO_DEEP} at {self.place(self.at)}")
-                    escaped = _SURROGATE_ESCAPE.search(self.text, self.at, end)
+                    escaped = has_surrogate_escape(self.text, self.at, end)
                     self.at = end
                     return self._repair_pairs(value) if escaped else value
 
@@ -291,6 +302,7 @@ def _document(window: JsonWindow) -> Iterator[Field | Element]:
 
 
 def _fields(window: JsonWindow) -> Iterator[Field | Element]:
+    """Yield the fields of the object that starts here, and the elements of its lists."""
     window.at += 1
     while (opening := window.next_character()) != "}":
         key = _key(window, opening)
@@ -316,6 +328,7 @@ def _key(window: JsonWindow, opening: str) -> str:
 
 
 def _elements(window: JsonWindow, key: str) -> Iterator[Element]:
+    """Yield the elements of the list that starts here."""
     window.at += 1
     index = window.elements.get(key, 0)  # a list under a repeated key continues the first
     while window.next_character() != "]":

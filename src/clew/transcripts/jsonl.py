@@ -1,4 +1,8 @@
-"""Read JSON lines leniently: one line at a time; bad lines are reported and skipped."""
+"""Read JSON lines leniently: one line at a time; bad lines are reported and skipped.
+
+Also read are lines that real files have: two records on one line, a record torn off by a crash with the next
+one right behind it (``{"type":"us{"type":"user"…}``), NUL bytes, bytes that are not UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
-from clew.transcripts.fields import (
-    HALF_PAIR,
-    TOO_DEEP,
-    has_surrogate_escape,
-    is_too_deep,
-    without_half_pairs,
-)
+from clew.transcripts.fields import HALF_PAIR, TOO_DEEP, has_surrogate_escape, is_too_deep, without_half_pairs
 from clew.transcripts.records import Problem
 from clew.transcripts.source import PEEK_BYTES, Source
 
 MAX_LINE_BYTES = 256 << 20
 """A longer line is reported and skipped: it is not a message, and it must not fill the memory."""
 WIDE_PEEK_BYTES = 2 << 20
+"""Read to detect a format if the first 64 KiB hold no whole line."""
 
 _BLANK = b" \t\r\n\0"
 _BOM = b"\xef\xbb\xbf"
 _GAP = re.compile(r"[\s\0]*")
+# The start of an object up to its first colon: {"type":
 _FIRST_KEY = re.compile(r'\{\s*"(?:[^"\\]|\\.)*+"\s*:')  # possessive: a key may be as long as a line
 _MAX_FUSED = 10_000
 """A line with more records than this is not an accident: the rest of it is skipped."""

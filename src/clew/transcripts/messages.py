@@ -1,4 +1,8 @@
-"""Build messages with the right labels: who wrote a text, attached files, fingerprints."""
+"""Build messages with the right labels: who wrote a text, attached files, fingerprints.
+
+``typed_message("<context>…</context>Fix it", "Fix it")`` has one part that the user typed (``Trust.USER``)
+and one of the harness.
+"""
 
 from __future__ import annotations
 

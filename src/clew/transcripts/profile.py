@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from clew.errors import ClewError
 from clew.message import Message
@@ -33,7 +33,7 @@ LARGEST_BYTES = 300 << 20
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Key facts about one session."""
+    """Key facts about one session, as ``clew sessions`` lists them."""
 
     title: str | None = None
     """The title its tool gave it, or the user's first telling request."""
@@ -91,7 +91,14 @@ def _tokens_now(session: Transcript) -> int:
     return sum(map(counter.count, session.current()))
 
 
-# What is kept ------------------------------------------------------------------------------------------
+# The cache ---------------------------------------------------------------------------------------------
+
+
+class _Cached(NamedTuple):
+    """A profile, and the state of the session's file that it was made from (see ``_file_state``)."""
+
+    state: list[int]
+    profile: Profile
 
 
 class Profiles:
@@ -100,13 +107,14 @@ class Profiles:
     def __init__(self, path: Path | None = None) -> None:
         """Use this cache file; by default one in clew's home."""
         self._path = path or clew_home() / "cache" / "sessions.json"
-        self._kept = self._load()
+        self._cache = self._load()
         self._changed = False
 
     def of(self, sessions: Sequence[FoundSession], report: ReportCount | None = None) -> list[Profile]:
         """Return the profile of each session, in the order given; report how many of them are read."""
         for done, session in enumerate(sessions, start=1):
-            if self._kept.get(_key(session), (None,))[0] != _mark(session):
+            cached = self._cache.get(_key(session))
+            if cached is None or cached.state != _file_state(session):
                 self._read(session)
             if report is not None:
                 report("reading", done, len(sessions))
@@ -114,36 +122,39 @@ class Profiles:
         return [self._profile(session) for session in sessions]
 
     def _profile(self, session: FoundSession) -> Profile:
-        kept = self._kept.get(_key(session))
-        known_profile = kept[1] if kept else Profile()
-        title, project = session.title or known_profile.title, session.project or known_profile.project
-        return replace(known_profile, title=title, project=project)
+        cached = self._cache.get(_key(session))
+        profile = cached.profile if cached else Profile()
+        title, project = session.title or profile.title, session.project or profile.project
+        return replace(profile, title=title, project=project)
 
-    def _read(self, result: FoundSession) -> None:
-        if result.size > LARGEST_BYTES and not result.in_database:
+    def _read(self, found: FoundSession) -> None:
+        if found.size > LARGEST_BYTES and not found.in_database:
             return
         with suppress(ClewError, OSError):
-            for session in load(result.open(), result.format):
-                self._kept[_key(result)] = (_mark(result), profile_of(session))
+            for session in load(found.open(), found.format):
+                self._cache[_key(found)] = _Cached(_file_state(found), profile_of(session))
                 self._changed = True
 
-    def _load(self) -> dict[str, tuple[list[int], Profile]]:
+    def _load(self) -> dict[str, _Cached]:
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
             if stored["version"] != VERSION:
                 return {}
-            return {key: (mark, Profile(**fields)) for key, (mark, fields) in stored["sessions"].items()}
+            sessions = stored["sessions"].items()
+            return {key: _Cached(state, Profile(**fields)) for key, (state, fields) in sessions}
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return {}  # missing or unreadable: it is created again
 
     def _save(self) -> None:
+        """Write the cache atomically, without sessions whose files are gone."""
         if not self._changed:
             return
-        kept = {key: item for key, item in self._kept.items() if Path(key.split("\n")[0]).exists()}
-        stored = {
-            "version": VERSION,
-            "sessions": {key: [mark, asdict(item)] for key, (mark, item) in kept.items()},
+        sessions = {
+            key: [cached.state, asdict(cached.profile)]
+            for key, cached in self._cache.items()
+            if Path(key.split("\n")[0]).exists()
         }
+        stored = {"version": VERSION, "sessions": sessions}
         with suppress(OSError):  # without a cache, listing is only slower
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             temporary = self._path.with_suffix(f".{os.getpid()}")
@@ -157,6 +168,6 @@ def _key(session: FoundSession) -> str:
     return f"{session.path}\n{session.session_id}" if session.in_database else str(session.path)
 
 
-def _mark(session: FoundSession) -> list[int]:
+def _file_state(session: FoundSession) -> list[int]:
     """Return what changes when a session changes; for one in a database, its time of change."""
     return [int(session.modified.timestamp() * 1000), 0 if session.in_database else session.size]

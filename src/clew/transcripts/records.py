@@ -1,7 +1,8 @@
 """What a reader yields: a stream of small typed records, in the order of the conversation.
 
-Readers are generators, so a file of any size is read in bounded memory. Bad input never raises: what cannot
-be read becomes a ``Problem`` with its line, and reading continues.
+A session that its tool compacted once is: ``Start``, entries, ``Boundary``, an entry with the summary,
+further entries. Readers are generators, so a file of any size is read in bounded memory. Bad input never
+raises: what cannot be read becomes a ``Problem`` with its line, and reading continues.
 """
 
 from __future__ import annotations

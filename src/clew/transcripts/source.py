@@ -1,8 +1,9 @@
 """An input to read a session from: a file, a folder, standard input or bytes, compressed or not.
 
-gzip and zstd are recognised by their first bytes and unpacked as they are read. Nothing is expanded whole:
-one step of output is at most a few dozen megabytes, whatever the input claims. Input that expands far more
-than text can be compressed is a bomb, and reading stops.
+``open_source(path).chunks()`` yields the bytes of a file, ``.peek(100)`` the first ones without consuming
+them. gzip and zstd are recognised by their first bytes and unpacked as they are read. Nothing is expanded
+whole: one step of output is at most a few dozen megabytes, whatever the input claims. Input that expands far
+more than text can be compressed is a bomb, and reading stops.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A session in memory: the whole conversation, what its tool's model sees now, and the tool's compactions."""
+"""A session in memory: the whole conversation, what its tool's model sees now, and the tool's compactions.
+
+``Transcript.full()`` is every message that was said, ``current()`` what the model sees after the tool's last
+compaction, ``tool_compactions(session)`` each compaction with what it replaced, wrote and kept.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolResult, pair, system_prefix, turns
@@ -21,6 +26,7 @@ _HEADING = re.compile(r"^#+[ \t]+(\S[^\n]*)", re.MULTILINE)
 MOST_COMPACTIONS = 1_000
 """Compactions of one session, at most: the step between the names of one summary's messages."""
 HIDDEN = "[this output is no longer shown to the model]"
+"""Shown instead of an output that the tool hides from its model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +120,6 @@ class Transcript:
         """Return the ids of the entries and compactions on abandoned branches."""
         return frozenset(id_ for record in self.records if isinstance(record, Dropped) for id_ in record.ids)
 
-    @property
-    def sidechains(self) -> dict[str, list[Entry]]:
-        """Return the conversations of sub-agents, by their names."""
-        chains: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.sidechain is not None:
-                chains.setdefault(entry.sidechain, []).append(entry)
-        return chains
-
     def full(self) -> list[Message]:
         """Return the whole conversation, without dropped messages and summaries of included ones."""
         return [entry.message for entry in self.full_entries()]
@@ -162,12 +159,11 @@ class Transcript:
             id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
         )
         names = self.names()
-        return [
-            Item(
-                names.get(entry.id) or names.get(entry.replaces or "", f"x{number}"), _as_shown(entry, hidden)
-            )
-            for number, entry in enumerate(self._current_entries(), start=1)
-        ]
+        items = []
+        for number, entry in enumerate(self._current_entries(), start=1):
+            name = names.get(entry.id) or names.get(entry.replaces or "", f"x{number}")
+            items.append(Item(name, _as_shown(entry, hidden)))
+        return items
 
     def earlier_items(self) -> list[Item]:
         """Return the messages of the whole conversation that the tool's model no longer sees."""
@@ -181,13 +177,14 @@ class Transcript:
     def _current_entries(self) -> list[Entry]:
         """Return what the model sees now: the system prompt, what the last compaction left, what followed."""
         hidden_ids = self.dropped
-        cut, keeps = 0, frozenset[str]()
+        cut, keeps = 0, frozenset[str]()  # the last compaction: its place, and the entries that it kept
         for place, record in enumerate(self.records):
             if isinstance(record, Boundary) and record.id not in hidden_ids:
                 cut, keeps = place, frozenset(record.keeps)
         before = list(self._live_entries(self.records[:cut]))
         live = {entry.replaces or entry.id: entry for entry in self._live_entries()}
         opening = system_prefix([entry.message for entry in before])
+        # The system prompt always stays, in its latest version.
         prompt = [
             live[entry.replaces or entry.id]
             for place, entry in enumerate(before)
@@ -195,10 +192,11 @@ class Transcript:
         ]
         known = {entry.id for entry in prompt}
         kept_entries = [entry for entry in before if entry.id in keeps and entry.id not in known]
+        # A later version of an entry before the cut is not something said after it.
         replaced = {entry.replaces or entry.id for entry in before}
         after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
-        entries, later = _after_compaction(after)
-        return [*prompt, *entries, *kept_entries, *later]
+        summary, later = _after_compaction(after)
+        return [*prompt, *summary, *kept_entries, *later]
 
     def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""
@@ -257,7 +255,7 @@ def collect(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:
 
 def _after_compaction(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
     """Split entries into what a compaction produced, up to its summary, and what was said later."""
-    made = 0
+    made = 0  # how many entries the compaction produced
     for place, entry in enumerate(entries, start=1):
         if entry.message.origin is Origin.SPOKEN:
             break
@@ -366,27 +364,48 @@ def _last_report(entries: Sequence[Entry], counter: TokenCounter) -> int:
     return 0
 
 
+@dataclass(slots=True)
+class _Stretch:
+    """The entries from one compaction to the next; the first stretch begins with the session."""
+
+    boundary: Boundary | None
+    summary: list[Entry] = field(default_factory=list)
+    said: list[Entry] = field(default_factory=list)
+    """Everything but the summary."""
+
+
 def tool_compactions(session: Transcript) -> list[ToolCompaction]:
     """Return the tool's own compactions, oldest first, without those on an abandoned branch."""
+    compactions: list[ToolCompaction] = []
+    earlier: list[Entry] = []
+    places: dict[str, int] = {}  # where in ``earlier`` each entry is, by its id
+    for before, after in pairwise(_stretches(session)):
+        assert after.boundary is not None
+        for entry in before.said:
+            places[entry.id] = len(earlier)
+            earlier.append(entry)
+        kept = sorted({places[id_] for id_ in after.boundary.keeps if id_ in places})
+        compactions.append(
+            ToolCompaction(
+                f"c{len(compactions) + 1}",
+                after.boundary,
+                before=(*before.summary, *before.said),
+                summary=tuple(after.summary),
+                kept=tuple(earlier[place] for place in kept),
+                after=tuple(after.said),
+            )
+        )
+    return compactions
+
+
+def _stretches(session: Transcript) -> list[_Stretch]:
     hidden_ids = session.dropped
-    boundaries: list[Boundary | None] = [None]
-    created: list[list[Entry]] = [[]]
-    content: list[list[Entry]] = [[]]
+    stretches = [_Stretch(None)]
     for record in session.records:
         if isinstance(record, Boundary) and record.id not in hidden_ids:
-            boundaries.append(record)
-            created.append([])
-            content.append([])
+            stretches.append(_Stretch(record))
         elif isinstance(record, Entry) and record.sidechain is None and record.id not in hidden_ids:
-            summary = record.message.origin is Origin.SUMMARY and boundaries[-1] is not None
-            (created if summary else content)[-1].append(record)
-    result = []
-    for number, boundary in enumerate(boundaries[1:], start=1):
-        assert boundary is not None
-        before = (*created[number - 1], *content[number - 1])
-        ids = frozenset(boundary.keeps)
-        earlier = (entry for several in content[:number] for entry in several)
-        kept_entries = tuple(entry for entry in earlier if entry.id in ids)
-        parts = (before, tuple(created[number]), kept_entries, tuple(content[number]))
-        result.append(ToolCompaction(f"c{number}", boundary, *parts))
-    return result
+            last = stretches[-1]
+            is_summary = record.message.origin is Origin.SUMMARY and last.boundary is not None
+            (last.summary if is_summary else last.said).append(record)
+    return stretches

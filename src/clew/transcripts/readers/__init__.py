@@ -1,1 +1,1 @@
-"""One reader per format; a format's further modules share its first word. See ../README.md."""
+"""One module per session format; each has ``sniff(source)`` (is it this format?) and ``read(source)``."""

@@ -1,4 +1,11 @@
-"""aider: its chat history in Markdown, many sessions in one file.
+"""aider: its chat history in Markdown, many sessions in one file (``.aider.chat.history.md``).
+
+For example, with two spaces at the end of the second and third line::
+
+    # aider chat started at 2026-01-05 10:00:00
+    #### fix the login
+    > Tokens: 2.1k sent, 300 received.
+    I changed login.py …
 
 ``####`` starts the user's lines and ``>`` the output of aider and of commands it runs. Both end in two
 spaces, aider's line break; a heading or quotation by the model does not. In architect mode aider passes the

@@ -1,4 +1,9 @@
-"""Cline's SDK: ``<id>.messages.json``, and next to it the compaction that its model sees instead."""
+"""Cline's SDK: ``<id>.messages.json``, and next to it the compaction that its model sees instead.
+
+The first file is ``{"version": 1, "sessionId": "…", "messages": [{"role", "content", "id", "ts", …}, …]}``
+with Anthropic's content blocks; ``<id>.compaction.json`` has the messages of the model's view and how many of
+the first file it replaces (``source_message_count``).
+"""
 
 from __future__ import annotations
 

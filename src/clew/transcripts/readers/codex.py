@@ -1,6 +1,8 @@
 """Codex: rollouts, ``~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`` and the same as ``.zst``.
 
-A rollout is read once. For each entry only its id is kept, and for each message a fingerprint by which a
+A line is ``{"timestamp": …, "type": "response_item", "payload": {…}}`` with an item of OpenAI's Responses
+API, or another type: ``turn_context`` (the model), ``event_msg`` (token counts, rollbacks), ``compacted``. A
+rollout is read once. For each entry only its id is kept, and for each message a fingerprint by which a
 compaction's copy of it is recognised. Items in the user's role are labelled: typed by the user, inserted by
 the harness, or a summary.
 """
@@ -25,12 +27,13 @@ from clew.message import (
     Usage,
 )
 from clew.providers.openai_responses.codec import parse_item
-from clew.transcripts.fields import count, mapping, name_of, objects, string
+from clew.transcripts.fields import NameLimit, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel, user_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
+# Beginnings of text that Codex inserts in the user's role: <environment_context>, # AGENTS.md instructions …
 _SCAFFOLDING = re.compile(
     r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<(?:user_instructions|environment_context|turn_aborted"
     r"|user_shell_command|user_action|skill|subagent_notification|agent_message_board_notification"
@@ -42,6 +45,7 @@ _SUMMARY = re.compile(
     r"\s*(?:Another language model started to solve this problem and produced a summary"
     r"|You were originally given instructions from a user over one or more turns)"
 )
+# <image name=[Image #1]> and </image>, around an attached image.
 _IMAGE_WRAPPER = re.compile(r"\s*</?image\b[^<>]*>\s*")
 _EDITOR_CONTEXT = re.compile(
     r"\s*# (?:Context from my IDE setup|Files mentioned by the user|Review findings):"
@@ -135,6 +139,7 @@ class _Rollout:
     unknown: set[str] = field(default_factory=set)
     own_calls: set[str] = field(default_factory=set)
     """Calls to tools whose output Codex wraps, so that no output can imitate Codex's own text."""
+    allowance: NameLimit = field(default_factory=NameLimit)
 
     def record(self, record: JsonObject, number: int) -> Iterator[Record]:
         """Read one record."""
@@ -166,6 +171,7 @@ class _Rollout:
             self.held = None
 
     def _start(self, meta: JsonObject, time: str | None, number: int) -> Iterator[Record]:
+        """Yield the ``Start``, and the system prompt that the session's first record holds."""
         self.started = True
         spawned = mapping(meta, "source", "subagent", "thread_spawn")
         parent = string(meta, "forked_from_id") or string(meta, "parent_thread_id")
@@ -184,6 +190,7 @@ class _Rollout:
             yield from self._add_entry(Entry(message, f"L{number}", number, time))
 
     def _item(self, item: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+        """Read an item of the conversation: a message, reasoning, a call or its output."""
         if string(item, "type") in _SKIPPED_ITEMS:
             return
         if item.get("type") == "agent_message":
@@ -226,6 +233,7 @@ class _Rollout:
             yield entry
 
     def _event(self, event: JsonObject, number: int) -> Iterator[Record]:
+        """Read an event: token counts belong to the reply before, a rollback drops turns."""
         match event.get("type"):
             case "token_count" if self.held is not None:
                 usage = _usage(mapping(event, "info", "last_token_usage") or event)
@@ -246,6 +254,7 @@ class _Rollout:
         yield Dropped(dropped, number, "rolled back")
 
     def _compaction_records(self, payload: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+        """Yield the boundary of a compaction, and the messages that it wrote."""
         yield from self.end()
         kept, fresh_messages = self._replacement(payload)
         boundary_id = f"L{number}"
@@ -260,7 +269,8 @@ class _Rollout:
         summaries = [relabel(Message(Role.USER, (Text(summary),)), Origin.SUMMARY)] if summary else []
         if not isinstance(payload.get("replacement_history"), list):
             # Older versions did not write it: the history after a compaction was the user's messages.
-            return [self.ids[place] for place in self.turns], summaries
+            turns = self.turns if self.allowance.covers(len(self.turns)) else []
+            return [self.ids[place] for place in turns], summaries
         kept: list[str] = []
         fresh_messages: list[Message] = []
         for item in objects(payload["replacement_history"]):

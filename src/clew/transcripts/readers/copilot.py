@@ -1,4 +1,9 @@
-"""Copilot CLI: ``~/.copilot/session-state/<session>/events.jsonl``, a log of typed events."""
+"""Copilot CLI: ``~/.copilot/session-state/<session>/events.jsonl``, a log of typed events.
+
+A line is ``{"type": "user.message", "id": …, "parentId": …, "timestamp": …, "data": {"content": "Fix it"}}``.
+A compaction runs in the background from ``session.compaction_start`` to ``session.compaction_complete``: what
+was said between the two is kept.
+"""
 
 from __future__ import annotations
 
@@ -149,6 +154,7 @@ class _CopilotSession:
         return before == self.prompts[agent_id]
 
     def _compaction_records(self, event: JsonObject, data: JsonObject, number: int) -> Iterator[Record]:
+        """Yield the boundary of a compaction, and its summary."""
         kept = self.ids[self.compacting_from :] if self.compacting_from is not None else []
         self.compacting_from = None
         boundary_id = self.taken.unique(string(event, "id"), f"L{number}")
@@ -165,6 +171,7 @@ class _CopilotSession:
             yield Entry(Message(Role.USER, (text,), Origin.SUMMARY), entry_id, number, time)
 
     def _rewound(self, data: JsonObject, number: int) -> Iterator[Record]:
+        """Yield a ``Dropped`` for what came after the event that the user went back to."""
         place = self.events.get(string(data, "upToEventId") or "")
         if place is None:
             yield Problem("a rewind to an event that is not in this file", number)
@@ -178,6 +185,7 @@ class _CopilotSession:
 
 
 def _message(kind: str, data: JsonObject) -> Message | None:
+    """Return the message of an event; None for an event without one."""
     match kind:
         case "system.message":
             text = string(data, "content")
@@ -207,6 +215,7 @@ def _user_message(data: JsonObject) -> Message | None:
 
 
 def _reply(data: JsonObject) -> Message | None:
+    """Return the model's reply with its tool calls; None if it is empty."""
     parts: list[Part] = []
     thought, sealed = string(data, "reasoningText"), string(data, "reasoningOpaque")
     if thought or sealed:

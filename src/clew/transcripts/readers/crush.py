@@ -1,4 +1,8 @@
-"""Crush: a SQLite database of sessions in each project's folder."""
+"""Crush: a SQLite database of sessions in each project's folder (``.crush/crush.db``).
+
+A message is a row whose column ``parts`` holds ``[{"type": "text", "data": {"text": "Fix it"}}, …]``; the
+summary of a compaction is a message that its session names, or that is marked as one.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +89,7 @@ def _message(speaker: str, content: Json) -> Message:
 
 
 def _part(block: JsonObject, trust: Trust) -> Part | None:
+    """Read one block: ``{"type": "tool_call", "data": {"id", "name", "input"}}``; None if it says nothing."""
     content = mapping(block, "data")
     match block.get("type"):
         case "text":

@@ -1,7 +1,8 @@
 """Gemini CLI: appended lines that may replace earlier ones, or the older single JSON object.
 
-A message written again replaces its earlier form. Compression and masking are stored as a checkpoint
-(``$set.messages``): the lines before it still hold the originals.
+A line is ``{"id": "u1", "type": "user", "content": [{"text": "Fix it"}]}``, ``{"$rewindTo": "u1"}`` or
+``{"$set": {"messages": […]}}``. A message written again replaces its earlier form. Compression and masking
+are stored as a checkpoint (``$set.messages``): the lines before it still hold the originals.
 """
 
 from __future__ import annotations
@@ -120,21 +121,20 @@ class _GeminiChat:
     def _checkpoint(self, records: list[JsonObject], line: int) -> Iterator[Record]:
         """Compare the conversation with a checkpoint of it: compressed, masked, or cut short."""
         listed = [_read(record, f"L{line}") for record in records if record.get("type") in ("user", "gemini")]
-        answered = {result.call_id for content in listed for result in _results(content)}
-        listed = [content for content in listed if not _repeats_results(content.message, answered)]
-        new = [content for content in listed if not self._knows(content)]
-        kept_messages = [content for content in listed if self._knows(content)]
-        cleared = tuple(call_id for content in kept_messages for call_id in self._changed_results(content))
-        removed_ids = [
-            known for known in self._live if known not in {content.id for content in kept_messages}
-        ]
-        if not new and removed_ids == list(self._live)[len(kept_messages) :]:
+        answered = {result.call_id for parsed in listed for result in _results(parsed)}
+        listed = [parsed for parsed in listed if not _repeats_results(parsed.message, answered)]
+        new = [parsed for parsed in listed if not self._knows(parsed)]
+        kept = [parsed for parsed in listed if self._knows(parsed)]
+        cleared = tuple(call_id for parsed in kept for call_id in self._changed_results(parsed))
+        kept_ids = {parsed.id for parsed in kept}
+        removed_ids = [known for known in self._live if known not in kept_ids]
+        if (
+            not new and removed_ids == list(self._live)[len(kept) :]
+        ):  # only the end is gone: the user went back
             yield from self._drop(removed_ids, line)
         elif new or removed_ids:
-            keeps = tuple(
-                entry_id for content in kept_messages for entry_id in self._live[content.id].entry_ids
-            )
-            self._live = {content.id: self._live[content.id] for content in kept_messages}
+            self._live = {parsed.id: self._live[parsed.id] for parsed in kept}
+            keeps = tuple(entry_id for known in self._live.values() for entry_id in known.entry_ids)
             yield Boundary(self._ids.unique(f"L{line}", "checkpoint"), line, keeps=keeps)
             for parsed in new:
                 yield from self._add(parsed, line)
@@ -185,6 +185,7 @@ def _read(record: JsonObject, fallback: str) -> _ParsedMessage:
 
 
 def _user(content: Json) -> Message:
+    """Return a user's message; summaries, harness text and attached files are labelled."""
     message = _parse_parts("user", content)
     text = message.text
     if _SUMMARY_TAG in text:
@@ -201,6 +202,7 @@ def _user(content: Json) -> Message:
 
 
 def _model(record: JsonObject) -> tuple[Message, Message | None]:
+    """Return the message of a reply, and the message with what its tools returned; None if nothing."""
     listed = enumerate(objects(record.get("toolCalls")))
     calls = [(call, string(call, "id") or f"{string(record, 'id')}:{i}") for i, call in listed]
     call_ids = {call_id for _, call_id in calls}
@@ -276,6 +278,7 @@ def _start(header: JsonObject, source: Source) -> Start:
 
 
 def _read_document(source: Source) -> Iterator[Record]:
+    """Read the older form: one object with the list ``messages``."""
     chat = _GeminiChat()
     header: JsonObject = {}
     started = False
@@ -297,6 +300,7 @@ def _read_document(source: Source) -> Iterator[Record]:
 
 
 def _read_lines(source: Source) -> Iterator[Record]:
+    """Read the newer form: a header line, then updates."""
     chat = _GeminiChat()
     started = False
     for line in _final_lines(source.keep()):

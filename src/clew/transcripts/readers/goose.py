@@ -1,4 +1,8 @@
-"""goose: a SQLite database of sessions. Rows that its model no longer sees stay, marked as not visible."""
+"""goose: a SQLite database of sessions. Rows that its model no longer sees stay, marked as not visible.
+
+A message is a row with ``content_json`` (``[{"type": "text", "text": "Fix it"}, …]``) and ``metadata_json``
+(``{"agentVisible": false, "userVisible": true}`` after a compaction).
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,7 @@ def message_of(speaker: str, content: Json) -> Message:
 
 
 def _part(block: JsonObject, trust: Trust) -> Part:
+    """Read one block of a message or of a tool's output."""
     match block.get("type"):
         case "text":
             return Text(string(block, "text") or "", trust=trust)
@@ -150,6 +155,7 @@ class _Row:
 
 
 def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Problem]:
+    """Yield the messages of a session in order, and problems."""
     for row in rows(connection, _MESSAGES, (session_id,)):
         content, problem = decode_column(row, "content_json")
         metadata, _ = decode_column(row, "metadata_json")

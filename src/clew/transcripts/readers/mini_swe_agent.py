@@ -1,4 +1,8 @@
-"""mini-swe-agent: a ``.traj.json`` document. Version 1 writes commands as text, version 2 calls tools."""
+"""mini-swe-agent: a ``.traj.json`` document. Version 1 writes commands as text, version 2 calls tools.
+
+``{"info": {"mini_version": …}, "messages": [{"role": "assistant", "content": "…"}, …]}``: a reply with a
+command in a block of ``bash`` is read as a call, and the next message in the user's role as its result.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +76,7 @@ class _Run:
         yield Entry(message, f"#{index}", index, time, string(response, "model"), usage)
 
     def _message(self, item: JsonObject, index: int) -> Message:
+        """Return one message; a command in a reply becomes a call, the message after it the result."""
         waiting, self.waiting = self.waiting, None
         if "role" not in item:
             return parse_response_item(item)

@@ -1,6 +1,9 @@
 """opencode: its database, its older folder of JSON files, and the output of ``opencode export``.
 
-The newer table ``session_message`` holds one row per event; ``opencode_parts`` reads the older messages.
+An export is
+``{"info": {"id", "title", …}, "messages": [{"info": {"role", …}, "parts": [{"type": "text", …}, …]}, …]}``;
+the tables ``session``, ``message`` and ``part`` hold the same objects. The newer table ``session_message``
+holds one row per event; ``opencode_parts`` reads the older messages.
 """
 
 from __future__ import annotations
@@ -49,36 +52,36 @@ if TYPE_CHECKING:
 _BOOKKEEPING = ("agent-switched", "model-switched")
 
 
-def event_records(talk: OpencodeSession, event: JsonObject) -> Iterator[Record]:
+def event_records(session: OpencodeSession, event: JsonObject) -> Iterator[Record]:
     """Read one row."""
     owner = string(event, "id") or "?"
     time = time_of(mapping(event, "time").get("created"))
     text = string(event, "text") or ""
     match event.get("type"):
         case "assistant":
-            yield from _answer(talk, owner, event, time)
+            yield from _answer(session, owner, event, time)
         case "user":
             files = [_file(file, Trust.USER) for file in objects(event.get("files"))]
             parts = (Text(text, trust=Trust.USER), *files)
-            yield Entry(Message(Role.USER, parts), talk.entry_id(owner), time=time)
+            yield Entry(Message(Role.USER, parts), session.entry_id(owner), time=time)
         case "system":
-            yield Entry(text_message(Role.SYSTEM, text), talk.entry_id(owner), time=time)
+            yield Entry(text_message(Role.SYSTEM, text), session.entry_id(owner), time=time)
         case "synthetic":
-            yield Entry(injected_message(text), talk.entry_id(owner), time=time)
+            yield Entry(injected_message(text), session.entry_id(owner), time=time)
         case "shell":
             ran = f"$ {string(event, 'command')}\n{string(event, 'output') or ''}"
-            yield Entry(injected_message(ran, Trust.UNTRUSTED), talk.entry_id(owner), time=time)
+            yield Entry(injected_message(ran, Trust.UNTRUSTED), session.entry_id(owner), time=time)
         case "compaction":
             yield Boundary(f"{owner}:compaction", time=time, trigger=string(event, "reason"))
             summary = "\n\n".join(filter(None, (string(event, "summary"), string(event, "recent"))))
-            yield Entry(text_message(Role.USER, summary, Origin.SUMMARY), talk.entry_id(owner), time=time)
+            yield Entry(text_message(Role.USER, summary, Origin.SUMMARY), session.entry_id(owner), time=time)
         case kind if kind in _BOOKKEEPING:
             pass
         case kind:
             yield Problem(f"a row of the unknown type {kind!r} ({owner})")
 
 
-def _answer(talk: OpencodeSession, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
+def _answer(session: OpencodeSession, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
     """Yield the records of one reply of the model: its text and calls, then the results of the calls."""
     parts: list[Part] = []
     results: list[ToolResult] = []
@@ -90,7 +93,7 @@ def _answer(talk: OpencodeSession, owner: str, event: JsonObject, time: str | No
             case "reasoning":
                 parts.append(Thinking(string(content, "text") or "", trust=Trust.ASSISTANT))
             case "tool":
-                call, result = _tool(talk, content)
+                call, result = _tool(session, content)
                 parts.append(call)
                 results += [result] if result else []
                 hidden += [call.call_id] if "pruned" in mapping(content, "time") else []
@@ -100,17 +103,22 @@ def _answer(talk: OpencodeSession, owner: str, event: JsonObject, time: str | No
     model, usage = string(mapping(event, "model"), "id"), usage_of(mapping(event, "tokens"))
     if parts:
         yield Entry(
-            Message(Role.ASSISTANT, tuple(parts)), talk.entry_id(owner), time=time, model=model, usage=usage
+            Message(Role.ASSISTANT, tuple(parts)),
+            session.entry_id(owner),
+            time=time,
+            model=model,
+            usage=usage,
         )
     if results:
-        entry_id = talk.entry_id(owner, ":results")
+        entry_id = session.entry_id(owner, ":results")
         yield Entry(Message(Role.TOOL, tuple(results)), entry_id, time=time, hidden_results=tuple(hidden))
 
 
-def _tool(talk: OpencodeSession, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
+def _tool(session: OpencodeSession, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
+    """Return the call of a tool, and its result; None while it runs."""
     state, name = mapping(tool, "state"), string(tool, "name") or "unknown"
     raw = state.get("input")
-    call_id = talk.call_ids.unique(string(tool, "id"), name)
+    call_id = session.call_ids.unique(string(tool, "id"), name)
     server_side = mapping(tool, "provider").get("executed") is True
     arguments = raw if isinstance(raw, dict | str) else {}
     call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT)
@@ -186,7 +194,8 @@ def _start(info: JsonObject, fallback: str) -> Start:
 
 
 def _read_export(source: Source) -> Iterator[Record]:
-    talk = OpencodeSession()
+    """Read the output of ``opencode export``."""
+    session = OpencodeSession()
     info: JsonObject = {}
     started = False
     for piece in walk(source):
@@ -197,7 +206,7 @@ def _read_export(source: Source) -> Iterator[Record]:
                 if not started:
                     yield _start(info, name_of(source, ".json"))
                     started = True
-                yield from message_records(talk, mapping(message, "info"), message.get("parts"), index)
+                yield from message_records(session, mapping(message, "info"), message.get("parts"), index)
             case Element("messages", index, _):
                 yield Problem("a message that is not an object", index)
             case Problem():
@@ -206,7 +215,7 @@ def _read_export(source: Source) -> Iterator[Record]:
                 pass
     if info and not started:
         yield _start(info, name_of(source, ".json"))
-    yield from talk.reverted(mapping(info, "revert"))
+    yield from session.reverted(mapping(info, "revert"))
 
 
 # The database ----------------------------------------------------------------------------------------
@@ -215,20 +224,20 @@ def _read_export(source: Source) -> Iterator[Record]:
 def _read_database(source: Source) -> Iterator[Record]:
     with open_database(source) as connection:
         has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)
-        for session in sessions(connection, _SESSIONS, source):
-            yield _start({**session, "model": decode_column(session, "model")[0]}, "session")
-            talk = OpencodeSession()
-            session_id = string(session, "id") or ""
+        for row in sessions(connection, _SESSIONS, source):
+            yield _start({**row, "model": decode_column(row, "model")[0]}, "session")
+            session = OpencodeSession()
+            session_id = string(row, "id") or ""
             if has_messages:
-                yield from _database_messages(connection, talk, session_id)
-            if has_events and not talk.entries:  # while both tables are written, the older one is complete
-                yield from _database_events(connection, talk, session_id)
-            revert, _ = decode_column(session, "revert")
-            yield from talk.reverted(revert if isinstance(revert, dict) else {})
+                yield from _database_messages(connection, session, session_id)
+            if has_events and not session.entries:  # while both tables are written, the older one is complete
+                yield from _database_events(connection, session, session_id)
+            revert, _ = decode_column(row, "revert")
+            yield from session.reverted(revert if isinstance(revert, dict) else {})
 
 
 def _database_messages(
-    connection: sqlite3.Connection, talk: OpencodeSession, session_id: str
+    connection: sqlite3.Connection, session: OpencodeSession, session_id: str
 ) -> Iterator[Record]:
     for row in rows(connection, _MESSAGES, (session_id,)):
         info, problem = decode_column(row, "data")
@@ -241,18 +250,18 @@ def _database_messages(
             if problem:
                 yield problem
         if isinstance(info, dict):
-            yield from message_records(talk, {**info, "id": row["id"]}, parts, None)
+            yield from message_records(session, {**info, "id": row["id"]}, parts, None)
 
 
 def _database_events(
-    connection: sqlite3.Connection, talk: OpencodeSession, session_id: str
+    connection: sqlite3.Connection, session: OpencodeSession, session_id: str
 ) -> Iterator[Record]:
     for row in rows(connection, _EVENTS, (session_id,)):
         event, problem = decode_column(row, "data")
         if problem:
             yield problem
         if isinstance(event, dict):
-            yield from event_records(talk, {**event, "id": row["id"], "type": row["type"]})
+            yield from event_records(session, {**event, "id": row["id"], "type": row["type"]})
 
 
 # The older folder ------------------------------------------------------------------------------------
@@ -280,14 +289,14 @@ def _read_storage(storage: Path, wanted: str | None) -> Iterator[Record]:
             continue
         start = _start(info, path.stem)
         yield start
-        talk = OpencodeSession()
+        session = OpencodeSession()
         # Their ids ascend with time.
         for i, message_path in enumerate(_files_in(storage / "message", start.session_id)):
-            yield from _storage_message(storage, talk, message_path, i)
-        yield from talk.reverted(mapping(info, "revert"))
+            yield from _storage_message(storage, session, message_path, i)
+        yield from session.reverted(mapping(info, "revert"))
 
 
-def _storage_message(storage: Path, talk: OpencodeSession, path: Path, line: int) -> Iterator[Record]:
+def _storage_message(storage: Path, session: OpencodeSession, path: Path, line: int) -> Iterator[Record]:
     info, problem = load(path)
     if problem:
         yield problem
@@ -298,7 +307,7 @@ def _storage_message(storage: Path, talk: OpencodeSession, path: Path, line: int
         if problem:
             yield problem
     if isinstance(info, dict):
-        yield from message_records(talk, {"id": path.stem, **info}, parts, line)
+        yield from message_records(session, {"id": path.stem, **info}, parts, line)
 
 
 def _files_in(folder: Path, name: str) -> list[Path]:

@@ -1,4 +1,8 @@
-"""Read one opencode message with its parts into records. A tool part holds the call and its result."""
+"""Read one opencode message with its parts into records. A tool part holds the call and its result.
+
+``{"type": "tool", "tool": "bash", "callID": "c1", "state": {"status": "completed", "output": "ok"}}`` becomes
+a ``ToolCall`` in the assistant's entry and a ``ToolResult`` in the entry after it.
+"""
 
 from __future__ import annotations
 
@@ -71,30 +75,30 @@ class OpencodeSession:
 
 
 def message_records(
-    talk: OpencodeSession, info: JsonObject, parts: Json, line: int | None
+    session: OpencodeSession, info: JsonObject, parts: Json, line: int | None
 ) -> Iterator[Record]:
     """Read one message: an entry for what was said and one for the results of its calls."""
     read = _assistant_records if info.get("role") == "assistant" else _user_records
-    yield from read(talk, info, list(objects(parts)), line)
-    yield from talk.ids.repeated(string(info, "id"), line)
+    yield from read(session, info, list(objects(parts)), line)
+    yield from session.ids.repeated(string(info, "id"), line)
 
 
 # User messages ---------------------------------------------------------------------------------------
 
 
 def _user_records(
-    talk: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
+    session: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
 ) -> Iterator[Record]:
     owner = string(info, "id") or f"#{line}"
     for part in parts:
         if part.get("type") == "compaction":
-            talk.compaction = {**part, "owner": owner}
+            session.compaction = {**part, "owner": owner}
     content = tuple(read for part in parts if (read := _user_part(part)))
     yield from _unknown(content, line)
     if not content:
         return
     yield Entry(
-        user_message(content), talk.entry_id(owner), line, time_of(mapping(info, "time").get("created"))
+        user_message(content), session.entry_id(owner), line, time_of(mapping(info, "time").get("created"))
     )
 
 
@@ -135,41 +139,41 @@ class _Step:
 
 
 def _assistant_records(
-    talk: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
+    session: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
 ) -> Iterator[Record]:
     """Yield the records of one of the model's messages, one entry for each step and one for its results."""
     owner = string(info, "id") or f"#{line}"
     time = time_of(mapping(info, "time").get("created"))
     is_summary = info.get("summary") is True and bool(info.get("finish")) and not info.get("error")
     if is_summary:
-        yield _boundary(talk, owner, line, time)
+        yield _boundary(session, owner, line, time)
     origin = Origin.SUMMARY if is_summary else Origin.SPOKEN
     usage: Usage | None = usage_of(mapping(info, "tokens"))
-    for i, step in enumerate(_steps(talk, parts, trust_of(Role.ASSISTANT, origin))):
+    for i, step in enumerate(_steps(session, parts, trust_of(Role.ASSISTANT, origin))):
         number = f":{i + 1}" if i else ""
         yield from _unknown(tuple(step.parts), line)
         message = Message(Role.ASSISTANT, tuple(step.parts), origin)
-        yield Entry(message, talk.entry_id(owner, number), line, time, string(info, "modelID"), usage)
+        yield Entry(message, session.entry_id(owner, number), line, time, string(info, "modelID"), usage)
         usage = None  # one report per call of the model
         if step.results:
             answer = Message(Role.TOOL, tuple(step.results))
-            entry_id = talk.entry_id(owner, f"{number}:results")
+            entry_id = session.entry_id(owner, f"{number}:results")
             yield Entry(answer, entry_id, line, time, hidden_results=tuple(step.hidden))
 
 
-def _boundary(talk: OpencodeSession, owner: str, line: int | None, time: str | None) -> Boundary:
-    part, talk.compaction = talk.compaction, {}
+def _boundary(session: OpencodeSession, owner: str, line: int | None, time: str | None) -> Boundary:
+    part, session.compaction = session.compaction, {}
     trigger = "overflow" if part.get("overflow") is True else "auto" if part.get("auto") is True else "manual"
     return Boundary(
-        talk.ids.unique(string(part, "owner"), f"{owner}:compaction"),
+        session.ids.unique(string(part, "owner"), f"{owner}:compaction"),
         line,
         time,
         trigger if part else None,
-        keeps=talk.kept_from(string(part, "tail_start_id")),
+        keeps=session.kept_from(string(part, "tail_start_id")),
     )
 
 
-def _steps(talk: OpencodeSession, parts: list[JsonObject], trust: Trust) -> Iterator[_Step]:
+def _steps(session: OpencodeSession, parts: list[JsonObject], trust: Trust) -> Iterator[_Step]:
     """Yield the answers in one message: after tools have run, a new step is a new call of the model."""
     step = _Step()
     for part in parts:
@@ -180,7 +184,7 @@ def _steps(talk: OpencodeSession, parts: list[JsonObject], trust: Trust) -> Iter
                 step = _Step()
         elif kind == "tool":
             _add_tool(
-                step, part, talk.call_ids.unique(string(part, "callID"), f"{string(part, 'id')}"), trust
+                step, part, session.call_ids.unique(string(part, "callID"), f"{string(part, 'id')}"), trust
             )
         elif read := _assistant_part(part, trust):
             _add_said(step, read)
@@ -229,6 +233,7 @@ def _thinking(part: JsonObject, trust: Trust) -> Part:
 
 
 def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None:
+    """Add a tool part to a step: its call and, once it has run, its result."""
     state, name = mapping(part, "state"), string(part, "tool") or "unknown"
     step.parts.append(ToolCall(call_id, name, mapping(state, "input"), trust=trust))
     if state.get("status") not in ("completed", "error"):

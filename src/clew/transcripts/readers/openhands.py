@@ -1,4 +1,8 @@
-"""OpenHands: a conversation folder, its events as lines or a list, or one logged request to the model."""
+"""OpenHands: a conversation folder, its events as lines or a list, or one logged request to the model.
+
+A folder holds ``base_state.json`` and ``events/event-00012-<id>.json``, each one event:
+``{"kind": "MessageEvent", "id": …, "source": "user", "llm_message": {"role": "user", "content": […]}}``.
+"""
 
 from __future__ import annotations
 
@@ -62,18 +66,18 @@ def _read_folder(folder: Path) -> Iterator[Record]:
 
 
 def _read_events(folder: Path) -> Iterator[Record]:
-    talk = OpenHandsSession()
+    session = OpenHandsSession()
     for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: sorted by number
         event, problem = load(path)
         if problem:
             yield Problem(problem.what, i)
         elif isinstance(event, dict):
-            yield from talk.event(event, i)
-    yield from talk.rest()
+            yield from session.event(event, i)
+    yield from session.rest()
 
 
 def _read_lines(source: Source) -> Iterator[Record]:
-    talk = OpenHandsSession()
+    session = OpenHandsSession()
     started = False
     for line in object_lines(source):
         if not started and not (isinstance(line, ObjectLine) and "history" in line.value):
@@ -84,36 +88,36 @@ def _read_lines(source: Source) -> Iterator[Record]:
         elif "history" in line.value:
             yield from _read_evaluation(line.value, name_of(source, ".jsonl"), line.number)
         else:
-            yield from _event_records(talk, line.value, line.number)
-    yield from talk.rest()
+            yield from _event_records(session, line.value, line.number)
+    yield from session.rest()
 
 
-def _event_records(talk: OpenHandsSession, event: JsonObject, number: int) -> Iterator[Record]:
+def _event_records(session: OpenHandsSession, event: JsonObject, number: int) -> Iterator[Record]:
     """Read an event of any version."""
     converted = to_current(event) if is_event(event) else event
     if converted is not None:
-        yield from talk.event(converted, number)
+        yield from session.event(converted, number)
 
 
 def _read_evaluation(line: JsonObject, name: str, number: int) -> Iterator[Record]:
     """Read the history of one task of an evaluation."""
-    talk = OpenHandsSession()
+    session = OpenHandsSession()
     yield _start({"id": string(line, "instance_id") or f"{name}#L{number}"}, name)
     for i, event in enumerate(events_of(line)):
-        yield from _event_records(talk, event, i)
-    yield from talk.rest()
+        yield from _event_records(session, event, i)
+    yield from session.rest()
 
 
 def _read_list(source: Source) -> Iterator[Record]:
     """Read a trajectory from before the SDK: a list of events."""
-    talk = OpenHandsSession()
+    session = OpenHandsSession()
     yield _start({}, name_of(source, ".json"))
     for piece in walk(source):
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and piece.key == "" and isinstance(piece.value, dict):
-            yield from _event_records(talk, piece.value, piece.index)
-    yield from talk.rest()
+            yield from _event_records(session, piece.value, piece.index)
+    yield from session.rest()
 
 
 def _read_state_or_log(source: Source) -> Iterator[Record]:

@@ -27,7 +27,7 @@ from clew.message import (
     text_message,
     trust_of,
 )
-from clew.transcripts.fields import Ids, mapping, objects, string
+from clew.transcripts.fields import Ids, NameLimit, mapping, objects, string
 from clew.transcripts.messages import image_from_url
 from clew.transcripts.records import Boundary, Entry, Problem, Record
 
@@ -61,7 +61,9 @@ class OpenHandsSession:
 
     ids: Ids = field(default_factory=Ids)
     visible: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    """Each entry that the model sees, with the events it came from."""
     reply: _PendingReply | None = None
+    allowance: NameLimit = field(default_factory=NameLimit)
 
     def event(self, event: JsonObject, line: int) -> Iterator[Record]:
         """Read one event."""
@@ -109,11 +111,14 @@ class OpenHandsSession:
         self.reply = _PendingReply(response_id, entry, [event_id])
 
     def _condensation(self, event: JsonObject, event_id: str, line: int) -> Iterator[Record]:
+        """Yield the boundary of a compaction, and its summary."""
         forgotten = event.get("forgotten_event_ids")
         removed_ids = (
             {value for value in forgotten if isinstance(value, str)} if isinstance(forgotten, list) else set()
         )
-        self.visible = [(entry_id, events) for entry_id, events in self.visible if not events <= removed_ids]
+        is_followed = self.allowance.covers(len(self.visible))
+        visible = self.visible if is_followed else []
+        self.visible = [(entry_id, events) for entry_id, events in visible if not events <= removed_ids]
         keeps = tuple(entry_id for entry_id, _ in self.visible)
         time, summary = string(event, "timestamp"), string(event, "summary")
         yield Boundary(self.ids.unique(event_id, f"#{line}"), line, time, keeps=keeps)
@@ -129,6 +134,7 @@ class OpenHandsSession:
 
 
 def _message(event: JsonObject) -> Message | None:
+    """Return the message of an event of the SDK; None if its kind is unknown."""
     match event.get("kind"):
         case "SystemPromptEvent":
             prompts = (event.get("system_prompt"), event.get("dynamic_context"))
@@ -197,18 +203,19 @@ def _result(event: JsonObject, observation: JsonObject) -> Message:
 
 
 def _texts(content: Json, trust: Trust) -> Iterator[Part]:
-    """Parse a content field: text, or a list of text and image blocks."""
-    if isinstance(content, str):
-        yield Text(content, trust=trust)
-        return
-    for block in objects(content if isinstance(content, list) else [content]):
-        text, urls = block.get("text"), block.get("image_urls")
+    """Parse a content field: text, or a list of texts, text blocks and image blocks."""
+    for block in content if isinstance(content, list) else [content]:
+        if block is None:
+            continue
+        fields = block if isinstance(block, dict) else {"text": block}
+        text, urls = fields.get("text"), fields.get("image_urls")
         if isinstance(text, str):
             yield Text(text, trust=trust)
         elif isinstance(urls, list):
             yield from (image_from_url(url, trust) for url in urls if isinstance(url, str))
         else:
-            yield Unknown(str(block.get("type")), trust=trust, native=Native(NAME, block))
+            kind = str(fields.get("type")) if fields is block else type(block).__name__
+            yield Unknown(kind, trust=trust, native=Native(NAME, block))
 
 
 _V0_BOOKKEEPING = frozenset(
@@ -254,6 +261,7 @@ def _id(value: Json) -> str:
 
 
 def _action(event: JsonObject) -> JsonObject | None:
+    """Return the fields of an action of version 0.x as an event of the SDK; None for bookkeeping."""
     data, action = mapping(event, "args"), str(event["action"])
     if action in _V0_BOOKKEEPING:
         return None
@@ -296,6 +304,7 @@ def _call(event: JsonObject, action: str, data: JsonObject) -> JsonObject:
 
 
 def _observation(event: JsonObject) -> JsonObject | None:
+    """Return the fields of an observation of version 0.x: the result of a call, or harness text."""
     output, cause = str(event["observation"]), event.get("cause")
     if output in _V0_BOOKKEEPING and output != "recall":
         return None

@@ -1,4 +1,9 @@
-"""pi: JSON lines that form a tree by ``id`` and ``parentId``; the last line ends the current branch."""
+"""pi: JSON lines that form a tree by ``id`` and ``parentId``; the last line ends the current branch.
+
+``{"type": "message", "id": "b", "parentId": "a", "message": {"role": "user", "content": "Fix it"}}``. The
+file is read twice: first the tree, then the messages. Entries that are not on the current branch are reported
+as dropped.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from clew.message import (
     Usage,
     text_message,
 )
-from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, value_of
+from clew.transcripts.fields import Ids, NameLimit, count, mapping, name_of, objects, string, value_of
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, media_kind
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
@@ -149,6 +154,8 @@ class _PiTree:
         self.problems: list[Problem] = []
         self.ids: dict[int, str] = {}
         """The id of each line except the header. In older files lines have none and form one branch."""
+        self.numbers: dict[str, int] = {}
+        """The number of the line with each id."""
         self._parents: dict[str, str | None] = {}
         self._unique = Ids()
         self._last: str | None = None
@@ -168,6 +175,7 @@ class _PiTree:
             )
         self._parents[own] = parent if isinstance(parent, str) else None
         self.ids[line.number] = own
+        self.numbers[own] = line.number
         self._last = own
 
     def branch(self) -> set[str]:
@@ -193,6 +201,7 @@ class _PiSession:
         self._started = False
         self._entries: list[tuple[str, str]] = []
         """For each entry, the id of its line and the entry's id."""
+        self._allowance = NameLimit()
 
     def records(self, line: JsonObject, number: int) -> Iterator[Record]:
         """Read one line."""
@@ -260,8 +269,8 @@ class _PiSession:
         first = string(line, "firstKeptEntryId")
         if first is None and "firstKeptEntryIndex" in line:  # older files count lines, from 0
             first = self._tree.ids.get(count(line, "firstKeptEntryIndex") + 1)
-        numbers = {own: number for number, own in self._tree.ids.items()}
-        if first not in numbers:
+        numbers = self._tree.numbers
+        if first not in numbers or not self._allowance.covers(len(self._entries)):
             return ()
         return tuple(
             entry_id

@@ -1,6 +1,7 @@
 """Qwen Code: ``~/.qwen/projects/<project>/chats/<session>.jsonl``; records in a tree, parts like Gemini's.
 
-Each record's parent is the one written before it. If it is an older one, the user went back to it.
+``{"uuid": "b", "parentUuid": "a", "type": "user", "message": {"parts": [{"text": "Fix it"}]}}``. Each
+record's parent is the one written before it. If it is an older one, the user went back to it.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ class _QwenChat:
         yield entry
 
     def _system(self, record: JsonObject, number: int, agent_id: str | None) -> Iterator[Record]:
+        """Read a system record: a compression is a boundary, followed by the new history."""
         if record.get("subtype") != "chat_compression" or agent_id is not None:
             return
         payload = mapping(record, "systemPayload")
@@ -132,6 +134,7 @@ def _agent_id(record: JsonObject) -> str | None:
 
 
 def _message(record: JsonObject, agent_id: str | None) -> Message:
+    """Return the message of a record; text in the user's role that no person typed is labelled."""
     message = parse_item(mapping(record, "message"))
     if record.get("type") == "tool_result" and not any(message.results):
         return _result(record, message)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, Thinking, Trust
 from clew.providers.anthropic.codec import parse_item
-from clew.transcripts.fields import Ids, name_of, objects, string, time_of
+from clew.transcripts.fields import Ids, NameLimit, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.messages import label_machine_text, relabel
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
@@ -41,12 +41,12 @@ def read(source: Source) -> Iterator[Record]:
     inner = open_source(history) if history else source
     task = inner.path.parent.name if inner.path and inner.path.name in _FILES else name_of(inner, ".json")
     yield Start(task, NAME)
-    talk = _Task()
+    session = _Task()
     for piece in walk(inner):
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and isinstance(piece.value, dict):
-            yield from talk.records(piece.value, piece.index)
+            yield from session.records(piece.value, piece.index)
         elif isinstance(piece, Element):
             yield Problem("a message that is not an object", piece.index)
 
@@ -62,6 +62,8 @@ class _Task:
 
     ids: Ids = field(default_factory=Ids)
     visible: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    """Each entry that the model sees, with the summaries and markers that would hide it."""
+    allowance: NameLimit = field(default_factory=NameLimit)
 
     def records(self, item: JsonObject, index: int) -> Iterator[Record]:
         """Read one message; a summary or marker hides the messages that name it."""
@@ -78,7 +80,7 @@ class _Task:
         yield from self.ids.repeated(string(item, "id"), index)
 
     def _boundary(self, hides: str | None, item: JsonObject, index: int, time: str | None) -> Boundary:
-        if hides:
+        if hides and self.allowance.covers(len(self.visible)):
             self.visible = [(entry_id, parents) for entry_id, parents in self.visible if hides not in parents]
         else:  # older versions did not record what a summary replaced: it replaced everything
             self.visible = []

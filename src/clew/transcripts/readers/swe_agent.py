@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Trust
 from clew.providers.openai_chat.codec import parse_item
@@ -33,23 +34,29 @@ def with_action(message: Message, call_id: str) -> Message:
     blocks = list(islice(_blocks(text), 2))
     if len(blocks) != 1:
         return message
-    ((start, command, end),) = blocks
-    before, after = text[:start].strip(), text[end:].strip()
+    (block,) = blocks
+    before, after = text[: block.start].strip(), text[block.end :].strip()
     texts = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
-    call = ToolCall(call_id, "bash", {"command": command}, trust=Trust.ASSISTANT)
+    call = ToolCall(call_id, "bash", {"command": block.command}, trust=Trust.ASSISTANT)
     thinking = (part for part in message.parts if not isinstance(part, Text))
     return Message(Role.ASSISTANT, (*thinking, *texts, call))
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield the start of each command block, the command, and the end of the block."""
+class _CommandBlock(NamedTuple):
+    start: int
+    command: str
+    end: int
+
+
+def _blocks(text: str) -> Iterator[_CommandBlock]:
+    """Yield the command blocks of a text: a command between a line "```bash" and a line "```"."""
     at = 0
     while opening := _OPENING.search(text, at):
         end = text.find(_CLOSING, max(at, opening.end() - 1))
         if end < 0:
             return
         at = end + len(_CLOSING)
-        yield opening.start(), text[opening.end() : end].strip(), at
+        yield _CommandBlock(opening.start(), text[opening.end() : end].strip(), at)
 
 
 def result_of(message: Message, call_id: str) -> Message:
@@ -75,8 +82,8 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> Iterator[Record]:
     """Read a run."""
     yield Start(name_of(source, ".traj"), NAME)
-    waiting: str | None = None
-    asked = False
+    waiting: str | None = None  # the call that the next message answers
+    asked = False  # whether the task has come; later messages in the user's role are the harness's
     for piece in walk(source):
         if isinstance(piece, Problem):
             yield piece

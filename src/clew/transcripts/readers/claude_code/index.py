@@ -1,9 +1,21 @@
 """First pass over a Claude Code file: find which records belong to the current conversation.
 
-Records form a tree by ``parentUuid``. The conversation is the path from the last message up to the root.
-Other branches were abandoned (the user went back), except results of parallel calls and pieces of a split
-reply, which are siblings only because of how they are written. The index holds a few numbers for each record
-and no text.
+Records form a tree by ``uuid`` and ``parentUuid``. The conversation is the path from the last message up to
+the root. Other branches were abandoned (the user went back), except results of parallel calls and pieces of
+a split reply, which are siblings only because of how they are written::
+
+    a  user: "Hello"
+    └─ b  assistant: "Hi"
+       ├─ c  user: "Fix it"                  abandoned: the user went back and wrote e instead
+       │  └─ d  assistant: "Which one?"      abandoned
+       └─ e  user: "Fix the test"
+          └─ f  assistant, reply 3: call x
+             ├─ g  result of x               not on the path from j to a, but kept: it answers f
+             └─ h  assistant, reply 3: call y
+                └─ i  result of y
+                   └─ j  assistant: "Done"   the last message
+
+The index holds a few numbers for each record and no text.
 """
 
 from __future__ import annotations
@@ -155,20 +167,26 @@ class _RecordTree:
     """Collects records one at a time; at the end it knows the fate of each."""
 
     def __init__(self) -> None:
+        # One number per record, by its index in the file.
         self.kinds = bytearray()
         self.sides = bytearray()
+        """1 for a record of a sub-agent."""
         self.parents = array("i")
         self.replies = array("i")
         """For each assistant record, the number of the reply that it is a piece of."""
         self.by_uuid: dict[str, int] = {}
         self.missing: defaultdict[str, list[int]] = defaultdict(list)
+        """By uuid, the records whose parent has not come yet."""
         self.kept_from: dict[int, JsonObject] = {}
+        """For each compaction, what its record says about the messages it kept."""
         self.problems: dict[int, str] = {}
         self.sessions = [SessionFacts(0)]
         self.agent_id: str | None = None
         self.last = _ROOT
+        """The last record in the tree."""
         self.reply_id: str | None = None
         self.reply = 0
+        """The number of the last reply, from 1."""
         self.allowance = NameLimit()
 
     def add(self, record: JsonObject) -> None:
@@ -198,6 +216,7 @@ class _RecordTree:
             self.kept_from[i] = mapping(record, "compactMetadata")
 
     def _parent(self, i: int, kind: RecordKind, record: JsonObject) -> int:
+        """Return the index of a record's parent; a compaction without one follows the record before it."""
         if "parentUuid" not in record and "logicalParentUuid" not in record:
             return self.last  # output streamed by the tool, not its file: each record follows the one before
         uuid = string(record, "parentUuid")
@@ -226,12 +245,8 @@ class _RecordTree:
         session_id = string(record, "sessionId")
         known = session.fields.get("session_id")
         is_root = self.parents[i] == _ROOT and "parentUuid" in record and record["parentUuid"] is None
-        if (
-            session.has_spoken
-            and is_root
-            and kind is not RecordKind.BOUNDARY
-            and session_id not in (None, known)
-        ):
+        is_new_id = session_id not in (None, known)
+        if session.has_spoken and is_root and is_new_id and kind is not RecordKind.BOUNDARY:
             session = SessionFacts(i)
             self.sessions.append(session)
         session.has_spoken = session.has_spoken or kind in _SAID
@@ -302,11 +317,11 @@ class _RecordTree:
 
     def _add_siblings(self, on_path: bytearray) -> None:
         """Mark what hangs off the path but belongs to it: results, pieces of a reply, compactions."""
-        replies = bytearray(self.reply + 1)
+        replies = bytearray(self.reply + 1)  # 1 for each reply that has a piece on the path
         for i, reply in enumerate(self.replies):
             if on_path[i]:
                 replies[reply] = 1
-        replies[0] = 0
+        replies[0] = 0  # the number of records that are no reply
         said_above = self._said_above()
         for i, kind in enumerate(self.kinds):
             above = said_above[self.parents[i]] if 0 <= self.parents[i] < i else _ROOT
@@ -335,6 +350,7 @@ class _RecordTree:
         return above
 
     def _fates(self, on_path: bytearray) -> bytearray:
+        """Return for each record whether it is part of the conversation, abandoned, or ignored."""
         fates = bytearray(len(on_path))
         for i, kind in enumerate(self.kinds):
             if kind >= RecordKind.ATTACHMENT:
@@ -342,6 +358,7 @@ class _RecordTree:
         return fates
 
     def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
+        """Return the records that a compaction kept: those it lists, or all from a head on."""
         listed = mapping(meta, "preservedMessages").get("uuids")
         if isinstance(listed, list):
             indices = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}

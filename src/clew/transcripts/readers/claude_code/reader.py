@@ -230,7 +230,7 @@ class _RecordReader:
         entry_id = string(line.value, "uuid") or f"L{line.number}"
         time = string(line.value, "timestamp")
         entry = Entry(message, entry_id, line.number, time, sidechain=self._agent_id)
-        (self._main if fate == RecordFate.KEPT else self._branch).aside(entry)
+        (self._main if fate == RecordFate.KEPT else self._branch).aside(entry, recorded=i is not None)
 
     def _system(self, i: int, line: ObjectLine) -> Iterator[Record]:
         record = line.value

@@ -10,13 +10,15 @@ only a plain file name is taken from one, and only a regular file inside the fol
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from itertools import count as count_up
 from itertools import islice
 from operator import is_
 from pathlib import Path
+from typing import TypeAlias
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Usage, trust_of
 from clew.providers.anthropic.codec import parse_content
@@ -60,14 +62,7 @@ class SideFolder:
         except OSError:  # the name is too long, or the file is unreadable
             return None
         whole_text = Text(output.decode(errors="replace"), trust=result.trust)
-        return ToolResult(
-            result.call_id,
-            (whole_text,),
-            result.is_error,
-            result.name,
-            trust=result.trust,
-            native=result.native,
-        )
+        return replace(result, parts=(whole_text,))
 
     def agents(self) -> Iterator[tuple[str, Path]]:
         """Yield the id and the file of each sub-agent, ordered by name."""
@@ -107,6 +102,10 @@ Recover = Callable[[ToolResult], ToolResult | None]
 _SYNTHETIC = "<synthetic>"
 _NOT_TRUSTED = frozenset({"AskUserQuestion", "WebFetch", "WebSearch", "Task", "Agent", "Skill"})
 """Tools of Claude Code whose error text may quote pages, other models or the user's answers."""
+_COPY_SECONDS = 5.0
+"""Most seconds from leaving the queue to the record of a message; at most 0.7 in recorded sessions."""
+_Key: TypeAlias = tuple[bool, str]
+"""Whether an aside is a record, and its text."""
 
 
 class Thread:
@@ -116,8 +115,10 @@ class Thread:
     that are complete, only while it is iterated.
 
     What the user types during a reply is an *aside*. It waits until the reply and its results are complete
-    and is yielded after them. The file may hold the same words again as a record of their own: if that comes
-    while the aside waits, the aside is dropped; if it comes later, the record is.
+    and is yielded after them. The file may hold it twice: as a removal from the queue, and as a record. They
+    are one message if they have the same text, the record was not written later (``_COPY_SECONDS``), and no
+    other reply began in between. Each is matched once. A record replaces a removal that waits; otherwise the
+    one that came first stays.
     """
 
     def __init__(self, sidechain: str | None, recover: Recover) -> None:
@@ -130,16 +131,17 @@ class Thread:
         self._reply: _ReplyBuilder | None = None
         self._results: list[Entry] = []
         self._asides: dict[int, Entry] = {}
-        self._aside_places: defaultdict[str, list[int]] = defaultdict(list)
-        """The keys in ``_asides`` of each text."""
+        self._waiting: defaultdict[_Key, deque[int]] = defaultdict(deque)
+        """The keys in ``_asides`` of those that were not matched."""
+        self._yielded: defaultdict[_Key, deque[Entry]] = defaultdict(deque)
+        """Asides of the user that were yielded since the last reply began and were not matched."""
         self._numbers = count_up()
-        self._taken: set[str] = set()
-        """Texts of asides that were yielded; their own records may still follow."""
 
     def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
         """Add a piece of a reply; if it starts a new reply, yield what came before."""
         message_id = string(mapping(record, "message"), "id")
         if self._reply is None or message_id is None or self._reply.message_id != message_id:
+            self._yielded.clear()
             yield from self.end()
             self._reply = _ReplyBuilder(message_id, entry_id, line)
         self._reply.add(record)
@@ -151,7 +153,7 @@ class Thread:
 
     def results(self, entry: Entry) -> Iterator[Entry]:
         """Add an entry with results; it waits until the reply that made the calls is complete."""
-        self._drop_asides(entry.message)
+        self._drop_removals(entry)
         entry = self._with_originals(entry)
         if self._reply is None:
             yield entry
@@ -160,20 +162,28 @@ class Thread:
 
     def say(self, entry: Entry) -> Iterator[Entry]:
         """Add any other entry; it completes the reply before it."""
-        self._drop_asides(entry.message)
+        replaces = self._drop_removals(entry)
         yield from self.end()
-        if not self._is_taken(entry.message):
+        if not _is_typed(entry.message) or replaces:
+            yield entry
+        elif not self._is_yielded(entry, recorded=True):
+            self._yielded.clear()  # the user has gone on: the same words are now said again
             yield entry
 
-    def aside(self, entry: Entry) -> None:
-        """Add what arrived during a reply; it comes after the reply's results."""
-        text = entry.message.text.strip()
-        if entry.message.origin is Origin.SPOKEN and text in self._taken:
+    def aside(self, entry: Entry, *, recorded: bool) -> None:
+        """Add what arrived during a reply; it comes after the reply's results.
+
+        ``recorded`` is True for a record, False for a removal from the queue.
+        """
+        replaces = recorded and self._drop_removals(entry)
+        is_repeated = not recorded and self._matches_waiting(entry, recorded=False)
+        if is_repeated or (not replaces and self._is_yielded(entry, recorded)):
             return
-        self._drop_asides(entry.message)
         place = next(self._numbers)
         self._asides[place] = entry
-        self._aside_places[text].append(place)
+        text = entry.message.text.strip()
+        if text and not replaces:
+            self._waiting[recorded, text].append(place)
 
     def end(self) -> Iterator[Entry]:
         """Yield everything that waited."""
@@ -182,29 +192,40 @@ class Thread:
             self._reply = None
         yield from self._results
         yield from self._asides.values()
-        messages = (entry.message for entry in self._asides.values())
-        self._taken |= {message.text.strip() for message in messages if _is_typed(message)}
+        for key, places in self._waiting.items():
+            entries = (self._asides[place] for place in places)
+            self._yielded[key].extend(entry for entry in entries if _is_typed(entry.message))
         self._results.clear()
         self._asides.clear()
-        self._aside_places.clear()
+        self._waiting.clear()
 
-    def _is_taken(self, message: Message) -> bool:
-        """Return True if the user's next messages begin with this one and an earlier turn has taken it."""
-        if not _is_typed(message):
-            return False
-        text = message.text.strip()
-        if text in self._taken:
-            self._taken.remove(text)
-            return True
-        self._taken.clear()  # the user has gone on: the same words are now said again
+    def _is_yielded(self, entry: Entry, recorded: bool) -> bool:
+        """Return True if an aside that was yielded is this message, and mark it as matched."""
+        key = (not recorded, entry.message.text.strip())
+        yielded = self._yielded[key] if key in self._yielded and _is_typed(entry.message) else deque[Entry]()
+        while yielded:
+            if _may_be_copy(entry, yielded.popleft(), recorded):
+                return True
         return False
 
-    def _drop_asides(self, message: Message) -> None:
-        """Drop waiting asides that turn out to have their own record, which is this message."""
-        if self._asides:
-            for text in {part.text.strip() for part in message.parts if isinstance(part, Text)}:
-                for place in self._aside_places.pop(text, ()):
-                    del self._asides[place]
+    def _matches_waiting(self, entry: Entry, *, recorded: bool) -> list[int]:
+        """Return the waiting asides that are this message, one for each of its texts, each once."""
+        places: list[int] = []
+        for text in dict.fromkeys(p.text.strip() for p in entry.message.parts if isinstance(p, Text)):
+            waiting = self._waiting.get((not recorded, text))
+            while waiting:
+                place = waiting.popleft()
+                if _may_be_copy(entry, self._asides[place], recorded):
+                    places.append(place)
+                    break
+        return places
+
+    def _drop_removals(self, record: Entry) -> bool:
+        """Drop waiting asides that turn out to have this record; False if there are none."""
+        places = self._matches_waiting(record, recorded=True)
+        for place in places:
+            del self._asides[place]
+        return bool(places)
 
     def _with_originals(self, entry: Entry) -> Entry:
         """Restore outputs that were moved out of the file, and label the user's words in a rejection."""
@@ -223,6 +244,16 @@ class Thread:
         if not hidden:
             return replace(entry, message=message)
         return replace(entry, message=message, hidden_results=tuple(hidden), shown=entry.message)
+
+
+def _may_be_copy(entry: Entry, other: Entry, recorded: bool) -> bool:
+    """Return True if their times allow that the one of them that is a record belongs to the removal."""
+    record, removal = (entry, other) if recorded else (other, entry)
+    try:
+        written, removed = (datetime.fromisoformat(one.time or "") for one in (record, removal))
+        return (written - removed).total_seconds() <= _COPY_SECONDS
+    except (ValueError, TypeError):  # a time is missing, or one of them has no time zone
+        return True
 
 
 def _is_typed(message: Message) -> bool:

@@ -193,7 +193,7 @@ def label_rejection(result: ToolResult) -> ToolResult:
         return result
     cut = at + len(_SAID)
     words = (Text(text[:cut], trust=result.trust), Text(text[cut:], trust=Trust.USER))
-    return ToolResult(result.call_id, words, True, result.name, trust=result.trust, native=result.native)
+    return replace(result, parts=words)
 
 
 _TOOL_COMMANDS = frozenset(
