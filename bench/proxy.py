@@ -34,9 +34,10 @@ from urllib.parse import urlsplit
 import clew
 from clew.message import Role
 from clew.providers import wire_named
+from clew.proxy.reaction import Reaction
 from clew.proxy.reactor import Compactions
 from clew.proxy.relay import HttpRequest, Upstream
-from clew.proxy.server import Proxy, Reaction, Routes
+from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
 from clew.session.result import without_natives
 from clew.tokens import counter_for

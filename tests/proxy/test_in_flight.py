@@ -17,9 +17,11 @@ from clew.providers import wire_named
 from clew.providers.model import Ask, Reply
 from clew.proxy import in_flight
 from clew.proxy.in_flight import InFlight
+from clew.proxy.reaction import Reaction
 from clew.proxy.reactor import Compactions
 from clew.proxy.relay import HttpRequest, Upstream
-from clew.proxy.server import Proxy, Reaction, Routes
+from clew.proxy.sealed import SealedDigest, sealed_item
+from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
 from clew.tokens import counter_for
@@ -136,13 +138,13 @@ def test_reasoning_items_from_before_a_compaction_are_dropped_if_asked_to():
 
 def test_a_conversation_may_be_dropped_by_another_thread_while_its_body_is_made(monkeypatch):
     flying = InFlight(Stats(), WINDOW, drop_thinking=True)
-    without_thoughts = in_flight._without_thoughts
+    without_thoughts = in_flight.without_thinking
 
     def meanwhile(entries: list[Any], stale: set[int]) -> list[Any]:
         flying._make_room("another conversation", in_flight.KEPT_BYTES)
         return without_thoughts(entries, stale)
 
-    monkeypatch.setattr(in_flight, "_without_thoughts", meanwhile)
+    monkeypatch.setattr(in_flight, "without_thinking", meanwhile)
     assert fitted(flying, body([TASK, *work(0, 60)])).label.startswith("compacted; ")
     assert not flying._stale  # nothing is kept of a dropped conversation
 
@@ -233,6 +235,17 @@ def test_the_header_decides_for_one_request():
     assert [one.raw == raw for one in server.requests] == [True, True, False]
 
 
+@pytest.mark.parametrize("value", ["true", "of", "on, on", "1"])
+def test_an_unknown_value_of_the_header_is_ignored_and_reported(value):
+    raw = body([TASK, *work(0, 60)])
+    with ScriptedServer.always("ok") as server, compacting(server.url).running() as proxy:
+        got = ask(proxy, body=raw, x_clew=value)
+        assert got.headers["x-clew"].startswith("compacted; ")
+        assert got.headers["x-clew-ignored"] == "x-clew is not one of on, off, preview"
+        for known in ({}, {"x_clew": " ON "}):
+            assert ask(proxy, body=raw, **known).headers["x-clew-ignored"] is None
+
+
 def test_an_error_while_compacting_sends_the_clients_own_bytes(monkeypatch, caplog):
     def broken(*_: object) -> None:
         raise MemoryError("a bug")
@@ -249,3 +262,13 @@ def test_a_thread_is_refused_instead_of_losing_the_conversation():
     with ScriptedServer() as server, compacting(server.url).running() as proxy:
         got = ask(proxy, body=raw)
         assert (got.status, got.headers["x-clew"]) == (400, "refused; thread")
+
+
+@pytest.mark.parametrize(("mode", "label"), [("on", "opened"), ("preview", "preview; unchanged")])
+def test_a_sealed_digest_is_opened_if_the_request_needs_no_compaction(mode, label):
+    item = sealed_item(SealedDigest("proxy-1", "d1", "The digest."))
+    raw = json.dumps({"model": "gpt-5", "input": [item, {"role": "user", "content": "Go on."}]}).encode()
+    with ScriptedServer.always("ok") as server, compacting(server.url).running() as proxy:
+        got = ask(proxy, path="/v1/responses", body=raw, x_clew=mode)
+        assert (got.status, got.headers["x-clew"]) == (200, label)
+    assert server.requests[0].body["input"][0]["content"][0]["text"] == "The digest."

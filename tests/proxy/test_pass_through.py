@@ -10,13 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from urllib.parse import urlsplit
 
 import pytest
 
+from clew.proxy.reaction import Reaction
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import HttpRequest, Upstream
-from clew.proxy.server import Proxy, Reaction, Routes
+from clew.proxy.relay import HttpRequest, Upstream, read_body
+from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
 from clew.testing.server import BrokenStream
@@ -312,3 +314,17 @@ def test_pages_of_other_sites_cannot_read_the_health():
     with proxy_to("http://127.0.0.1:1").running() as proxy:
         assert ask(proxy, "GET", "/clew/health", b"", Host="evil.example:80").status == 404
         assert ask(proxy, "GET", "/clew/health", b"").status == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        (("content-length", "-1"), b"x"),
+        (("content-length", "1_0"), b"x" * 10),
+        (("transfer-encoding", "chunked"), b"-2\r\nabcd\r\n"),
+        (("transfer-encoding", "chunked"), b"0x2\r\nab\r\n0\r\n\r\n"),
+    ],
+)
+def test_a_malformed_length_is_refused(header: tuple[str, str], body: bytes):
+    with pytest.raises(ConnectionError, match="malformed"):
+        read_body(BytesIO(body), [header], 1 << 20)

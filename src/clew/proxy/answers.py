@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from clew.message import Json, JsonObject, Role, Usage, text_message
@@ -15,6 +14,7 @@ from clew.providers.openai_chat.server_side import OpenaiChatServerSide
 from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
 from clew.providers.server_side import ServerSide
 from clew.proxy.digests import WrittenDigest
+from clew.proxy.reaction import HttpAnswer, Reaction
 from clew.proxy.requests import CompactionRequest, RequestKind
 from clew.proxy.sealed import open_digests, sealed_item
 
@@ -26,15 +26,6 @@ SERVER_SIDES: dict[str, ServerSide] = {
 USER_CHARS = 80_000
 """Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""
 THREADS_BETA = "message-threads-2026-08-12"
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """A whole HTTP response."""
-
-    status: int
-    body: bytes
-    kind: str = "application/json"
 
 
 def answer(request: CompactionRequest, digest: WrittenDigest) -> HttpAnswer:
@@ -82,15 +73,13 @@ def _users(entries: list[Any]) -> list[Json]:
     kept: list[Json] = []
     room = USER_CHARS
     for entry in reversed(entries):
-        if (
-            isinstance(entry, dict)
-            and entry.get("role") == "user"
-            and entry.get("type", "message") == "message"
-        ):
-            room -= len(json.dumps(entry.get("content")))
-            if room < 0:
-                break
-            kept.append(_item(entry))
+        is_message = isinstance(entry, dict) and entry.get("type", "message") == "message"
+        if not is_message or entry.get("role") != "user":
+            continue
+        room -= len(json.dumps(entry.get("content")))
+        if room < 0:
+            break
+        kept.append(_item(entry))
     return kept[::-1]
 
 
@@ -115,20 +104,26 @@ def opened_body(raw: bytes) -> bytes | None:
     readable = open_digests(items)
     if all(new is old for new, old in zip(readable, items, strict=True)):
         return None
-    return json.dumps({**body, "input": readable}, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    text = json.dumps({**body, "input": readable}, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
 
 
-def thread_refusal() -> HttpAnswer:
-    """Return the documented refusal of a message thread; the client then sends the whole conversation."""
+def thread_refusal(body: JsonObject) -> Reaction | None:
+    """Return the documented refusal of a request that continues one of Anthropic's message threads.
+
+    Such a request holds only the new messages, which follow a message that the provider stores; clew does not
+    see the rest. After the refusal the client sends the whole conversation.
+    """
+    thread = body.get("thread")
+    if not isinstance(thread, dict) or thread.get("type") != "continue":
+        return None
     message = f"capability_rejected: beta_header:{THREADS_BETA}: send the whole conversation without thread"
     error: JsonObject = {
         "type": "invalid_request_error",
         "message": message,
         "details": {"error_code": "thread_unsupported_request"},
     }
-    return _json({"type": "error", "error": error}, 400)
+    return Reaction.of(_json({"type": "error", "error": error}, 400), "refused; thread")
 
 
 def failure(wire: str, status: int, message: str) -> HttpAnswer:

@@ -1,8 +1,10 @@
 """The conversations of clients in clew's log: which session one belongs to, and what of it is new.
 
 The log holds the first ``count`` entries of the client's list; a hash over them (without cache marks) says
-whether a later list continues it. A list that starts with clew's own digest continues the session that the
-digest names. Any other list gets a session of its own.
+whether a later list continues it: of a list of 52 entries that begins with the same 50, two are new. A list
+that starts with clew's own digest continues the session that the digest names; of it everything is new that
+follows the digest and the messages that the client repeats beside it. Any other list gets a session of its
+own.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class ClientList:
     def session(self) -> str:
         """Return the name of its session: the one of clew's digest in it, or by the client's id."""
         if self.request.earlier:
-            return self.request.earlier[0]
+            return self.request.earlier.session
         identity = f"{self.request.session}\0{self.hashes[0]}"
         return f"{SESSION_PREFIX}{blake2b(identity.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
@@ -110,7 +112,8 @@ class Conversation:
         count = logged.get("count")
         if isinstance(count, int) and logged.get("chain") == chain(client_list.hashes[:count]):
             return min(count, upto)
-        if client_list.request.earlier and self._is_last(client_list.request.earlier[1]):
+        earlier = client_list.request.earlier
+        if earlier and self._is_last(earlier.digest):
             return None
         raise Diverged
 

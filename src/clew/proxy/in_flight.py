@@ -28,10 +28,11 @@ from clew.providers import wire_named
 from clew.providers.failures import error_for_response
 from clew.proxy.answers import thread_refusal
 from clew.proxy.conversations import entry_hash
+from clew.proxy.reaction import Reaction
 from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
-from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
+from clew.proxy.thinking import running_loop, thinking_in, without_thinking
 from clew.session import Compactor, CompactResult
 from clew.tokens import counter_for, model_named
 
@@ -57,8 +58,6 @@ LATE = replace(
 )
 """The policy of a known conversation that does not wait for its turn: compact only what does not fit."""
 _FIXED = ("tools", "instructions")
-THINKING = ("thinking", "redacted_thinking", "reasoning")
-"""Types of Anthropic's blocks and of the items of the Responses API."""
 
 
 class InFlight:
@@ -68,8 +67,13 @@ class InFlight:
         self.stats, self._window, self._drop_thinking = stats, window, drop_thinking
         self._compactor = Compactor(window, conversations=CONVERSATIONS)
         self._sizes: OrderedDict[str, int] = OrderedDict()
+        """The bytes of the newest request of each conversation, the least recently used first."""
         self._stale: dict[str, set[int]] = {}
-        self._turn, self._lock = threading.Lock(), threading.Lock()
+        """The thinking from before each conversation's last compaction, by its hashes."""
+        self._turn = threading.Lock()
+        """Held by the conversation that is being compacted."""
+        self._lock = threading.Lock()
+        """Protects the state of the conversations."""
 
     def fit_request(self, http: HttpRequest, raw: bytes, wire: str, *, preview: bool) -> Reaction | None:
         """Return the request with a shorter conversation; None if it stays as it is."""
@@ -77,13 +81,8 @@ class InFlight:
         entries = body.get(LIST_KEYS[wire]) if isinstance(body, dict) else None
         if not isinstance(entries, list) or not entries or any(body.get(name) for name in STORED):
             return None
-        # Anthropic's message threads: with "continue" a request holds only the new messages, which follow a
-        # message that the provider stores. clew does not see the rest; after this documented refusal the
-        # client sends the whole conversation.
-        thread = body.get("thread")
-        if isinstance(thread, dict) and thread.get("type") == "continue":
-            refusal = thread_refusal()
-            return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
+        if refusal := thread_refusal(body):
+            return refusal
         key = self._key(http, body, entries)
         if (last := self._compactor.last(key)) and last.conversation:
             known = last.conversation.record.entries
@@ -95,19 +94,17 @@ class InFlight:
             result = self._fit_in_turn(key, body, wire, raw)
         except BudgetExceeded:
             result = None
-        label = "passed"
-        changed = None
-        if result is not None and not _same(result.messages, entries):
-            changed, dropped = self._body(key, body, wire, result)
-            label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
-            label += f"; {dropped} thinking blocks dropped" if dropped else ""
-            if result.changed:
-                self.stats.count("compacted")
-                with self.stats.conversation(conversation_key(http, raw)) as stats:
-                    stats.add_compaction(result.tokens_before, result.tokens_after, answered=False)
-        rewritten = changed is not None and result is not None and result.changed
         retry = self._harder(key, body, wire)
-        return Reaction(body=changed, label=label, shortened=bool(changed), rewritten=rewritten, retry=retry)
+        if result is None or _same(result.messages, entries):
+            return Reaction(label="passed", retry=retry)
+        shorter, dropped = self._body(key, body, wire, result)
+        label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
+        label += f"; {dropped} thinking blocks dropped" if dropped else ""
+        if result.changed:
+            self.stats.count("compacted")
+            with self.stats.conversation(conversation_key(http, raw)) as stats:
+                stats.add_compaction(result.tokens_before, result.tokens_after, answered=False)
+        return Reaction(body=shorter, label=label, shortened=True, rewritten=result.changed, retry=retry)
 
     def _fit_in_turn(self, key: str, body: JsonObject, wire: str, raw: bytes) -> CompactResult | None:
         """Fit a request when it is its turn; None if it is sent as it is, because its turn is too far off."""
@@ -148,15 +145,15 @@ class InFlight:
         entries: Any = body[LIST_KEYS[wire]]
         stale = self._stale.get(key)
         if result.changed or stale is None:
-            stale = set(_thoughts(entries))
-            shorter = _without_thoughts(result.messages, stale)
+            stale = set(thinking_in(entries))
+            shorter = without_thinking(result.messages, stale)
             if not _violations(body, wire, shorter) <= _violations(body, wire, result.messages):
-                stale -= set(_thoughts(_running_loop(entries)))
+                stale -= set(thinking_in(running_loop(entries)))
             with self._lock:
                 if key in self._sizes:  # another thread may have dropped the conversation meanwhile
                     self._stale[key] = stale
-        shorter = _without_thoughts(result.messages, stale)
-        dropped = len(_thoughts(result.messages)) - len(_thoughts(shorter))
+        shorter = without_thinking(result.messages, stale)
+        dropped = len(thinking_in(result.messages)) - len(thinking_in(shorter))
         return _checked_body(body, wire, shorter), dropped
 
     def _fits_whole(self, body: JsonObject, raw: bytes) -> bool:
@@ -212,13 +209,8 @@ class InFlight:
     def _key(http: HttpRequest, body: JsonObject, entries: list[Any]) -> str:
         credentials = http.header("authorization") + http.header("x-api-key")
         system = "" if session_id(http, body) else entry_hash(body.get("system") or body.get("instructions"))
-        parts = (
-            credentials,
-            session_id(http, body),
-            str(body.get("model")),
-            system,
-            entry_hash(entries[0]),
-        )
+        model = str(body.get("model"))
+        parts = (credentials, session_id(http, body), model, system, entry_hash(entries[0]))
         return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
@@ -244,45 +236,6 @@ def _shared(new: object, known: object) -> object:
 
 def _same(one: list[Any], other: list[Any]) -> bool:
     return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
-
-
-def _thought(value: object) -> int | None:
-    """Return the hash of a thinking block or reasoning item; None if it is something else."""
-    if not isinstance(value, dict) or value.get("type") not in THINKING:
-        return None
-    return hash(str(value.get("signature") or value.get("encrypted_content") or value.get("data") or value))
-
-
-def _blocks(entry: object) -> list[Any]:
-    content = entry.get("content") if isinstance(entry, dict) else None
-    return content if isinstance(content, list) else []
-
-
-def _thoughts(entries: list[Any]) -> list[int]:
-    found = (_thought(one) for entry in entries for one in (entry, *_blocks(entry)))
-    return [one for one in found if one is not None]
-
-
-def _without_thoughts(entries: list[Any], stale: set[int]) -> list[Any]:
-    """Return the list without these thoughts, and without messages that held nothing else."""
-    left = []
-    for entry in entries:
-        blocks = [one for one in _blocks(entry) if _thought(one) not in stale]
-        if len(blocks) < len(_blocks(entry)):
-            left += [{**entry, "content": blocks}] if blocks else []
-        elif _thought(entry) not in stale:
-            left.append(entry)
-    return left
-
-
-def _running_loop(entries: list[Any]) -> list[Any]:
-    """Return what follows the last message that a person wrote."""
-    for start in range(len(entries) - 1, -1, -1):
-        entry = entries[start]
-        results = any(isinstance(one, dict) and one.get("type") == "tool_result" for one in _blocks(entry))
-        if isinstance(entry, dict) and entry.get("role") == "user" and not results:
-            return entries[start:]
-    return entries
 
 
 def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clew.proxy.reaction import PASS, Reaction
 from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import (
     STORED,
@@ -14,10 +16,10 @@ from clew.proxy.requests import (
     conversation_key,
     decoded,
     lacks_model,
+    requested_mode,
     wire_of,
 )
 from clew.proxy.sealed import holds_sealed
-from clew.proxy.server import PASS, Reaction
 from clew.proxy.stats import Stats
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class Compactions:
     """Decides for each request whether it is forwarded, answered, or compacted on its way.
 
     The header ``x-clew`` decides for one request: ``off`` forwards it unchanged, ``on`` compacts it in
-    flight, ``preview`` only reports what that would do.
+    flight, ``preview`` only reports what that would do. Any other value is ignored.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Compactions:
     def __call__(self, http: HttpRequest) -> Reaction:
         """Return the reaction to a request."""
         wire = wire_of(http.path)
-        mode = http.header("x-clew").strip().lower() or ("on" if self._compact else "")
+        mode = requested_mode(http) or ("on" if self._compact else "")
         if not wire or http.method != "POST" or mode == "off" or not isinstance(http.body, bytes):
             return PASS
         raw = decoded(http)
@@ -65,18 +67,16 @@ class Compactions:
             from clew.proxy.answers import failure
 
             refusal = failure(wire, 400, "Missing required parameter: 'model'.")
-            return Reaction(refusal.status, refusal.body, refusal.kind, "refused; no model")
+            return Reaction.of(refusal, "refused; no model")
+        opened = PASS
         if wire == "responses" and holds_sealed(raw):
             from clew.proxy.answers import opened_body
 
-            readable = opened_body(raw)
-            raw = readable or raw
-            opened = Reaction(body=readable, label="opened") if readable else PASS
-        else:
-            opened = PASS
+            if readable := opened_body(raw):
+                raw, opened = readable, Reaction(body=readable, label="opened")
         if mode in ("on", "preview"):
             fitted = self._get_in_flight().fit_request(http, raw, wire, preview=mode == "preview")
-            return fitted or opened
+            return _opened(fitted, opened) if fitted else opened
         self._get_follower().offer(http, raw, wire)
         return opened
 
@@ -99,10 +99,8 @@ class Compactions:
         """Answer a request of the client to summarise its conversation with clew's digest."""
         from clew.proxy.answers import answer, thread_refusal
 
-        thread = request.body.get("thread")
-        if isinstance(thread, dict) and thread.get("type") == "continue":
-            refusal = thread_refusal()
-            return Reaction(refusal.status, refusal.body, refusal.kind, "refused; thread")
+        if refusal := thread_refusal(request.body):
+            return refusal
         if any(request.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
         digest = self._get_writer().write(request)
@@ -110,15 +108,15 @@ class Compactions:
             from clew.proxy.upstream_summary import upstream_summary
 
             return upstream_summary(request, digest, self.stats)
-        new_answer = answer(request, digest)
+        sizes = f"{digest.tokens_before} to {digest.tokens} tokens"
+        reaction = Reaction.of(
+            answer(request, digest), f"answered; {digest.session} {digest.digest}, {sizes}"
+        )
         self.stats.count("answered")
         with self.stats.conversation(conversation_key(http, raw)) as stats:
             stats.model, stats.session = str(request.body.get("model")), digest.session
             stats.add_compaction(digest.tokens_before, digest.tokens, answered=True)
-        label = (
-            f"answered; {digest.session} {digest.digest}, {digest.tokens_before} to {digest.tokens} tokens"
-        )
-        return Reaction(new_answer.status, new_answer.body, new_answer.kind, label)
+        return reaction
 
     def _get_writer(self) -> DigestWriter:
         from clew.proxy.digests import DIGEST_TOKENS, DigestWriter
@@ -144,3 +142,11 @@ class Compactions:
             if self._in_flight is None:
                 self._in_flight = InFlight(self.stats, self._window, drop_thinking=self._drop_thinking)
             return self._in_flight
+
+
+def _opened(fitted: Reaction, opened: Reaction) -> Reaction:
+    """Return the reaction with the opened body if it would send the sealed one, which no model reads."""
+    if opened.body is None or fitted.body is not None:
+        return fitted
+    label = opened.label if fitted.label == PASS.label else fitted.label
+    return replace(fitted, body=opened.body, label=label)

@@ -6,6 +6,7 @@ stored or logged. A response that breaks off upstream breaks off at the client a
 
 from __future__ import annotations
 
+import re
 import select
 import ssl
 import time
@@ -14,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from io import BufferedIOBase
+from itertools import chain
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from clew.errors import InputError
@@ -34,6 +37,7 @@ HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
+_DECIMAL, _HEXADECIMAL = re.compile(r"[0-9]{1,18}"), re.compile(r"[0-9A-Fa-f]{1,15}")
 OWN_HEADERS = "x-clew"
 """Prefix of the headers between the client and clew, which are never forwarded."""
 Headers = list[tuple[str, str]]
@@ -106,12 +110,19 @@ def end_to_end(headers: Headers) -> Headers:
     return [(key, value) for key, value in headers if key.lower() not in dropped]
 
 
+class _KeptConnection(NamedTuple):
+    """An open connection, and when it was used last."""
+
+    connection: HTTPConnection
+    used_at: float
+
+
 class UpstreamConnections:
     """The upstream connections of one client connection, kept open between its requests."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._open: dict[Upstream, tuple[HTTPConnection, float]] = {}
+        self._open: dict[Upstream, _KeptConnection] = {}
 
     def send(self, upstream: Upstream, http: HttpRequest) -> HTTPResponse:
         """Send a request and return the response once its headers are there."""
@@ -125,14 +136,13 @@ class UpstreamConnections:
 
     def keep(self, upstream: Upstream) -> None:
         """Keep a connection whose response was read completely."""
-        if upstream in self._open:
-            self._open[upstream] = self._open[upstream][0], time.monotonic()
+        if kept := self._open.get(upstream):
+            self._open[upstream] = kept._replace(used_at=time.monotonic())
 
     def drop(self, upstream: Upstream) -> None:
         """Close a connection, also in the middle of a response."""
-        found = self._open.pop(upstream, None)
-        if found:
-            found[0].close()
+        if kept := self._open.pop(upstream, None):
+            kept.connection.close()
 
     def close(self) -> None:
         """Close all connections."""
@@ -140,16 +150,14 @@ class UpstreamConnections:
             self.drop(upstream)
 
     def _connection(self, upstream: Upstream) -> HTTPConnection:
-        kept = self._open.get(upstream)
-        if kept:
-            connection, used = kept
-            if time.monotonic() - used < IDLE_SECONDS and not _is_closed(connection):
-                return connection
+        if kept := self._open.get(upstream):
+            if time.monotonic() - kept.used_at < IDLE_SECONDS and not _is_closed(kept.connection):
+                return kept.connection
             self.drop(upstream)
         kind = HTTPSConnection if upstream.scheme == "https" else HTTPConnection
-        made = kind(upstream.host, upstream.port, timeout=self._timeout)
-        self._open[upstream] = made, time.monotonic()
-        return made
+        connection = kind(upstream.host, upstream.port, timeout=self._timeout)
+        self._open[upstream] = _KeptConnection(connection, time.monotonic())
+        return connection
 
 
 def _is_closed(connection: HTTPConnection) -> bool:
@@ -218,36 +226,48 @@ def read_ahead(response: HTTPResponse) -> tuple[bytes | None, Iterator[bytes]]:
     return None if failure else b"".join(pieces), again()
 
 
-def read_body(file: BufferedIOBase, headers: Headers, most: int) -> tuple[bytes | Iterator[bytes], bool]:
-    """Return a request's body, whole up to ``most`` bytes and as pieces beyond; and whether it is chunked."""
+class RequestBody(NamedTuple):
+    """The body of a client's request."""
+
+    content: bytes | Iterator[bytes]
+    """The whole of it, or its pieces as they arrive."""
+    chunked: bool = False
+    """The pieces have no known length together."""
+
+
+def read_body(file: BufferedIOBase, headers: Headers, most: int) -> RequestBody:
+    """Return a request's body, whole up to ``most`` bytes and as pieces beyond."""
     names = {key.lower(): value for key, value in headers}
     if "chunked" in names.get("transfer-encoding", "").lower():
-        return _at_most(_chunks(file), most)
-    length = int(names.get("content-length") or 0)
+        return _read_chunked(_chunks(file), most)
+    length = _length(names.get("content-length") or "0", _DECIMAL, 10)
     if length <= most:
         whole = file.read(length)
         if len(whole) < length:
             raise ConnectionError("the client went away while it sent the request")
-        return whole, False
-    return _counted(file, length), False
+        return RequestBody(whole)
+    return RequestBody(_counted(file, length))
 
 
-def _at_most(pieces: Iterator[bytes], most: int) -> tuple[bytes | Iterator[bytes], bool]:
+def _length(text: str, digits: re.Pattern[str], base: int) -> int:
+    """Parse a length: ``int`` alone would accept ``-1``, ``1_0`` and ``0x2``."""
+    if not digits.fullmatch(text):
+        raise ConnectionError("a length in the client's request is malformed")
+    return int(text, base)
+
+
+def _read_chunked(pieces: Iterator[bytes], most: int) -> RequestBody:
     read, size = list[bytes](), 0
     for piece in pieces:
         read.append(piece)
         size += len(piece)
         if size > most:
-
-            def rest() -> Iterator[bytes]:
-                yield from read
-                yield from pieces
-
-            return rest(), True
-    return b"".join(read), False
+            return RequestBody(chain(read, pieces), chunked=True)
+    return RequestBody(b"".join(read))
 
 
 def _counted(file: BufferedIOBase, length: int) -> Iterator[bytes]:
+    """Yield the next ``length`` bytes in pieces."""
     while length:
         piece = file.read(min(PIECE, length))
         if not piece:
@@ -257,12 +277,10 @@ def _counted(file: BufferedIOBase, length: int) -> Iterator[bytes]:
 
 
 def _chunks(file: BufferedIOBase) -> Iterator[bytes]:
+    """Yield the pieces of a chunked body: each is a line with its size (hexadecimal), then the bytes."""
     while True:
-        line = file.readline(1 << 10)
-        try:
-            size = int(line.split(b";", 1)[0], 16)
-        except ValueError as cause:
-            raise ConnectionError("the client's chunked body is malformed") from cause
+        line = file.readline(1 << 10).decode("latin-1")
+        size = _length(line.partition(";")[0].strip(), _HEXADECIMAL, 16)
         if size == 0:
             while file.readline(PIECE) not in (b"\r\n", b"\n", b""):
                 pass

@@ -11,10 +11,10 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from clew.message import Json, JsonObject
 from clew.proxy.relay import HttpRequest
@@ -31,6 +31,8 @@ STORED = ("previous_response_id", "conversation")
 Such a request holds only the newest messages. clew does not see the earlier ones and cannot replace them, so
 the request is forwarded as it is.
 """
+MODES = ("on", "off", "preview")
+"""Values of the request header ``x-clew``."""
 MOST_DECODED = 256 << 20
 """Bytes of a decoded body; a larger one is only forwarded, so that a small request cannot fill the memory."""
 ENCODINGS = ("identity", "gzip", "deflate", "zstd")
@@ -83,6 +85,14 @@ class RequestKind(Enum):
     """A Responses request that ends with a ``compaction_trigger``."""
 
 
+class DigestRef(NamedTuple):
+    """Where a digest is in clew's log."""
+
+    session: str
+    digest: str
+    """Its id, such as ``d3``."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompactionRequest:
     """A client's request to compact its conversation."""
@@ -94,9 +104,15 @@ class CompactionRequest:
     """The conversation, without the instruction."""
     session: str = ""
     """The conversation's id, if the client sends one."""
-    earlier: tuple[str, str] | None = None
-    """The session and the id of the digest that the conversation starts with, if clew wrote one."""
-    focus: str | None = field(default=None)
+    earlier: DigestRef | None = None
+    """The digest that the conversation starts with, if clew wrote one."""
+    focus: str | None = None
+
+
+def requested_mode(http: HttpRequest) -> str | None:
+    """Return the value of the header ``x-clew``; empty without one, None if it is not one of ``MODES``."""
+    mode = http.header("x-clew").strip().lower()
+    return mode if mode in ("", *MODES) else None
 
 
 def wire_of(path: str) -> str:
@@ -154,17 +170,13 @@ def compaction_request(http: HttpRequest, raw: bytes) -> CompactionRequest | Non
         return None  # the upstream explains what is missing
     request: CompactionRequest | None
     if is_endpoint:
-        request = CompactionRequest(
-            RequestKind.ENDPOINT, wire, body, entries, focus=_text(body.get("instructions"))
-        )
+        request = CompactionRequest(RequestKind.ENDPOINT, wire, body, entries)
     elif _type(entries[-1]) == "compaction_trigger":
         request = CompactionRequest(RequestKind.TRIGGER, wire, body, entries[:-1])
     else:
         request = _summary(wire, body, entries)
     if request is None:
         return None
-    if request.kind is not RequestKind.SUMMARY:
-        request = replace(request, focus=None)  # the instructions are the agent's system prompt
     return replace(request, session=session_id(http, body), earlier=_earlier(request.entries))
 
 
@@ -221,16 +233,14 @@ def _summary(wire: str, body: JsonObject, entries: list[Any]) -> CompactionReque
     if not isinstance(last, dict) or last.get("role") != "user":
         return None
     content = last.get("content")
-    if isinstance(content, str):
-        rest, texts = [], [content]
-    elif isinstance(content, list):
-        texts = [entry for entry in map(_block_text, content) if _asks_for_summary(entry)]
-        rest = [entry for entry in content if not _asks_for_summary(_block_text(entry))]
-    else:
+    blocks = [{"text": content}] if isinstance(content, str) else content
+    if not isinstance(blocks, list):
         return None
-    if not any(map(_asks_for_summary, texts)):
+    instructions = [text for text in map(_block_text, blocks) if _asks_for_summary(text)]
+    if not instructions:
         return None
-    focus = _FOCUS.search(texts[-1])
+    rest = [block for block in blocks if not _asks_for_summary(_block_text(block))]
+    focus = _FOCUS.search(instructions[-1])
     kept = [*entries[:-1], *([{**last, "content": rest}] if rest else [])]
     if not kept:
         return None
@@ -243,15 +253,14 @@ def _asks_for_summary(text: str) -> bool:
     return match is not None and match.start() <= _PREAMBLE and "?" not in text[: match.start()]
 
 
-def _earlier(entries: list[Any]) -> tuple[str, str] | None:
-    """Return the session and the digest that clew's last answer named, if the conversation holds one."""
+def _earlier(entries: list[Any]) -> DigestRef | None:
+    """Return the digest that clew's last answer named, if the conversation holds one."""
     for entry in reversed(entries):
-        sealed = digest_in(entry)
-        if sealed:
-            return sealed.session, sealed.digest
+        if sealed := digest_in(entry):
+            return DigestRef(sealed.session, sealed.digest)
         for text in _user_texts(entry):
             if match := _FOOTER.search(text):
-                return match[1], match[2]
+                return DigestRef(match[1], match[2])
     return None
 
 

@@ -51,21 +51,25 @@ class ConversationStats:
     """Input of the last request as the client sent it, before a compaction in flight."""
 
     def add_usage(self, usage: Usage, growth: float, *, rewritten: bool) -> None:
-        """Add a request: its usage, and how much larger the client's own body was than the one sent."""
+        """Add a request: its usage, and how much larger the client's own body was than the one sent.
+
+        Without clew the client's own body would have been sent. Its cost is estimated: what the last request
+        held is read from the cache, unless that was cold, and the new part is written to it.
+        """
         model = model_named(self.model)
-        read, write, output = model.cache_read, model.cache_write, relative_output_price(model)
+        read_price, write_price = model.cache_read, model.cache_write
+        output = usage.output_tokens * relative_output_price(model)
         fresh = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
-        cost = (
-            usage.cache_read_tokens * read + usage.cache_write_tokens * write + usage.output_tokens * output
-        )
-        whole, cost = usage.input_tokens * growth, cost + fresh
+        cost = fresh + usage.cache_read_tokens * read_price + usage.cache_write_tokens * write_price + output
+        whole = usage.input_tokens * growth
         grown = whole - self.whole
+        is_cold = not rewritten and usage.cache_read_tokens < COLD_SHARE * usage.input_tokens
         if grown < 0 or not self.whole or (growth == 1.0 and not rewritten):
             without = cost  # the same request with and without clew
-        elif not rewritten and usage.cache_read_tokens < COLD_SHARE * usage.input_tokens:
-            without = whole * write + usage.output_tokens * output
+        elif is_cold:
+            without = whole * write_price + output
         else:
-            without = self.whole * read + grown * write + usage.output_tokens * output
+            without = self.whole * read_price + grown * write_price + output
         self.requests += 1
         self.whole, self.tokens = whole, usage.input_tokens
         self.input_tokens += usage.input_tokens

@@ -12,10 +12,10 @@ from typing import Any
 
 from clew.hosts.reminder import summary_request
 from clew.message import JsonObject
-from clew.proxy.answers import HttpAnswer, answer
+from clew.proxy.answers import answer
 from clew.proxy.digests import WrittenDigest, complete_summary
+from clew.proxy.reaction import Reaction
 from clew.proxy.requests import LIST_KEYS, CompactionRequest
-from clew.proxy.server import Reaction
 from clew.proxy.stats import Stats
 
 
@@ -36,14 +36,12 @@ def _finisher(
     request: CompactionRequest, digest: WrittenDigest, stats: Stats
 ) -> Callable[[int, bytes], Reaction]:
     def finish(status: int, data: bytes) -> Reaction:
-        text = reply_text(data) if status == 200 else ""
-        written_digest = complete_summary(digest, text)
-        stats.count("complemented" if written_digest else "summary_failed")
-        used: HttpAnswer = answer(request, written_digest or digest)
-        label = (
-            "summary; upstream, complemented" if written_digest else "answered; the upstream wrote no summary"
-        )
-        return Reaction(used.status, used.body, used.kind, label)
+        written = complete_summary(digest, reply_text(data) if status == 200 else "")
+        if written is None:
+            stats.count("summary_failed")
+            return Reaction.of(answer(request, digest), "answered; the upstream wrote no summary")
+        stats.count("complemented")
+        return Reaction.of(answer(request, written), "summary; upstream, complemented")
 
     return finish
 
@@ -65,18 +63,17 @@ def reply_text(data: bytes) -> str:
         return ""
     if not isinstance(value, dict):
         return ""
-    messages = [*_listed(value.get("choices")), *_listed(value.get("output")), value]
+    choices = [choice.get("message") for choice in _objects(value.get("choices"))]  # Chat Completions
     texts: list[str] = []
-    for one in messages:
-        content = (
-            one.get("message", one).get("content") if isinstance(one.get("message", one), dict) else None
-        )
-        texts += [content] if isinstance(content, str) else [_text(block) for block in _listed(content)]
+    for message in (*_objects(choices), *_objects(value.get("output")), value):
+        content = message.get("content")
+        texts += [content] if isinstance(content, str) else [_text(block) for block in _objects(content)]
     text = "\n".join(filter(None, texts))
     return text.rpartition("<summary>")[2].partition("</summary>")[0]
 
 
-def _listed(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # JSON
+def _objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # JSON
+    """Return the objects of a list; none if it is not a list."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
