@@ -1,4 +1,9 @@
-"""How good a compaction is, measured on real sessions with no model. See README.md."""
+"""How good a compaction is, measured on real sessions with no model.
+
+A recorded session is cut in two. A *policy* compacts the first part to a *view* of, say, a tenth of its
+tokens; the second part shows what was really needed: values that were written again, rules, open tasks. The
+share of it that the view still holds is the policy's *score*. README.md says what each file does.
+"""
 
 from clew_evals.asking import needs_of, read_labels
 from clew_evals.cuts import Cut, CutCompaction, compactions_of, cuts_of

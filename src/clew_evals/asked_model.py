@@ -29,7 +29,7 @@ class ModelReader:
     model: Model
 
     def __call__(self, text: str, questions: Sequence[ReaderQuestion]) -> Sequence[str] | None:
-        """Return the answers in the order of the questions; None where the model fails."""
+        """Return the answers in the order of the questions; None if the model fails."""
         try:
             return self.read(text, questions)
         except ModelError:

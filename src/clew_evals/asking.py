@@ -1,4 +1,8 @@
-"""Find everything that a view of a cut is asked for."""
+"""Find everything that a view of a cut is asked for: values, rules, open tasks, the next step, questions.
+
+Each is found by a file of its own (``reuse.py``, ``obligations.py``, ``next_action.py``); here they are put
+together as the cut's ``Needs``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from clew.ledger import Ledger
 from clew.message import Trust
@@ -14,7 +17,6 @@ from clew_evals.cuts import COUNTER, Cut
 from clew_evals.needs import Label, Labels, Needs
 from clew_evals.next_action import next_calls
 from clew_evals.obligations import (
-    ToolExchange,
     changed_files,
     exchanges,
     failed_attempts,
@@ -37,37 +39,31 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
     """Return what a view of this cut is asked for."""
     done = exchanges(cut.items)
     labelled = _said_before(cut, labels)
-    return Needs(
-        tuple(reuse_probes(cut, is_common)),
-        tuple(label.text for label in labelled),
-        tuple(label.text for label in labelled if label.is_decision),
-        _rules(cut),
-        tuple(open_tasks(done)),
-        tuple(changed_files(done)),
-        tuple(failed_attempts(done)),
-        last_test_status(done),
-        tuple(superseded(done)),
-        tuple(questions_of(cut.readable, is_common)),
-        **_continuing(cut, done),
-    )
-
-
-def _continuing(cut: Cut, done: Sequence[ToolExchange]) -> dict[str, Any]:
-    """Return what an agent that goes on must know: the next calls, reports, the goal, what is over."""
     turns = turns_of(cut.readable.passages)
     later = list(passages(cut.later, len(cut.items)))
     reports = tuple(map(tuple, reports_of(turns)))
-    worked_on = "\n".join(later_words(later, HORIZON))
     new_request = next((is_request(passage) for passage in later if passage.speaker in _TALKING), False)
-    return {
-        "next_calls": tuple(next_calls(cut.readable, later)),
-        "reports": reports,
-        "report_tokens": sum(COUNTER.count_text(passage) for report in reports for passage in report),
-        "settled": settled_at(turns, done, worked_on, new_request=new_request),
-    }
+    worked_on = "\n".join(later_words(later, HORIZON))
+    return Needs(
+        probes=tuple(reuse_probes(cut, is_common)),
+        constraints=tuple(label.text for label in labelled),
+        decisions=tuple(label.text for label in labelled if label.is_decision),
+        rules=_rules(cut),
+        open=tuple(open_tasks(done)),
+        files=tuple(changed_files(done)),
+        failed=tuple(failed_attempts(done)),
+        tests=last_test_status(done),
+        superseded=tuple(superseded(done)),
+        questions=tuple(questions_of(cut.readable, is_common)),
+        next_calls=tuple(next_calls(cut.readable, later)),
+        reports=reports,
+        report_tokens=sum(COUNTER.count_text(sentence) for report in reports for sentence in report),
+        settled=settled_at(turns, done, worked_on, new_request=new_request),
+    )
 
 
 def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
+    """Return the labels of sentences that the user said before the cut."""
     if not labels:
         return []
     texts = [_flat(passage.text) for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER]
@@ -79,6 +75,7 @@ def _flat(text: str) -> str:
 
 
 def _rules(cut: Cut) -> tuple[str, ...]:
+    """Return the rules of the user's that clew's own ledger finds."""
     ledger = Ledger()
     ledger.extend(cut.items)
     return tuple(pin.quote for pin in ledger.pins.active if pin.trust is Trust.USER)
@@ -94,5 +91,5 @@ def read_labels(path: Path) -> Labels:
 
 
 def session_name(path: Path) -> str:
-    """Return the name by which labels know a file: its own, without the ending of its packing."""
+    """Return the name by which labels know a file: its own, without ``.zst`` or ``.gz``."""
     return path.name.removesuffix(".zst").removesuffix(".gz")

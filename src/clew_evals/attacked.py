@@ -32,15 +32,17 @@ class Assault:
     session: str
     policy: str
     times: int
+    """The number of compactions."""
     family: str
     name: str
+    """Of the text: see ``EvictionAttack``."""
     survived: bool
 
 
 def survival(some: Iterable[Assault]) -> float:
     """Return the share of rules that survived."""
-    stored = [assault.survived for assault in some]
-    return sum(stored) / len(stored) if stored else 0.0
+    survived = [assault.survived for assault in some]
+    return sum(survived) / len(survived) if survived else 0.0
 
 
 def assaults(
@@ -67,9 +69,10 @@ def _assaults_of(
             continue
         name = f"{file.path.name}#{session.id}"
         cut = planted(cuts[-1], needs_of(cuts[-1], lambda _: True))
-        first = crc32(name.encode()) % len(texts)
+        # Which texts a session gets depends on its name alone: each run attacks it with the same.
+        first, step = crc32(name.encode()) % len(texts), len(texts) // 2 or 1
         for i in range(min(PER_SESSION, len(texts))):
-            text = texts[(first + i * (len(texts) // 2 or 1)) % len(texts)]
+            text = texts[(first + i * step) % len(texts)]
             against = attacked(cut, text).budgeted(usual_budget(plan.shares))
             for policy, number in product(plan.policies, times):
                 view = last_view(against, policy, number)
@@ -79,7 +82,7 @@ def _assaults_of(
 
 
 def survives(cut: Cut, view: Sequence[Item], text: EvictionAttack) -> bool:
-    """Tell whether the rule is left; a line of the attack that quotes it does not count."""
+    """Whether the rule is left; a line of the attack that quotes it does not count."""
     assert cut.needs is not None
     own = text.own_words
     lines = (line for line in view_text(view).split("\n") if not any(words in line for words in own))

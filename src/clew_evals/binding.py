@@ -16,6 +16,7 @@ from itertools import islice
 
 from clew_evals.exact import places
 from clew_evals.probe import Probe
+from clew_evals.questions import GAP
 from clew_evals.words import plain_words
 
 NEAR = 160
@@ -24,7 +25,9 @@ MOST_PLACES = 60
 FEWEST_WORDS = 3
 """Lines with fewer plain words say nothing that could be asked for."""
 MOST_ASKED = 16
-TOLD_SHARE = 0.5
+"""Words of a source that are looked for."""
+EXPLAINED_SHARE = 0.5
+"""Of them that must be on the value's line, in order."""
 
 _NEAR_WORD = re.compile(r"[a-z]{3,}")
 
@@ -36,10 +39,13 @@ class Binding:
 
     def __init__(self, probe: Probe) -> None:
         self._kind, self._key = probe.kind, probe.key
-        asked = (*probe.lines[:2], probe.question.replace("____", " "))
+        question = probe.question.replace(GAP, " ")
+        asked = (*probe.lines[:2], question)
         self._any = frozenset(word for line in asked for word in plain_words(line))
-        sources = (*probe.lines, probe.question.replace("____", " "))
+        """Of these words, enough must be near the value, in any order..."""
+        sources = (*probe.lines, question)
         self._orders = [words for line in sources if len(words := plain_words(line)) >= FEWEST_WORDS]
+        """...or of one of these, on its line and in this order."""
 
     def is_in_context(self, text: str) -> bool | None:
         """Whether at least two, and a quarter, of the plain words are near it; None if unasked."""
@@ -75,14 +81,16 @@ def binding_of(probe: Probe) -> Binding:
 def _in_order(order: Sequence[str], words: Sequence[str]) -> bool:
     """Whether enough of a line's words are among others in the same order."""
     asked = order[:MOST_ASKED]
-    enough = max(FEWEST_WORDS, math.ceil(len(asked) * TOLD_SHARE))
-    return len(set(asked).intersection(words)) >= enough and _common(asked, words) >= enough
+    enough = max(FEWEST_WORDS, math.ceil(len(asked) * EXPLAINED_SHARE))
+    if len(set(asked).intersection(words)) < enough:
+        return False  # the quick test
+    return _longest_common_subsequence(asked, words) >= enough
 
 
-def _common(texts: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
+def _longest_common_subsequence(words: Sequence[str], other: Sequence[str]) -> int:
+    """Return its length, by the usual table of which only one row is kept."""
     row = [0] * (len(other) + 1)
-    for word in texts:
+    for word in words:
         diagonal = 0
         for j, seen in enumerate(other, start=1):
             above = row[j]

@@ -25,6 +25,7 @@ from clew_evals.score import Score, refusal, score_of
 from clew_evals.study import Common, Progress, Study, mapped, mark, sessions_of, usual_budget
 
 TIMES = (1, 5, 20, 100)
+"""Numbers of compactions."""
 PLANTED_AT = 0.1
 """The share of the messages before the planted rule."""
 PLANTED = (
@@ -39,7 +40,7 @@ PLANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How one policy did at one cut after so many compactions."""
+    """How one policy did at one cut after so many compactions: one point of a chain."""
 
     set: str
     session: str
@@ -93,15 +94,15 @@ def after_times(cut: Cut, policy: EvalPolicy, times: int) -> Score:
 
 
 def last_view(cut: Cut, policy: EvalPolicy, times: int) -> Sequence[Item] | None:
-    """Return what so many compactions on the way leave at the cut; None where the last was refused."""
+    """Return what so many compactions on the way leave at the cut; None if the last was refused."""
     compact = policy.started()
     view: Sequence[Item] = ()
-    known_cut = cut if policy.sees_future else cut.blind()
+    shown_cut = cut if policy.sees_future else cut.blind()
     refused = False
     for piece in pieces(cut.items, times):
         grown = (*view, *piece)
         try:
-            view, refused = compact(replace(known_cut, items=grown)), False
+            view, refused = compact(replace(shown_cut, items=grown)), False
         except BudgetExceeded:
             view, refused = grown, True  # it will have to try again when more has come
     return None if refused else view

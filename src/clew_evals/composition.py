@@ -1,4 +1,8 @@
-"""What a view is made of: messages as they were, words of user and agent, tool lines, bare values."""
+"""What a view is made of: messages as they were, words of user and agent, tool lines, bare values.
+
+Each line that a policy wrote is looked for in the session: ``- User: never push to main`` is found in a
+message of the user, so its tokens count as ``user_words``.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,11 @@ _OF_SPEAKER = {
     PassageSpeaker.TOOL: "tool_lines",
 }
 _CUT = re.compile(r" ?(?:…|\.\.\.|\[[^\]\n]{3,80}\]| → | -> | — |: |\"|`)\s?")
-_ALSO = re.compile(r"also: ")
-_OF_WHO = {"user": "user_words", "agent": "agent_prose"}
-_WHO = re.compile(r"(?P<user>user|human|asked)\b|(?P<agent>agent|assistant|reported)\b", re.I)
+"""Marks at which a line is divided: of shortening, of quoting, of a label."""
+_ALSO = "also: "
+"""How clew begins a line that lists values."""
+_WHO = re.compile(r"(?P<user_words>user|human|asked)\b|(?P<agent_prose>agent|assistant|reported)\b", re.I)
+"""Whose words a line says that it is, if they are found nowhere."""
 
 
 def composition(cut: Cut, view: Sequence[Item]) -> dict[str, float | None]:
@@ -73,10 +79,10 @@ def _of_part(item: Item, part: Part) -> str:
 
 
 def _of_lines(source: Readable, text: str) -> Counter[str]:
-    result: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
     for line in text.split("\n"):
-        result[kind_of_line(source, line)] += COUNTER.count_text(line)
-    return result
+        tokens[kind_of_line(source, line)] += COUNTER.count_text(line)
+    return tokens
 
 
 def kind_of_line(source: Readable, line: str) -> str:
@@ -89,7 +95,7 @@ def kind_of_line(source: Readable, line: str) -> str:
         if place >= 0:
             return _kind_at(source, place)
     who = _WHO.match(text)
-    return _OF_WHO.get(who.lastgroup or "", "other") if who else "other"
+    return who.lastgroup or "other" if who else "other"
 
 
 def _kind_at(source: Readable, place: int) -> str:
@@ -107,10 +113,10 @@ def _pieces(text: str) -> list[str]:
 
 def is_bare_values(text: str) -> bool:
     """Whether a line lists exact values and says nothing of them."""
-    if _ALSO.match(text):
+    if text.startswith(_ALSO):
         return True
     values = spot(text)
     if len(values) < 2 or len(plain_words(text)) > FEW_PLAIN_WORDS:
         return False
-    letters = sum(not name.isspace() for name in text)
-    return sum(value.end - value.start for value in values) >= VALUES_SHARE * letters
+    characters = sum(not character.isspace() for character in text)
+    return sum(value.end - value.start for value in values) >= VALUES_SHARE * characters

@@ -1,11 +1,15 @@
-"""Where a real session is cut: a first part that a policy compacts, and what really came after."""
+"""Where a real session is cut: a first part that a policy compacts, and what really came after.
+
+A session of 100,000 tokens is cut near 50,000 and near 75,000, at the next place where no tool call is parted
+from its result. The compactions that the session's own tool made are cuts too, with what the tool left.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from clew.message import Item, Origin, cut_points, system_prefix
 from clew.tokens import TokenCounter, counter_for
@@ -20,6 +24,7 @@ LEAST_TOKENS = 12_000
 LEAST_BEFORE = 10
 LEAST_AFTER = 8
 LEAST_BEFORE_COMPACTION = 20
+"""Messages on either side of a cut, or before a tool's own compaction, for it to be judged."""
 
 COUNTER: TokenCounter = counter_for("gpt-4o")
 """One ruler for all sessions and policies, whatever model they were held with."""
@@ -91,21 +96,16 @@ def cuts_of(
     legal = cut_points([item.message for item in items])
     first = system_prefix([item.message for item in items])
     for share in shares:
-        place = _place(sizes, legal, share * total)
+        place = _legal_cut(sizes, legal, share * total)
         if place - first >= LEAST_BEFORE and len(items) - place >= LEAST_AFTER:
             system, before = items[:first], items[first:place]
             yield Cut(session.id, set_name, session.format, system, before, at=share, later=items[place:])
 
 
-def _place(sizes: Sequence[int], legal: Sequence[int], wanted: float) -> int:
+def _legal_cut(sizes: Sequence[int], legal: Sequence[int], wanted: float) -> int:
     """Return the first legal cut after so many tokens."""
-    held = 0
-    reached = len(sizes)
-    for i, size in enumerate(sizes, start=1):
-        held += size
-        if held >= wanted:
-            reached = i
-            break
+    running = enumerate(accumulate(sizes), start=1)
+    reached = next((count for count, tokens in running if tokens >= wanted), len(sizes))
     return next(point for point in legal if point >= reached)
 
 
@@ -115,17 +115,23 @@ def compactions_of(session: Transcript, set_name: str) -> Iterator[CutCompaction
         boundary = after.boundary
         if boundary is None:
             continue
-        enough = len(before.entries) >= LEAST_BEFORE_COMPACTION and len(after.entries) >= LEAST_AFTER
-        seen = [*before.made, *before.entries]
+        seen = [*before.summary, *before.entries]
         items = _named(seen)
         first = system_prefix([item.message for item in items])
         later = _named(after.entries, start=len(items) + 1)
         ids = frozenset(boundary.keeps)
         kept = [item for entry, item in zip(seen, items, strict=True) if entry.id in ids]
-        left = (*_named(after.made, prefix="s"), *kept)
-        opaque = not any(item.message.text for item in left if item.message.origin is Origin.SUMMARY)
-        cut = Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later)
-        yield CutCompaction(cut, left, boundary.time, boundary.trigger, opaque, enough)
+        left = (*_named(after.summary, prefix="s"), *kept)
+        yield CutCompaction(
+            cut=Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later),
+            left=left,
+            time=boundary.time,
+            trigger=boundary.trigger,
+            opaque=not any(item.message.text for item in left if item.message.origin is Origin.SUMMARY),
+            can_be_judged=(
+                len(before.entries) >= LEAST_BEFORE_COMPACTION and len(after.entries) >= LEAST_AFTER
+            ),
+        )
 
 
 @dataclass(slots=True)
@@ -134,12 +140,13 @@ class _Stretch:
 
     boundary: Boundary | None
     """The compaction it begins with."""
-    made: list[Entry] = field(default_factory=list)
-    """The summary."""
+    summary: list[Entry] = field(default_factory=list)
+    """What this compaction wrote."""
     entries: list[Entry] = field(default_factory=list)
 
 
 def _stretches(session: Transcript) -> list[_Stretch]:
+    """Divide the main conversation at the compactions of its tool; what was rewound is left out."""
     gone = session.dropped
     stretches = [_Stretch(None)]
     for record in session.records:
@@ -149,9 +156,10 @@ def _stretches(session: Transcript) -> list[_Stretch]:
         elif isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
             now = stretches[-1]
             is_summary = record.message.origin is Origin.SUMMARY and now.boundary is not None
-            (now.made if is_summary else now.entries).append(record)
+            (now.summary if is_summary else now.entries).append(record)
     return stretches
 
 
 def _named(entries: Sequence[Entry], start: int = 1, prefix: str = "m") -> tuple[Item, ...]:
+    """Return the messages as items with the names m1, m2 and so on."""
     return tuple(Item(f"{prefix}{n}", entry.message) for n, entry in enumerate(entries, start=start))

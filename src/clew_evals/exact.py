@@ -1,7 +1,11 @@
-"""Exact values in a text: paths, addresses, names, numbers. The measure's own eyes.
+"""Exact values in a text: paths, addresses, names, numbers.
+
+In ``set MAX_RETRIES in src/shop/cart.py to 4500`` they are ``MAX_RETRIES`` (env), ``src/shop/cart.py`` (path)
+and ``4500`` (number). A value is looked for by its *key*: of a path its last two components
+(``shop/cart.py``), so that it is found whichever folder it is written from.
 
 Nothing here is shared with the ledger on purpose: what is measured must not choose what it is measured by.
-A text is cut into chunks; each distinct chunk is judged once and remembered.
+A text is divided into chunks; each distinct chunk is judged once and remembered.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import NamedTuple
 
 
 class SpottedValue(NamedTuple):
-    """A value and its place."""
+    """A value and its place in a text."""
 
     kind: str
     value: str
@@ -56,8 +60,10 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _ROUND = re.compile(r"(?:19|20)\d\d|\d+0000?")
+"""Years and round numbers, which many texts hold by chance."""
 _PLAIN_SLASHES = re.compile(r"[^.\d_@-]*")
-_REMEMBERED = 400_000
+_MOST_REMEMBERED = 400_000
+"""Chunks."""
 _ARGUMENT_NAMES = re.compile(
     "file_path|output_mode|head_limit|files_with_matches|run_in_background|subagent_type|replace_all|exec_command|"
     "yield_time_ms|max_output_tokens|write_stdin|apply_patch|update_plan|old_string|new_string"
@@ -69,20 +75,22 @@ def spot(text: str) -> list[SpottedValue]:
     """Return the values of a text, in order; none overlaps another."""
     result = []
     for chunk in _CHUNK.finditer(text):
-        base = chunk.start()
-        for kind, value, at in _CHUNKS[chunk[0]]:
-            result.append(SpottedValue(kind, value, base + at, base + at + len(value)))
+        for kind, value, start, end in _CHUNKS[chunk[0]]:
+            result.append(SpottedValue(kind, value, chunk.start() + start, chunk.start() + end))
     return result
 
 
 def keys_in(text: str) -> set[str]:
     """Return the keys of all values of a text."""
-    return {key_of(kind, value) for chunk in set(_CHUNK.findall(text)) for kind, value, _ in _CHUNKS[chunk]}
+    chunks = set(_CHUNK.findall(text))
+    return {key_of(spotted.kind, spotted.value) for chunk in chunks for spotted in _CHUNKS[chunk]}
 
 
-class _Chunks(dict[str, tuple[tuple[str, str, int], ...]]):
-    def __missing__(self, chunk: str) -> tuple[tuple[str, str, int], ...]:
-        if len(self) >= _REMEMBERED:
+class _Chunks(dict[str, tuple[SpottedValue, ...]]):
+    """The values of every chunk that was asked for, with their places in it."""
+
+    def __missing__(self, chunk: str) -> tuple[SpottedValue, ...]:
+        if len(self) >= _MOST_REMEMBERED:
             self.clear()
         result = self[chunk] = () if _is_word(chunk) else tuple(_values(chunk))
         return result
@@ -95,16 +103,17 @@ def _is_word(chunk: str) -> bool:
     return chunk.isalpha() and (chunk.islower() or chunk[1:].islower())
 
 
-def _values(chunk: str) -> Iterator[tuple[str, str, int]]:
+def _values(chunk: str) -> Iterator[SpottedValue]:
     for match in _VALUE.finditer(chunk):
         kind = match.lastgroup or ""
         value = match[kind].rstrip(".,;:")
-        if _counts(kind, value):
-            yield kind, value, match.start(kind)
+        if _is_value(kind, value):
+            start = match.start(kind)
+            yield SpottedValue(kind, value, start, start + len(value))
 
 
-def _counts(kind: str, value: str) -> bool:
-    """Tell values from words and numbers that only look like one."""
+def _is_value(kind: str, value: str) -> bool:
+    """Whether it is a value, not a word or a number that only looks like one."""
     if len(value) < 4 and kind != "issue":
         return False
     match kind:

@@ -1,8 +1,9 @@
-"""What the compactions of a session's own tool dropped, and what clew keeps in as many tokens.
+"""What the compactions of one session's own tool dropped, item by item: ``clew lost``.
 
 Looked for are rules, open work, findings and changed files, which are likely to be needed after any
-compaction, and exact values that the session did use afterwards. Rules are found by clew; everything else
-by the plain rules of ``duties.py`` and ``reuse.py``, which the compactor does not use.
+compaction, and exact values that the session did use afterwards. Each is looked for in what the tool left and
+in what clew keeps of the same messages in as many tokens. Rules are found by clew; everything else by the
+plain rules of ``obligations.py`` and ``reuse.py``, which the compactor does not use.
 """
 
 from __future__ import annotations
@@ -134,23 +135,23 @@ def _forgotten(session: Transcript, compaction: ToolCompaction, names: dict[str,
     left = (*_items(compaction.summary, names), *_items(compaction.kept, names))
     tokens = COUNTER.count_all(item.message for item in left)
     sizes = compaction.sizes(counter_for(session.model or ""))
-    report = CompactionLosses(
-        compaction.name,
-        compaction.boundary.time,
-        compaction.boundary.trigger,
-        sizes.before,
-        sizes.after,
-        not sizes.before_reported,
-        not sizes.after_reported,
-        tokens,
-        compaction.is_sealed,
+    losses = CompactionLosses(
+        name=compaction.name,
+        time=compaction.boundary.time,
+        trigger=compaction.boundary.trigger,
+        tokens_before=sizes.before,
+        tokens_after=sizes.after,
+        tokens_before_estimated=not sizes.before_reported,
+        tokens_after_estimated=not sizes.after_reported,
+        tokens_left=tokens,
+        sealed=compaction.is_sealed,
     )
     if not compaction.summary:
-        return replace(report, unjudged="its summary was not recorded")
+        return replace(losses, unjudged="its summary was not recorded")
     if len(items) < LEAST_BEFORE_COMPACTION:
-        return replace(report, unjudged="too little was said before it")
+        return replace(losses, unjudged="too little was said before it")
     ours = _by_clew(replace(cut, budget_tokens=tokens))
-    return replace(report, things=tuple(_things(cut, view_text(left), ours)))
+    return replace(losses, things=tuple(_things(cut, view_text(left), ours)))
 
 
 def _items(entries: Sequence[Entry], names: dict[str, str]) -> tuple[Item, ...]:
@@ -158,6 +159,7 @@ def _items(entries: Sequence[Entry], names: dict[str, str]) -> tuple[Item, ...]:
 
 
 def _by_clew(cut: Cut) -> str | None:
+    """Return what clew leaves of a cut, as one text; None if it gives up at this size."""
     try:
         return view_text(POLICIES["clew"].compact(cut.blind()))
     except (BudgetExceeded, CompactionRefused):
@@ -165,29 +167,34 @@ def _by_clew(cut: Cut) -> str | None:
 
 
 def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
-    """Yield everything that is needed, with whether each text holds it."""
+    """Yield everything that is needed, with whether what the tool left and what clew leaves hold it."""
     tool = Survival(theirs).share
     clew = Survival(ours).share if ours is not None else None
 
-    def said(kind: NeedKind, text: str, share: float, source: str = "") -> NeededItem:
+    def sentence(kind: NeedKind, text: str, share: float, source: str | None = None) -> NeededItem:
+        """Return an item that is kept if this share of its words is."""
         by_clew = None if clew is None else clew(text) >= share
-        return NeededItem(kind, text, tool(text) >= share, by_clew, source or None)
+        return NeededItem(kind, text, tool(text) >= share, by_clew, source)
 
     ledger = Ledger()
     ledger.extend(cut.items)
     for pin in ledger.pins.active:
         if pin.trust is Trust.USER:
-            yield said(NeedKind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else "")
+            yield sentence(NeedKind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else None)
     done = exchanges(cut.items)
     if _is_plan_current(cut.items):
-        yield from (said(NeedKind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
+        yield from (sentence(NeedKind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
     runs = [exchange for exchange in done if exchange.call.input and _COMMANDS & exchange.call.input.keys()]
     failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
-    yield from (said(NeedKind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
+    yield from (sentence(NeedKind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
     tests = last_test_status(done)
     if not all(map(_GREEN.match, tests)):
-        kept = [None if text is None else all(test in text for test in tests) for text in (theirs, ours)]
-        yield NeededItem(NeedKind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
+        yield NeededItem(
+            NeedKind.FINDING,
+            f"last test run: {', '.join(tests)}",
+            by_tool=all(test in theirs for test in tests),
+            by_clew=None if ours is None else all(test in ours for test in tests),
+        )
     yield from _files(changed_files(done), theirs, ours)
     yield from _values(cut, theirs, ours)
 
@@ -200,19 +207,31 @@ def _is_plan_current(items: Sequence[Item]) -> bool:
 
 
 def _files(names: Sequence[str], theirs: str, ours: str | None) -> Iterator[NeededItem]:
-    """Yield changed files; one counts as kept by its own name if no other of them has the same."""
-    own = Counter(PurePosixPath(name).name for name in names)
+    """Yield changed files: kept if their last two components are named, ``shop/tax.py``.
+
+    The name alone is enough, ``tax.py``, if no other changed file has the same.
+    """
+    same_name = Counter(PurePosixPath(name).name for name in names)
     for name in names:
-        base, key = PurePosixPath(name).name, key_of("path", name)
-        alone = re.compile(rf"(?<![\w.-]){re.escape(base)}(?!\w)") if own[base] == 1 else None
-        by_name = [bool(alone and text and alone.search(text)) for text in (theirs, ours)]
-        tool, clew = _holds("path", key, theirs, ours)
+        path = PurePosixPath(name)
+        is_unique = same_name[path.name] == 1
         yield NeededItem(
-            NeedKind.FILE, _short_path(name), tool or by_name[0], clew if clew is None else clew or by_name[1]
+            NeedKind.FILE,
+            "/".join(path.parts[-2:]),
+            by_tool=_names_file(theirs, name, is_unique=is_unique),
+            by_clew=None if ours is None else _names_file(ours, name, is_unique=is_unique),
         )
 
 
+def _names_file(text: str, name: str, *, is_unique: bool) -> bool:
+    if first_place(text, "path", key_of("path", name)) >= 0:
+        return True
+    base = re.escape(PurePosixPath(name).name)
+    return is_unique and re.search(rf"(?<![\w.-]){base}(?!\w)", text) is not None
+
+
 def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
+    """Yield the exact values that the session wrote again after the compaction."""
     items = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
     seen: set[str] = set()
     for probe in reuse_probes(cut, lambda _key: False):
@@ -222,21 +241,14 @@ def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
         yield NeededItem(
             NeedKind.REREAD if probe.refetched else NeedKind.VALUE,
             probe.value,
-            *_holds(probe.kind, probe.key, theirs, ours),
+            by_tool=first_place(theirs, probe.kind, probe.key) >= 0,
+            by_clew=None if ours is None else first_place(ours, probe.kind, probe.key) >= 0,
             source=cut.items[probe.last_turn].id,
             used=items[probe.use_turn - len(cut.items)].id,
             use=_use(probe),
         )
 
 
-def _holds(kind: str, key: str, theirs: str, ours: str | None) -> tuple[bool, bool | None]:
-    return first_place(theirs, kind, key) >= 0, None if ours is None else first_place(ours, kind, key) >= 0
-
-
 def _use(probe: Probe) -> str:
     before, _, after = probe.question.partition(GAP)
     return f"{before[-AROUND:]}{probe.value}{after[:AROUND]}".strip()
-
-
-def _short_path(name: str) -> str:
-    return "/".join(PurePosixPath(name).parts[-2:])

@@ -1,4 +1,7 @@
-"""How a view is laid out: the sections of what a policy wrote, and the messages that it left as they were.
+"""How a view is laid out: the sections of what a policy wrote, and what it says that the user asks last.
+
+A view may present finished work as open: then the agent does it again. To judge that, the lines under a title
+like ``Still open:`` are read, and those under ``Now:`` for the goal.
 
 This is the one place that knows section titles. They are matched by their words, in any form of heading
 (``Now:``, ``## Now``, ``**Now**``), so that other policies' summaries are read by the same rules.
@@ -9,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clew.message import Item, Origin, Text
 from clew_evals.reading import passages, text_of, view_text
@@ -72,7 +76,8 @@ class SummaryLayout:
     sections: tuple[SummarySection, ...]
     """Of what the policy wrote."""
     requested: tuple[str, ...]
-    """What the user is shown to ask last, go-aheads resolved: texts of which each states it."""
+    """What the user asks last by this view: texts of which each states it. For a go-ahead ("yes, do it") that
+    is what the agent had proposed."""
 
     def under(self, titles: re.Pattern[str]) -> list[SummarySection]:
         """Return the sections with such a title."""
@@ -89,11 +94,9 @@ def layout_of(view: Sequence[Item]) -> SummaryLayout:
         if isinstance(part, Text)
     ]
     sections = tuple(section for text in written for section in sections_of(text))
-    content = [
-        passage for passage in passages(view) if view[passage.turn].message.origin is not Origin.SUMMARY
-    ]
+    kept = [passage for passage in passages(view) if view[passage.turn].message.origin is not Origin.SUMMARY]
     quoted = [turn for text in written for turn in _quoted(text)]
-    return SummaryLayout(view_text(view), sections, goals_of([*quoted, *turns_of(content)]))
+    return SummaryLayout(view_text(view), sections, goals_of([*quoted, *turns_of(kept)]))
 
 
 def _quoted(text: str) -> Iterator[EvalTurn]:
@@ -102,48 +105,57 @@ def _quoted(text: str) -> Iterator[EvalTurn]:
     for line in map(bare, text.split("\n")):
         match = ASKED.match(line)
         if asked and (match or ENDING.match(line)):
-            yield EvalTurn(0, asked, "", ended=True)
+            yield EvalTurn(asked, "", ended=True)
             asked = ""
         if match:
             asked = line[match.end() :]
         elif asked and len(asked) < LONGEST_QUOTE:
             asked += f"\n{line}"  # the quote goes on
     if asked:
-        yield EvalTurn(0, asked, "", ended=True)
+        yield EvalTurn(asked, "", ended=True)
 
 
 def sections_of(text: str) -> list[SummarySection]:
-    """Return the sections of a text. The first title sets the form of all; others are quoted text."""
+    """Return the sections of a text.
+
+    The first title sets the form of all: after ``## Now``, a line ``Open:`` is text, probably quoted.
+    """
     title, form = "", ""
-    reasons: list[str] = []
-    result = []
+    lines: list[str] = []
+    sections = []
     for line in text.split("\n"):
-        heading, rest = _title_of(line)
+        heading = _title_of(line)
         if heading and form in ("", _form_of(line)):
-            result.append(SummarySection(title, tuple(reasons)))
-            title, form = heading, _form_of(line)
-            reasons = [rest] if rest else []
+            sections.append(SummarySection(title, tuple(lines)))
+            title, form = heading.title, _form_of(line)
+            lines = [heading.rest] if heading.rest else []
         elif line.strip():
-            reasons.append(line)
-    result.append(SummarySection(title, tuple(reasons)))
-    return [section for section in result if section.lines]
+            lines.append(line)
+    sections.append(SummarySection(title, tuple(lines)))
+    return [section for section in sections if section.lines]
 
 
-def _title_of(line: str) -> tuple[str, str]:
-    """Return the title that a line is, and the text after it; empty for every other line."""
+class _Title(NamedTuple):
+    title: str
+    rest: str = ""
+    """The text after it on the same line."""
+
+
+def _title_of(line: str) -> _Title | None:
+    """Return the title that a line is; None for every other line."""
     if inline := _INLINE.fullmatch(line):
-        return inline["title"], inline["rest"]
+        return _Title(inline["title"], inline["rest"])
     match = _TITLE.fullmatch(line)
-    if match is None or len(match["title"].split()) > _MOST_TITLE_WORDS:
-        return "", ""
-    return (match["title"].strip(), "") if _form_of(line) or match["colon"] else ("", "")
+    if match is None or len(match["title"].split()) > _MOST_TITLE_WORDS or not _form_of(line):
+        return None
+    return _Title(match["title"].strip())
 
 
 def _form_of(line: str) -> str:
-    """Return how a title is marked: as a heading, in bold, or by its colon alone."""
+    """Return how a title is marked: as a heading (``#``), in bold (``**``), by its colon alone, or not."""
     return next((form for form in ("#", "**") if line.startswith(form)), ":" if ":" in line else "")
 
 
 def bare(line: str) -> str:
-    """Return a line without the mark and the bracketed source in front of it."""
+    """Return a line without its mark and its bracketed source: ``use tabs`` for ``- [m12] use tabs``."""
     return re.sub(r"^[\s>*+~•-]*(?:\[[\w,; .-]{1,40}\]\s*)?[\s>*+~•-]*", "", line)

@@ -1,4 +1,8 @@
-"""What a session's own tool lost at its compactions, from the record it kept of them."""
+"""What the sessions' own tools lost at their compactions, in the figures of a study: part of ``clew eval``.
+
+Tools record their compactions: what was there before, the summary they left, what came after. So each can be
+scored like any policy, next to clew with as many tokens. ``forgotten.py`` names what one session lost.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +91,17 @@ class ToolLoss:
         """Yield the two scores as rows of a study."""
         for name, score in ((THEIRS, self.score), (OURS, self.ours)):
             share = self.tokens_after / max(1, self.tokens_before)
-            place = (self.set, self.session, self.format, 1.0, self.tokens_before)
-            yield StudyRow(*place, self.asked.values, share, name, score)
+            yield StudyRow(
+                set=self.set,
+                session=self.session,
+                format=self.format,
+                at=1.0,
+                tokens=self.tokens_before,
+                probes=self.asked.values,
+                share=share,
+                policy=name,
+                score=score,
+            )
 
     def to_json(self) -> JsonObject:
         """Return what was lost, for other programs."""
@@ -154,20 +167,26 @@ def _lost(file: SessionFile, compaction: CutCompaction, needs: Needs) -> ToolLos
     # How long the tool took and how often it asked a model, its record does not say.
     theirs = replace(score_of(cut, left, 0.0), seconds=None, calls=None)
     return ToolLoss(
-        file.set,
-        f"{file.path.name}#{cut.session}",
-        cut.format,
-        file.path,
-        compaction.time,
-        compaction.trigger,
-        cut.tokens,
-        tokens,
-        NeededCounts(len(needs.probes) - again, again, len(rules), len(needs.open), len(needs.files)),
-        theirs,
-        scored(cut, POLICIES[OURS]),
-        tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),
-        tuple(rule for rule in rules if survives(rule) < RULE_SHARE),
-        tuple(task for task in needs.open if survives(task) < TASK_SHARE),
-        tuple(name for name in needs.files if first_place(text, "path", key_of("path", name)) < 0),
-        crc32(text.encode("utf-8", "surrogatepass")),
+        set=file.set,
+        session=f"{file.path.name}#{cut.session}",
+        format=cut.format,
+        path=file.path,
+        time=compaction.time,
+        trigger=compaction.trigger,
+        tokens_before=cut.tokens,
+        tokens_after=tokens,
+        asked=NeededCounts(
+            values=len(needs.probes) - again,
+            again=again,
+            rules=len(rules),
+            open=len(needs.open),
+            files=len(needs.files),
+        ),
+        score=theirs,
+        ours=scored(cut, POLICIES[OURS]),
+        values=tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),
+        rules=tuple(rule for rule in rules if survives(rule) < RULE_SHARE),
+        open=tuple(task for task in needs.open if survives(task) < TASK_SHARE),
+        files=tuple(name for name in needs.files if first_place(text, "path", key_of("path", name)) < 0),
+        words_mark=crc32(text.encode("utf-8", "surrogatepass")),
     )

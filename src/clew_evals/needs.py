@@ -21,7 +21,7 @@ class Label(NamedTuple):
 
 
 Labels: TypeAlias = Mapping[str, Sequence[Label]]
-"""By the name of the session's file, without the ending of its packing."""
+"""By the name of the session's file, without ``.zst`` or ``.gz``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,15 @@ class Needs:
     rules: tuple[str, ...]
     """Rules as the ledger finds them."""
     open: tuple[str, ...]
+    """Tasks of the agent's plan that are not ended."""
     files: tuple[str, ...]
+    """Changed by calls."""
     failed: tuple[str, ...]
+    """What the last failed calls returned."""
     tests: tuple[str, ...]
+    """The outcome of the last test run."""
     superseded: tuple[Superseded, ...]
+    """Values that an edit replaced."""
     questions: tuple[ReaderQuestion, ...] = ()
     """About the history, needed later or not."""
     next_calls: tuple[NextCall, ...] = ()

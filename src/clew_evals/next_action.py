@@ -1,4 +1,9 @@
-"""The next action: what the first calls after the cut are about, as far as the history says it."""
+"""The next action: what the first calls after the cut are about, as far as the history says it.
+
+After "Now I fix the rounding in the tax table" the agent calls ``Edit`` on ``shop/tax_table.py``: the file is
+a target and "rounding tax table" the reason. A view that names neither leaves the agent to search for them
+again.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +21,11 @@ from clew_evals.turns import is_request, sentences
 from clew_evals.words import content_words
 
 CALLS = 3
+"""After the cut; calls that only change the agent's plan are passed over."""
 LONGEST_ARGUMENT = 300
 """Longer ones are bodies of files, not what a call is about."""
 MOST_TARGETS = 6
-"""To a call: a long command must not outweigh the others."""
+"""Of a call: a long command must not outweigh the others."""
 FEWEST_WORDS = 4
 HISTORY_SHARE = 0.5
 """Of a reason's words that are close together in the history; with fewer it was not taken from there."""
@@ -73,22 +79,24 @@ def next_calls(before: Readable, later: Sequence[ReadablePassage]) -> list[NextC
     history = Survival(before.text)
     habitual = _habitual_words(before)
     shown = ""
-    text = ""
-    result = []
-    for call in _until_three_calls(later):
-        if isinstance(call.part, ToolCall):
-            targets = _targets(call.part, before.text, shown, commands)
-            reason = " ".join(_telling_words(text, habitual))
+    """What tools have shown since the cut: it needs no memory."""
+    last_sentence = ""
+    """What the agent said just before the call."""
+    calls = []
+    for passage in _until_three_calls(later):
+        if isinstance(passage.part, ToolCall):
+            targets = _targets(passage.part, before.text, shown, commands)
+            reason = " ".join(_telling_words(last_sentence, habitual))
             share = history.share(reason)
             if targets or share >= HISTORY_SHARE:
                 reason = reason if share >= HISTORY_SHARE else ""
-                result.append(NextCall(targets[:MOST_TARGETS], reason, share))
-            text = ""
-        elif call.speaker is PassageSpeaker.AGENT and isinstance(call.part, Text):
-            text = (sentences(call.text) or [""])[-1]
-        elif call.speaker is not PassageSpeaker.AGENT:
-            shown += f"\n{call.text}"
-    return result
+                calls.append(NextCall(targets[:MOST_TARGETS], reason, share))
+            last_sentence = ""
+        elif passage.speaker is PassageSpeaker.AGENT and isinstance(passage.part, Text):
+            last_sentence = (sentences(passage.text) or [""])[-1]
+        elif passage.speaker is not PassageSpeaker.AGENT:
+            shown += f"\n{passage.text}"
+    return calls
 
 
 def _telling_words(sentence: str, habitual: frozenset[str]) -> list[str]:
@@ -123,25 +131,28 @@ def _until_three_calls(later: Sequence[ReadablePassage]) -> Iterator[ReadablePas
 
 
 def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) -> tuple[ActionTarget, ...]:
-    result: dict[ActionTarget, None] = {}
+    """Return the values and commands of a call that the history has and nothing has shown since."""
+    targets: dict[ActionTarget, None] = {}
     for name, text in _arguments(call.input if call.input is not None else call.input_text, ""):
         if name in _COMMANDS:
-            ran = (text for text in _simple(text) if text in commands and text not in shown)
-            result.update(dict.fromkeys(ActionTarget("command", text) for text in ran))
+            for command in _simple_commands(text):
+                if command in commands and command not in shown:
+                    targets[ActionTarget("command", command)] = None
         if len(text) <= LONGEST_ARGUMENT:
             for value in spot(forward(text)):
                 target = ActionTarget(value.kind, key_of(value.kind, value.value))
                 if first_place(before, *target) >= 0 and first_place(shown, *target) < 0:
-                    result[target] = None
-    return tuple(result)
+                    targets[target] = None
+    return tuple(targets)
 
 
 def _arguments(value: Json, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of every argument, nested ones too."""
     if isinstance(value, dict):
         for key, child in value.items():
             yield from _arguments(child, key)
     elif isinstance(value, list):
-        if value and all(isinstance(value, str) for value in value):
+        if value and all(isinstance(child, str) for child in value):
             yield name, " ".join(map(str, value))  # a command as its words
         else:
             for child in value:
@@ -150,8 +161,8 @@ def _arguments(value: Json, name: str) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _simple(text: str) -> Iterator[str]:
-    """Yield the commands of a line that are worth remembering, in single spaces."""
+def _simple_commands(text: str) -> Iterator[str]:
+    """Yield the commands of a line that are worth remembering: of ``cd x && uv run pytest`` the second."""
     for piece in _LINK.split(_HEREDOC.sub("", text)):
         flat = " ".join(_REDIRECTED.sub("", piece).split())
         if SHORTEST_COMMAND <= len(flat) <= LONGEST_ARGUMENT and not _EVERYDAY.fullmatch(flat):
@@ -163,7 +174,7 @@ def _commands_before(before: Readable) -> Iterator[str]:
         if isinstance(passage.part, ToolCall):
             for name, text in _arguments(passage.part.input if passage.part.input is not None else "", ""):
                 if name in _COMMANDS:
-                    yield from _simple(text)
+                    yield from _simple_commands(text)
 
 
 def targets_in_view(calls: Sequence[NextCall], text: str) -> list[bool]:

@@ -24,7 +24,7 @@ SHORTEST_VALUE = 3
 
 
 class ToolExchange(NamedTuple):
-    """A call, and its result where there is one."""
+    """A call, and its result if there is one."""
 
     call: ToolCall
     result: ToolResult | None
@@ -58,24 +58,33 @@ _TASK_NUMBER = re.compile(r"#(\w+)")
 
 def open_tasks(done: Sequence[ToolExchange]) -> list[str]:
     """Return the tasks that the agent's own plan has not ended by now."""
-    return [text for text, is_ended in _tasks(done) if not is_ended]
+    return [task.text for task in _tasks(done) if not task.is_ended]
 
 
 def ended_tasks(done: Sequence[ToolExchange]) -> list[str]:
     """Return the tasks that the agent's own plan marks as ended."""
-    return [text for text, is_ended in _tasks(done) if is_ended]
+    return [task.text for task in _tasks(done) if task.is_ended]
 
 
-def is_plan_call(done: ToolExchange) -> bool:
+def is_plan_call(exchange: ToolExchange) -> bool:
     """Whether a call changes the agent's plan."""
-    name = done[0].name.lower()
+    name = exchange.call.name.lower()
     return name in _WHOLE_LISTS or name in ("taskcreate", "taskupdate")
 
 
-def _tasks(done: Sequence[ToolExchange]) -> list[tuple[str, bool]]:
-    """Return the tasks of the agent's plan as it is now, and whether each is ended."""
-    listed: list[tuple[str, bool]] = []
-    single: dict[str, tuple[str, bool]] = {}
+class _PlannedTask(NamedTuple):
+    text: str
+    is_ended: bool
+
+
+def _tasks(done: Sequence[ToolExchange]) -> list[_PlannedTask]:
+    """Return the tasks of the agent's plan as it is now.
+
+    Some tools write the whole list with each call (TodoWrite, update_plan), others a task at a time
+    (TaskCreate, whose result names its number, and TaskUpdate).
+    """
+    listed: list[_PlannedTask] = []
+    single: dict[str, _PlannedTask] = {}
     for call, result in done:
         name, data = call.name.lower(), call.input
         if data is None:
@@ -83,23 +92,23 @@ def _tasks(done: Sequence[ToolExchange]) -> list[tuple[str, bool]]:
         if name in _WHOLE_LISTS:
             listed = list(_listed(data))
         elif name == "taskcreate":
-            number = _TASK_NUMBER.search(result.text[:300]) if result else None
-            if number and isinstance(data.get("subject"), str):
-                single[number[1]] = (str(data["subject"]), False)
+            match = _TASK_NUMBER.search(result.text[:300]) if result else None
+            if match and isinstance(data.get("subject"), str):
+                single[match[1]] = _PlannedTask(str(data["subject"]), is_ended=False)
         elif name == "taskupdate" and data.get("status") in _ENDED:
-            number_given = str(data.get("taskId"))
-            if number_given in single:
-                single[number_given] = (single[number_given][0], True)
+            number = str(data.get("taskId"))
+            if number in single:
+                single[number] = single[number]._replace(is_ended=True)
     return [*listed, *single.values()]
 
 
-def _listed(data: JsonObject) -> Iterator[tuple[str, bool]]:
+def _listed(data: JsonObject) -> Iterator[_PlannedTask]:
     rows = data.get("todos") or data.get("plan") or data.get("items")
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):
             text = row.get("content") or row.get("step") or row.get("description")
             if isinstance(text, str) and text.strip():
-                yield text, row.get("status") in _ENDED
+                yield _PlannedTask(text, is_ended=row.get("status") in _ENDED)
 
 
 # Changed files -----------------------------------------------------------------------------------------
@@ -169,12 +178,12 @@ _BAD = ("fail", "error", "FAIL")
 
 
 def last_test_status(done: Sequence[ToolExchange]) -> tuple[str, ...]:
-    """Return what must be said of the last test run: what failed, else how many passed."""
+    """Return what must be said of the last test run: ``("2 failed",)``, else ``("31 passed",)``."""
     for exchange in reversed(done):
         text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
         counted = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
         failed = [match[2] for match in _GO.finditer(text) if match[1]]
-        bad = [*(text for text in counted if text[0] != "0" and _is_bad(text)), *failed[:3]]
+        bad = [*(status for status in counted if status[0] != "0" and _is_bad(status)), *failed[:3]]
         if counted or failed:
             return tuple(bad or counted[-1:])
     return ()
@@ -198,7 +207,10 @@ _TOKEN = re.compile(r"[\w.$/%-]+")
 
 
 class Superseded(NamedTuple):
-    """A value that an edit replaced: on the same line, and nothing else on it changed."""
+    """A value that an edit replaced: on the same line, and nothing else on it changed.
+
+    ``timeout = 30`` edited to ``timeout = 45`` gives the words ``timeout``, the old 30 and the new 45.
+    """
 
     words: tuple[str, ...]
     """The rest of the line."""

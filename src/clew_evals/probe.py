@@ -1,14 +1,26 @@
-"""A value that a session turned out to need again."""
+"""A probe: a value that the session turned out to need again, and what is asked of a view about it.
+
+The user says "port 8123" early on, the session is cut, and later the agent types ``curl localhost:8123``:
+then ``8123`` is a probe, and a view of the first part ought to hold it. ``reuse.py`` finds them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from clew_evals.reading import PassageSpeaker
 
 RARE_MENTIONS = 3
 FAR_SHARE = 0.25
 HARD_SHARE = 0.10
+
+
+class Fetch(NamedTuple):
+    """A tool result that could be fetched again for a value that was lost."""
+
+    turn: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +38,16 @@ class Probe:
     """Of the messages that are compacted, counted from 0."""
     use_turn: int
     use: str
-    """Where the agent wrote it: ``text``, ``thinking``, or the tool and the argument."""
+    """Where the agent wrote it: ``text``, ``thinking``, or the tool and the argument (``Bash.command``)."""
     question: str
-    """The words around its use, with a gap in its place."""
+    """The words around its use, with a gap in its place: ``curl localhost:____ | head``."""
     mentions: int
-    gap_tokens: int
-    """Between its last mention and the cut."""
     gap_share: float
-    """The same as a share of what is compacted."""
+    """Of what is compacted, the share between its last mention and the cut."""
     refetched: bool
     """A tool had to show it again before the agent wrote it."""
-    fetch: tuple[int, int] | None
-    """The smallest tool result that holds it: its turn and its tokens; what losing the value costs."""
+    fetch: Fetch | None
+    """The smallest tool result that holds it: what losing the value costs."""
     lines: tuple[str, ...] = field(repr=False)
     """Where it was said: first, last, and some between."""
 

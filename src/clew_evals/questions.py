@@ -1,5 +1,6 @@
 """Round-trip questions: made from the old history alone, and asked of what a compaction left of it.
 
+The agent said "The worker listens on 8123 by default": asked is ``The worker listens on ____ by default``.
 A question is a sentence that the user or the agent said, with a gap in place of an exact value. Whether the
 continuation needed the value plays no part: this is the side of a compaction that future reuse cannot see.
 """
@@ -38,21 +39,22 @@ class ReaderQuestion(NamedTuple):
 
 
 Answerer: TypeAlias = Callable[[str, Sequence[ReaderQuestion]], Sequence[str] | None]
-"""Answer questions from a text alone, in their order; an empty answer where it does not say. None if
-the reader could not be asked, which is not a wrong answer."""
+"""Answers questions from a text alone, in their order; an empty answer if it does not say. None if the reader
+could not be asked, which is not a wrong answer."""
 
 
 def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[ReaderQuestion]:
     """Return questions about a history, drawn from all of it; the same each time."""
-    result: dict[str, ReaderQuestion] = {}
+    by_answer: dict[str, ReaderQuestion] = {}
     for passage in before.passages:
-        if passage.speaker in (PassageSpeaker.USER, PassageSpeaker.AGENT) and not isinstance(
-            passage.part, ToolCall
-        ):
-            for question in _asked(passage):
-                if not is_common(question.answer):
-                    result[question.answer] = question  # what was said last holds
-    drawn = list(result.values())
+        if passage.speaker not in (PassageSpeaker.USER, PassageSpeaker.AGENT):
+            continue
+        if isinstance(passage.part, ToolCall):
+            continue
+        for question in _asked(passage):
+            if not is_common(question.answer):
+                by_answer[question.answer] = question  # what was said last holds
+    drawn = list(by_answer.values())
     random.Random(crc32(before.text[:SEEDING].encode("utf-8", "surrogatepass"))).shuffle(drawn)
     return sorted(drawn[:MOST_QUESTIONS], key=lambda question: question.turn)
 

@@ -12,6 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from clew_evals.exact import key_of, spot
 from clew_evals.probe import Probe
@@ -24,33 +25,40 @@ FEWEST_WORDS = 3
 """A question with fewer words asks for nothing."""
 
 
+class _ReadValue(NamedTuple):
+    key: str
+    words_near: frozenset[str]
+
+
 class ProbeReader:
-    """Has read one view."""
+    """Answers questions from one view, which it has read."""
 
     def __init__(self, text: str) -> None:
-        self._around: defaultdict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+        self._values: defaultdict[str, list[_ReadValue]] = defaultdict(list)
+        """By kind, in the order of the text."""
         self._spread: Counter[str] = Counter()
+        """Of each word, the number of values that it is near to."""
         for spotted in spot(text):
             before = text[max(0, spotted.start - NEAR) : spotted.start]
             near = f"{before} {text[spotted.end : spotted.end + NEAR]}"
             words = frozenset(content_words(near))
-            self._around[spotted.kind].append((key_of(spotted.kind, spotted.value), words))
+            self._values[spotted.kind].append(_ReadValue(key_of(spotted.kind, spotted.value), words))
             self._spread.update(words)
 
     def answers(self, probe: Probe) -> bool | None:
-        """Tell whether the reader gives the right answer; None where the question asks for nothing."""
+        """Whether the reader gives the right answer; None if the question asks for nothing."""
         if len(_words(probe.question)) < FEWEST_WORDS:
             return None
         return self.answer(probe.kind, probe.question) == probe.key
 
     def answer(self, kind: str, question: str) -> str:
-        """Return the value that fills the gap best; empty where none has a word of the question around it."""
+        """Return the value that fills the gap best; empty if none has a word of the question around it."""
         asked = _words(question)
         best, answer = 0.0, ""
-        for key, words in self._around[kind]:
-            score = sum(1 / math.log(2 + self._spread[word]) for word in asked & words)
+        for value in self._values[kind]:
+            score = sum(1 / math.log(2 + self._spread[word]) for word in asked & value.words_near)
             if score >= best and score > 0:  # of two that fit alike, the later one is the newer
-                best, answer = score, key
+                best, answer = score, value.key
         return answer
 
 

@@ -1,4 +1,4 @@
-"""What is one recall away: the part that was cut away, in an index as the product keeps it, and searched.
+"""What an agent could find again by one search of what was compacted away, in an index as clew keeps it.
 
 A value is *recoverable* if a search for it, to the letter, has a message that holds it among its five best
 hits. It is *recalled* if a search for the words around its use has: an agent that lost a value does not know
@@ -17,6 +17,7 @@ from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Item, lowest, words
 from clew_evals.cuts import Cut
 from clew_evals.probe import Probe
+from clew_evals.questions import GAP
 from clew_evals.reading import view_text
 
 HITS = 5
@@ -54,7 +55,7 @@ def by_value(cut: Cut, probe: Probe) -> str:
 
 def by_words(cut: Cut, probe: Probe) -> str:
     """Return what a search for the words around its use brings back."""
-    return _memory_of(cut).search(probe.question.replace("____", " "))
+    return _memory_of(cut).search(probe.question.replace(GAP, " "))
 
 
 def _entry(item: Item) -> Entry:

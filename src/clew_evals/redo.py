@@ -1,6 +1,8 @@
 """What a view must not present as open or as valid: finished requests, overruled words, deleted files.
 
-The truth is read from the messages by plain rules of the measure's own; see ``docs/concepts/measure.md``.
+If the user said "use tabs" and later "use spaces instead, after all", a view that lists ``use tabs`` among
+the rules makes the agent undo its work. What is over is read from the messages by plain rules of the
+measure's own; see ``docs/concepts/measure.md``.
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ from clew_evals.words import content_words
 SAME_SHARE = 0.8
 """Of a request's words on a line, for the line to state it."""
 GOAL_SHARE = 0.7
+"""Of the goal's words in a text, for the text to state it."""
 OVERRULING_SHARE = 0.4
-"""Of an earlier sentence's words in one that overrules it."""
+"""Of an earlier sentence's words in one that overrules it..."""
 SHARED_WORDS = 2
+"""...and never fewer than these."""
+LONGEST_SENTENCE = 300
 
 _RULING = re.compile(
     r"\b(?:never|always|must|do not|don't|should(?: not|n't)?|let's|let us|use|only|make sure|keep|avoid"
@@ -92,38 +97,37 @@ def overruled(turns: Sequence[EvalTurn]) -> Iterator[str]:
 
     The later sentence says so (instead, never mind, no longer, …) and shares the rarer of its words.
     """
-    content = [(i, sentence) for i, turn in enumerate(turns) for sentence in sentences(turn.asked)]
-    for at, earlier in content:
+    asked = [(i, sentence) for i, turn in enumerate(turns) for sentence in sentences(turn.asked)]
+    asked = [(i, sentence) for i, sentence in asked if len(sentence) <= LONGEST_SENTENCE]
+    overruling = [(i, set(content_words(text))) for i, text in asked if _OVERRULING.search(text)]
+    for at, earlier in asked:
         words = set(content_words(earlier))
-        if len(words) < 3 or not _RULING.search(earlier) or len(earlier) > 300:
-            continue
-        for i, later in content:
-            shared = words & set(content_words(later))
-            few = max(SHARED_WORDS, OVERRULING_SHARE * len(words))
-            enough = few <= len(shared) < REPEATED_SHARE * len(words)
-            if i > at and enough and len(later) <= 300 and _OVERRULING.search(later):
+        if len(words) >= 3 and _RULING.search(earlier):
+            later = (other for i, other in overruling if i > at)
+            if any(_overrules(other, words) for other in later):
                 yield earlier
-                break
+
+
+def _overrules(later: set[str], earlier: set[str]) -> bool:
+    """Whether a sentence speaks of the same as an earlier one without repeating it, by their words."""
+    shared = len(earlier & later)
+    return max(SHARED_WORDS, OVERRULING_SHARE * len(earlier)) <= shared < REPEATED_SHARE * len(earlier)
 
 
 def deleted_files(done: Sequence[ToolExchange]) -> list[str]:
     """Return the files that calls deleted and no later call wrote again."""
     gone: dict[str, str] = {}
+    """The paths by the name of the file alone."""
     for exchange in done:
         if exchange.failed:
             continue
-        for path in _removed(exchange.call):
-            gone[PurePosixPath(path).name] = path
-        if _WRITES.search(exchange.call.name) or "*** Add File" in exchange.call.input_text:
-            written = exchange.call.input_text
-            back = [name for name in gone if name in written and not _removes(exchange.call, name)]
-            for name in back:
+        removed = {PurePosixPath(path).name: path for path in _removed(exchange.call)}
+        gone |= removed
+        written = exchange.call.input_text
+        if _WRITES.search(exchange.call.name) or "*** Add File" in written:
+            for name in [name for name in gone if name in written and name not in removed]:
                 del gone[name]
     return list(gone.values())
-
-
-def _removes(call: ToolCall, name: str) -> bool:
-    return any(PurePosixPath(path).name == name for path in _removed(call))
 
 
 def _removed(call: ToolCall) -> Iterator[str]:
@@ -165,17 +169,19 @@ def _holds(text: Survival, goal: str) -> bool:
 
 def presents_finished(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     """Return the finished requests and tasks that the view lists as open, or as the goal."""
-    asked = [(turn.asked, turn) for turn in settled.finished]
     lines = _listed(view, OPEN)
-    names = [text for text, _ in asked if any(_states(line, text) for line in lines)]
-    names += [text for text in settled.ended if any(line.share(text) >= SAME_SHARE for line in lines)]
+    presented = [turn.asked for turn in settled.finished if any(_states(line, turn.asked) for line in lines)]
+    presented += [text for text in settled.ended if any(line.share(text) >= SAME_SHARE for line in lines)]
     if settled.goals and not states_goal(settled, view):
         texts = [section.text for section in view.under(GOAL)] or view.requested[:1]
-        heads = [Survival(text) for text in texts]
+        goals = [Survival(text) for text in texts]
         flat = plain(view.text)
-        stated = ((text, turn) for text, turn in asked if any(_states(head, text) for head in heads))
-        names += [text for text, turn in stated if not _is_reported(turn, flat)]
-    return list(dict.fromkeys(names))
+        presented += [
+            turn.asked
+            for turn in settled.finished
+            if any(_states(goal, turn.asked) for goal in goals) and not _is_reported(turn, flat)
+        ]
+    return list(dict.fromkeys(presented))
 
 
 def _listed(view: SummaryLayout, titles: re.Pattern[str]) -> list[Survival]:

@@ -15,15 +15,21 @@ from itertools import islice
 from clew.message import Json, Origin, Thinking, ToolCall, ToolResult
 from clew_evals.cuts import COUNTER, Cut
 from clew_evals.exact import SpottedValue, first_place, key_of, places, spot
-from clew_evals.probe import Probe
+from clew_evals.probe import Fetch, Probe
+from clew_evals.questions import GAP
 from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage, forward, passages
 
 SHORT_ARGUMENT = 300
 """Characters up to which an argument is something the agent typed; longer ones are bodies of files."""
 BODIES = frozenset({"description", "old_string", "new_string", "content"})
+"""Arguments that are never looked at, however short."""
 MOST_IN_A_LIST = 8
 MOST_READ = 6_000
+"""Characters of what the agent writes at a time."""
 MOST_PER_MESSAGE = 4
+"""Probes, so that one long message does not outweigh the others."""
+BEFORE_USE, AFTER_USE = 90, 60
+"""Characters of the question on either side of the gap."""
 MOST_MENTIONS = 200
 MOST_LINES = 8
 
@@ -51,8 +57,10 @@ class _Use:
 
     turn: int
     name: str
+    """``text``, ``thinking``, or the tool and the argument."""
     text: str
     shown_by_tools: int
+    """Characters of ``_Finder.tools`` that had been shown by then."""
     shown_by_users: int
 
 
@@ -110,16 +118,15 @@ class _Finder:
     def __init__(self, cut: Cut, is_common: Callable[[str], bool]) -> None:
         self._is_common = is_common
         self._before: Readable = cut.readable
-        self._tokens = cut.tokens
-        content = list(_later(cut))
-        self._tools = "\n".join(passage.text for passage in content if passage.speaker is PassageSpeaker.TOOL)
+        later = list(_later(cut))
+        self._tools = "\n".join(passage.text for passage in later if passage.speaker is PassageSpeaker.TOOL)
         others = (PassageSpeaker.USER, PassageSpeaker.MACHINE)
-        self._users = "\n".join(passage.text for passage in content if passage.speaker in others)
+        self._users = "\n".join(passage.text for passage in later if passage.speaker in others)
         self._system = _system_words(cut)
         self._judged: set[str] = set()
 
     def probe(self, use: _Use, spotted: SpottedValue) -> Probe | None:
-        """Return the probe for a value at its first use after the cut; None where it is none."""
+        """Return the probe for a value at its first use after the cut; None if it is none."""
         kind, value = spotted.kind, spotted.value
         key = key_of(kind, value)
         if key in self._judged:
@@ -128,49 +135,46 @@ class _Finder:
         if self._is_common(key) or first_place(self._system, kind, key) >= 0:
             return None
         text = self._before.text
-        result = list(islice(places(text, kind, key), MOST_MENTIONS))
-        if not result or 0 <= first_place(self._users, kind, key) < use.shown_by_users:
+        mentions = list(islice(places(text, kind, key), MOST_MENTIONS))
+        if not mentions or 0 <= first_place(self._users, kind, key) < use.shown_by_users:
             return None
-        gap = (len(text) - result[-1]) / len(text)
-        first, last = self._before.at(result[0]), self._before.at(result[-1])
-        around = f"{use.text[max(0, spotted.start - 90) : spotted.start]}____{use.text[spotted.end :][:60]}"
+        gap = (len(text) - mentions[-1]) / len(text)
+        first, last = self._before.at(mentions[0]), self._before.at(mentions[-1])
+        before = use.text[max(0, spotted.start - BEFORE_USE) : spotted.start]
+        after = use.text[spotted.end : spotted.end + AFTER_USE]
         return Probe(
-            kind,
-            value,
-            key,
-            first.speaker,
-            first.turn,
-            last.turn,
-            use.turn,
-            use.name,
-            around.replace("\n", " "),
-            len(result),
-            round(gap * self._tokens),
-            gap,
-            0 <= first_place(self._tools, kind, key) < use.shown_by_tools,
-            self._cheapest(result),
-            self._lines(result, len(key)),
+            kind=kind,
+            value=value,
+            key=key,
+            origin=first.speaker,
+            first_turn=first.turn,
+            last_turn=last.turn,
+            use_turn=use.turn,
+            use=use.name,
+            question=f"{before}{GAP}{after}".replace("\n", " "),
+            mentions=len(mentions),
+            gap_share=gap,
+            refetched=0 <= first_place(self._tools, kind, key) < use.shown_by_tools,
+            fetch=self._cheapest(mentions),
+            lines=self._lines(mentions, len(key)),
         )
 
-    def _lines(self, result: list[int], length: int) -> tuple[str, ...]:
+    def _lines(self, mentions: list[int], length: int) -> tuple[str, ...]:
         """Return the lines that say it: the first and the last, and evenly chosen ones between."""
-        step = max(1, -(-len(result) // (MOST_LINES - 1)))
-        return tuple(
-            self._before.line(place, length) for place in (result[0], result[-1], *result[1:-1:step])
-        )
+        step = max(1, -(-len(mentions) // (MOST_LINES - 1)))
+        chosen = (mentions[0], mentions[-1], *mentions[1:-1:step])
+        return tuple(self._before.line(place, length) for place in chosen)
 
-    def _cheapest(self, result: list[int]) -> tuple[int, int] | None:
-        stored = {}
-        for place in result:
-            passage = self._before.at(place)
-            if isinstance(passage.part, ToolResult):
-                stored[id(passage.part)] = passage
-        costs = ((COUNTER.count_part(passage.part), passage.turn) for passage in stored.values())
-        tokens, turn = min(costs, default=(0, -1))
-        return (turn, tokens) if turn >= 0 else None
+    def _cheapest(self, mentions: list[int]) -> Fetch | None:
+        """Return the smallest tool result among the mentions; of two of one size, the earlier."""
+        passages = map(self._before.at, mentions)
+        results = {id(passage.part): passage for passage in passages if isinstance(passage.part, ToolResult)}
+        costs = ((COUNTER.count_part(passage.part), passage.turn) for passage in results.values())
+        cheapest = min(costs, default=None)
+        return Fetch(tokens=cheapest[0], turn=cheapest[1]) if cheapest else None
 
 
 def _system_words(cut: Cut) -> str:
     """Return what the system says, at the start and in between: no compaction can lose it."""
-    content = passages([*cut.system, *cut.items])
-    return "\n".join(passage.text for passage in content if passage.speaker is PassageSpeaker.SYSTEM)
+    every = passages([*cut.system, *cut.items])
+    return "\n".join(passage.text for passage in every if passage.speaker is PassageSpeaker.SYSTEM)

@@ -1,4 +1,8 @@
-"""How good one view of one cut is: shares between 0 and 1, and None if nothing could be asked."""
+"""How good one view of one cut is: shares between 0 and 1, and None if nothing could be asked.
+
+If the continuation needed five values of the compacted part and the view holds four of them, ``retained`` is
+0.8. ``docs/concepts/measure.md`` defines every figure.
+"""
 
 from __future__ import annotations
 
@@ -124,10 +128,9 @@ METRICS = tuple(field.name for field in fields(Score))
 
 def scored(cut: Cut, policy: EvalPolicy, answerer: Answerer = read_plainly) -> Score:
     """Let a policy compact a cut, and score what it returns; questions go to the answerer."""
-    known_cut = cut if policy.sees_future else cut.blind()
     begun = time.perf_counter()
     try:
-        view = policy.compact(known_cut)
+        view = policy.compact(cut if policy.sees_future else cut.blind())
     except (BudgetExceeded, CompactionRefused):
         return refusal(cut, time.perf_counter() - begun, policy)
     return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
@@ -154,7 +157,7 @@ def score_of(
     survives = Survival(text).share
     going_on = continuing(cut, needs, view, text)
     roundtrip = _mean(_answers(text, needs.questions, answerer))
-    current = _mean(_is_current(decision, text) for decision in needs.superseded)
+    current = _mean(_is_current(change, text) for change in needs.superseded)
     return Score(
         share=tokens / max(1, cut.tokens),
         **asked.reuse(),
@@ -162,11 +165,11 @@ def score_of(
         constraints=_mean(survives(constraint) >= RULE_SHARE for constraint in needs.constraints),
         decisions=_mean(survives(decision) >= RULE_SHARE for decision in needs.decisions),
         rules=_mean(survives(rule) >= RULE_SHARE for rule in needs.rules),
-        open=_mean(survives(decision) >= TASK_SHARE for decision in needs.open),
+        open=_mean(survives(task) >= TASK_SHARE for task in needs.open),
         files=_mean(first_place(text, "path", key_of("path", file)) >= 0 for file in needs.files),
-        failed=_mean(survives(decision) >= TASK_SHARE for decision in needs.failed),
+        failed=_mean(survives(failure) >= TASK_SHARE for failure in needs.failed),
         tests=_mean([all(test in text for test in needs.tests)] if needs.tests else []),
-        stale=_mean(_is_stale(decision, text) for decision in needs.superseded),
+        stale=_mean(_is_stale(change, text) for change in needs.superseded),
         current=current,
         unsupported=unsupported(cut, view),
         continuity=_continuity({**going_on, "roundtrip": roundtrip, "current": current}),
@@ -187,6 +190,7 @@ def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[
     targets = targets_in_view(needs.next_calls, text)
     reasons = reasons_in_view(needs.next_calls, Survival(text))
     settled, layout = needs.settled, layout_of(view)
+    # What each kind of finished work is wrongly presented; None if there is nothing of the kind.
     wrong = {
         "redo_finished": presents_finished(settled, layout) if settled.finished or settled.ended else None,
         "redo_overruled": presents_overruled(settled, layout) if settled.overruled else None,
@@ -198,25 +202,25 @@ def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[
         "next_reason": _mean(reasons),
         "goal": float(states_goal(settled, layout)) if settled.goals else None,
         "redo": float(any(wrong.values())) if settled.is_asked else None,
-        **{name: None if names is None else float(bool(names)) for name, names in wrong.items()},
+        **{name: None if texts is None else float(bool(texts)) for name, texts in wrong.items()},
         "reports": _reports_kept(needs, text) if 2 * needs.report_tokens <= cut.budget_tokens else None,
     }
 
 
 def _continuity(figures: Mapping[str, float | None]) -> float | None:
     """Return the mean of what is asked of it, less redo with the weight of one figure; None if nothing is."""
-    stored = [value for name in RANKED if (value := figures[name]) is not None]
-    return (sum(stored) - (figures["redo"] or 0.0)) / len(stored) if stored else None
+    asked = [value for name in RANKED if (value := figures[name]) is not None]
+    return (sum(asked) - (figures["redo"] or 0.0)) / len(asked) if asked else None
 
 
 def _reports_kept(needs: Needs, text: str) -> float | None:
+    """Return the mean share of a report's sentences that the view holds."""
     flat = plain(text)
-    shares = [sum(text in flat for text in report) / len(report) for report in needs.reports]
-    return sum(shares) / len(shares) if shares else None
+    return _mean(sum(sentence in flat for sentence in report) / len(report) for report in needs.reports)
 
 
 class _ProbeResults:
-    """The reuse probes of one cut, each looked for once."""
+    """The values that the continuation needed again (probes), each looked for in the view once."""
 
     def __init__(self, cut: Cut, needs: Needs, text: str, policy: EvalPolicy | None) -> None:
         self._cut = cut
@@ -225,6 +229,7 @@ class _ProbeResults:
         self._by_words = policy.recall_by_words if policy else None
         self._all = needs.probes
         self._probes = [probe for probe in needs.probes if not probe.refetched]
+        """Those that count: what a tool showed again in time was not missed."""
         self._kept = {probe.key for probe in needs.probes if self._holds(text, probe)}
 
     @staticmethod
@@ -234,7 +239,9 @@ class _ProbeResults:
     def reuse(self) -> dict[str, float | None]:
         """Return the scores of the reuse probes by the names of their fields."""
         kept, probes = self._kept, self._probes
-        near, explained = self._bindings()
+        bindings = {probe.key: binding_of(probe) for probe in probes}
+        in_context = {key: binding.is_in_context(self._text) for key, binding in bindings.items()}
+        explained = {key: binding.is_explained(self._text) for key, binding in bindings.items()}
         far = [probe for probe in probes if probe.far]
         return {
             "retained": _mean(probe.key in kept for probe in probes),
@@ -243,32 +250,25 @@ class _ProbeResults:
             "hard": _mean(probe.key in kept for probe in probes if probe.hard),
             "user": _mean(probe.key in kept for probe in probes if probe.origin is PassageSpeaker.USER),
             "need": _mean(probe.key in kept for probe in self._all),
-            "in_context": _known(near[probe.key] for probe in probes),
-            "in_context_far": _known(near[probe.key] for probe in far),
-            "explained": _known(explained[probe.key] for probe in probes),
-            "explained_far": _known(explained[probe.key] for probe in far),
-            "answered": _known(map(reader_of(self._text).answers, probes)),
-            "recoverable": _mean(probe.key in kept or self._back(probe, self._by_value) for probe in probes),
-            "recalled": _mean(probe.key in kept or self._back(probe, self._by_words) for probe in probes),
+            "in_context": _mean_of_asked(in_context[probe.key] for probe in probes),
+            "in_context_far": _mean_of_asked(in_context[probe.key] for probe in far),
+            "explained": _mean_of_asked(explained[probe.key] for probe in probes),
+            "explained_far": _mean_of_asked(explained[probe.key] for probe in far),
+            "answered": _mean_of_asked(map(reader_of(self._text).answers, probes)),
+            "recoverable": _mean(self._is_kept_or_found(probe, self._by_value) for probe in probes),
+            "recalled": _mean(self._is_kept_or_found(probe, self._by_words) for probe in probes),
             "refetch_tokens": self._refetch_tokens(),
         }
 
-    def _bindings(self) -> tuple[dict[str, bool | None], dict[str, bool | None]]:
-        near: dict[str, bool | None] = {}
-        explained: dict[str, bool | None] = {}
-        for probe in self._probes:
-            binding = binding_of(probe)
-            near[probe.key] = binding.is_in_context(self._text)
-            explained[probe.key] = binding.is_explained(self._text)
-        return near, explained
-
-    def _back(self, probe: Probe, recall: Recall | None) -> bool:
+    def _is_kept_or_found(self, probe: Probe, recall: Recall | None) -> bool:
+        if probe.key in self._kept:
+            return True
         return recall is not None and self._holds(recall(self._cut.blind(), probe), probe)
 
     def _refetch_tokens(self) -> float:
         """Return the tokens of the smallest outputs that hold what was lost, each counted once."""
         lost = (probe.fetch for probe in self._all if probe.key not in self._kept)
-        return float(sum(tokens for _, tokens in {fetch for fetch in lost if fetch}))
+        return float(sum(fetch.tokens for fetch in {fetch for fetch in lost if fetch}))
 
 
 def _answers(text: str, questions: Sequence[ReaderQuestion], answerer: Answerer) -> Iterator[bool]:
@@ -309,7 +309,7 @@ def _rewritten(cut: Cut, view: Sequence[Item]) -> int:
 
 
 def _is_invalid(cut: Cut, view: Sequence[Item]) -> bool:
-    """Tell whether a provider would refuse the view for what it would not refuse the session for."""
+    """Whether a provider would refuse the view for what it would not refuse the session for."""
     refused = _rules_broken((*cut.system, *view)) if view else {"empty"}
     return bool(refused) and bool(refused - _rules_broken((*cut.system, *cut.items)))
 
@@ -320,9 +320,9 @@ def _rules_broken(items: Sequence[Item]) -> set[str]:
 
 
 def _mean(hits: Iterable[float]) -> float | None:
-    stored = list(hits)
-    return sum(stored) / len(stored) if stored else None
+    asked = list(hits)
+    return sum(asked) / len(asked) if asked else None
 
 
-def _known(hits: Iterable[bool | None]) -> float | None:
+def _mean_of_asked(hits: Iterable[bool | None]) -> float | None:
     return _mean(hit for hit in hits if hit is not None)

@@ -1,4 +1,9 @@
-"""A study: many sessions, cut, compacted by every policy at every budget, and scored. Several processes."""
+"""A study: many sessions, cut, compacted by every policy at every budget, and scored, in several processes.
+
+``study(session_files([folder]), Study(shares=(0.1,)))`` returns a row for each policy and cut; ``summary.py``
+makes means of them. A value that many sessions of a set name (a framework, a common path) is not asked for:
+it would be known without any memory.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +35,15 @@ from clew_evals.score import Score, scored
 READ_PER_PART = 40_000
 """Characters of a part that are looked through for what is common to a set."""
 COMMON_SHARE = 0.15
+"""Of a set's sessions that name a value, for it to be common."""
 USUAL_BUDGET = 0.10
 FEWEST_SESSIONS = 8
 """In a set up to this size nothing is called common."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told after each file: what is being done, how many files are done, of how many."""
+"""Called after each file: what is being done ("reading"), how many files are done, of how many."""
 Common: TypeAlias = Mapping[str, frozenset[int]]
-"""By set: the marks of values that too many of its sessions name."""
+"""By set: the marks of values that too many of its sessions name; see ``mark``."""
 _Result = TypeVar("_Result")
 
 
@@ -62,13 +68,17 @@ class StudyRow:
     """How one policy did at one cut with one budget."""
 
     set: str
+    """The folder of the session's file."""
     session: str
     format: str
     at: float
+    """The share of the session's tokens before the cut."""
     tokens: int
+    """Of what was compacted."""
     probes: int
+    """Values that were asked for."""
     share: float
-    """What it was given."""
+    """Of these tokens, what the policy might use."""
     policy: str
     score: Score
 
@@ -137,21 +147,29 @@ def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[StudyRow]:
     reader = reader_named(plan.reader) or read_plainly
     rows = []
     for session in sessions_of(file):
-        for result in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
-            needs = needs_of(result, lambda key: mark(key) in known, labels)
-            cut = replace(result, needs=needs)
-            asked = sum(not probe.refetched for probe in needs.probes)
+        for cut in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
+            needs = needs_of(cut, lambda key: mark(key) in known, labels)
             for share in plan.shares:
-                known_cut = cut.budgeted(share)
-                for policy in plan.policies:
-                    score = scored(known_cut, policy, reader)
-                    place = (file.set, f"{file.path.name}#{cut.session}", cut.format, cut.at, cut.tokens)
-                    rows.append(StudyRow(*place, asked, share, policy.name, score))
+                budgeted = replace(cut, needs=needs).budgeted(share)  # one for all: it remembers its text
+                rows += [
+                    StudyRow(
+                        set=file.set,
+                        session=f"{file.path.name}#{cut.session}",
+                        format=cut.format,
+                        at=cut.at,
+                        tokens=cut.tokens,
+                        probes=sum(not probe.refetched for probe in needs.probes),
+                        share=share,
+                        policy=policy.name,
+                        score=scored(budgeted, policy, reader),
+                    )
+                    for policy in plan.policies
+                ]
     return rows
 
 
 def sessions_of(file: SessionFile) -> Iterator[Transcript]:
-    """Yield the sessions of a file; none where it cannot be read."""
+    """Yield the sessions of a file; none if it cannot be read."""
     try:
         yield from load(file.path)
     except ClewError:

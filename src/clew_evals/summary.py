@@ -1,4 +1,8 @@
-"""From rows to a table: means over cuts, with confidence intervals by session."""
+"""From rows to a table: means over cuts, with confidence intervals by session.
+
+An interval is found by the bootstrap: the sessions are drawn anew with repetition many times, and the middle
+95 % of the means are kept. Whole sessions are drawn, as the cuts of one are not independent.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,13 @@ from clew_evals.study import StudyRow
 
 SEED = 20_260
 RESAMPLES = 500
+"""Draws from which an interval is read."""
 HALVINGS = 100
+"""Times that the sessions are halved to compare the rankings of the halves."""
 HEADLINE = "continuity"
 """What policies are ranked by: how well one can go on from their views."""
-FLOORS = {"retained": 0.78, "far": 0.60, "in_context": 0.62, "rules": 1.0, "open": 1.0, "files": 1.0}
-"""What clew must keep at a tenth of the tokens, whatever it is ranked by."""
-WIDTH = 0.95
+CONFIDENCE = 0.95
+"""Of the intervals."""
 CEILED = (
     "retained", "far", "rare", "hard", "user", "in_context", "in_context_far", "explained", "explained_far",
     "answered", "roundtrip",
@@ -106,20 +111,42 @@ def _line(policy: str, share: float, rows: Sequence[StudyRow]) -> ResultLine:
 
 
 def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence[int]]) -> Mean:
-    result = []
+    """Return a mean; ``sums`` and ``counts`` are by session, each draw lists indices of sessions."""
+    means = []
     for draw in draws:
         count = sum(map(counts.__getitem__, draw))
         if count:
-            result.append(sum(map(sums.__getitem__, draw)) / count)
-    result.sort()
-    edge = int(len(result) * (1 - WIDTH) / 2)
-    asked = sum(count > 0 for count in counts)
-    return Mean(sum(sums) / sum(counts), result[edge], result[-1 - edge], sum(counts), asked)
+            means.append(sum(map(sums.__getitem__, draw)) / count)
+    means.sort()
+    edge = int(len(means) * (1 - CONFIDENCE) / 2)
+    return Mean(
+        value=sum(sums) / sum(counts),
+        low=means[edge],
+        high=means[-1 - edge],
+        cuts=sum(counts),
+        sessions=sum(count > 0 for count in counts),
+    )
 
 
 def resampled(sums: Sequence[float], counts: Sequence[int]) -> Mean:
     """Return the mean over cuts, given their sum and number by session, with its interval."""
     return _mean(sums, counts, _draws(len(sums)))
+
+
+def difference(rows: Sequence[StudyRow], names: tuple[str, str], share: float, metric: str) -> Mean | None:
+    """Return how far the first policy is ahead of the second, where both have a value; None without any."""
+    values: dict[str, dict[tuple[str, float], float]] = {name: {} for name in names}
+    """By policy, then by cut: its session, and how far into it."""
+    for row in rows:
+        value = getattr(row.score, metric)
+        if row.policy in values and row.share == share and value is not None:
+            values[row.policy][row.session, row.at] = value
+    first, second = (values[name] for name in names)
+    by_session: defaultdict[str, list[float]] = defaultdict(list)
+    for cut in first.keys() & second.keys():
+        by_session[cut[0]].append(first[cut] - second[cut])
+    ordered = [by_session[session] for session in sorted(by_session)]
+    return resampled([sum(item) for item in ordered], [len(item) for item in ordered]) if ordered else None
 
 
 def _draws(sessions: int) -> list[list[int]]:
@@ -146,40 +173,38 @@ def agreement(rows: Sequence[StudyRow], metric: str = HEADLINE) -> Agreement:
     sessions = sorted(by_session)
     policies = list(dict.fromkeys(row.policy for row in rows))
     source = random.Random(SEED)
-    result = []
+    taus = []
     for _ in range(HALVINGS):
         source.shuffle(sessions)
         half = len(sessions) // 2
-        halves = [
+        first, second = (
             _plain_means([row for session in part for row in by_session[session]], metric)
             for part in (sessions[:half], sessions[half:])
-        ]
-        if all(set(policies) <= means.keys() for means in halves):
-            result.append(
-                kendall(
-                    [halves[0][policy] for policy in policies], [halves[1][policy] for policy in policies]
-                )
+        )
+        if all(policy in first and policy in second for policy in policies):
+            taus.append(
+                kendall([first[policy] for policy in policies], [second[policy] for policy in policies])
             )
-    if not result:
+    if not taus:
         return Agreement(metric, 0.0, 0.0, len(policies))
-    return Agreement(metric, sum(result) / len(result), min(result), len(policies))
+    return Agreement(metric, sum(taus) / len(taus), min(taus), len(policies))
 
 
 def _plain_means(rows: Iterable[StudyRow], metric: str) -> dict[str, float]:
-    stored: defaultdict[str, list[float]] = defaultdict(list)
+    by_policy: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
         value = getattr(row.score, metric)
         if value is not None:
-            stored[row.policy].append(value)
-    return {policy: sum(values) / len(values) for policy, values in stored.items()}
+            by_policy[row.policy].append(value)
+    return {policy: sum(values) / len(values) for policy, values in by_policy.items()}
 
 
-def kendall(item: Sequence[float], other: Sequence[float]) -> float:
-    """Return Kendall's tau of two rankings: 1 where they agree, -1 where one is the other turned round."""
-    pairs = list(combinations(range(len(item)), 2))
+def kendall(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Kendall's tau of two rankings: 1 if they agree, -1 if one is the other turned round."""
+    pairs = list(combinations(range(len(first)), 2))
     if not pairs:
         return 1.0
-    signs = (_sign(item[i] - item[j]) * _sign(other[i] - other[j]) for i, j in pairs)
+    signs = (_sign(first[i] - first[j]) * _sign(second[i] - second[j]) for i, j in pairs)
     return sum(signs) / len(pairs)
 
 

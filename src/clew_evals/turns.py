@@ -1,6 +1,8 @@
 """The turns of a history as the measure reads them: what was asked, what the agent reported, what is done.
 
-Read from the messages alone by a few plain rules, apart from the ledger.
+A turn begins with what the user asks, "fix the login bug", and ends before the user speaks again; what the
+agent said last by then, "Fixed, all tests pass.", is its report. Read from the messages alone by a few plain
+rules, apart from the ledger.
 """
 
 from __future__ import annotations
@@ -68,8 +70,6 @@ _COMPLAINT = re.compile(
 class EvalTurn:
     """What the user asked, and the last that the agent said before the user spoke again."""
 
-    at: int
-    """The index of the user's message."""
     asked: str
     report: str
     """Empty if the agent said nothing."""
@@ -89,21 +89,21 @@ def turns_of(passages: Sequence[ReadablePassage]) -> list[EvalTurn]:
     """Return the turns of a history, in order; several messages of the user in a row are one."""
     turns: list[EvalTurn] = []
     asked: list[ReadablePassage] = []
-    passage: ReadablePassage | None = None
-    acted = False
-    for item in passages:
-        if is_request(item):
-            if acted and asked:
-                turns.append(_turn(asked, passage, ended=True))
+    last_said: ReadablePassage | None = None
+    has_acted = False
+    for passage in passages:
+        if is_request(passage):
+            if has_acted and asked:
+                turns.append(_turn(asked, last_said, ended=True))
                 asked = []
-            asked.append(item)
-            passage, acted = None, False
-        elif item.speaker is PassageSpeaker.AGENT:
-            acted = True
-            if isinstance(item.part, Text) and item.text.strip():
-                passage = item
+            asked.append(passage)
+            last_said, has_acted = None, False
+        elif passage.speaker is PassageSpeaker.AGENT:
+            has_acted = True
+            if isinstance(passage.part, Text) and passage.text.strip():
+                last_said = passage
     if asked:
-        turns.append(_turn(asked, passage, ended=False))
+        turns.append(_turn(asked, last_said, ended=False))
     return turns
 
 
@@ -116,16 +116,16 @@ def is_request(passage: ReadablePassage) -> bool:
     )
 
 
-def _turn(asked: Sequence[ReadablePassage], passage: ReadablePassage | None, *, ended: bool) -> EvalTurn:
-    words = "\n".join(item.text.strip() for item in asked)
-    return EvalTurn(asked[-1].turn, words, passage.text.strip() if passage else "", ended)
+def _turn(asked: Sequence[ReadablePassage], report: ReadablePassage | None, *, ended: bool) -> EvalTurn:
+    words = "\n".join(passage.text.strip() for passage in asked)
+    return EvalTurn(words, report.text.strip() if report else "", ended)
 
 
 def goals_of(turns: Sequence[EvalTurn]) -> tuple[str, ...]:
     """Return what the agent works on at the end, as texts of which each states it: the last request first.
 
-    A go-ahead means the request that it continues, or for what the agent had just proposed. A request of
-    a few words ("commit this", "not all at the end") says little alone: the one before states the goal, too.
+    A go-ahead ("yes, do it") means the request that it continues, or what the agent had just proposed. A
+    request of a few words ("commit this") says little alone: the one before states the goal, too.
     """
     asked: list[str] = []
     proposed: list[str] = []

@@ -9,19 +9,19 @@ written to it. Sub-agents are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from typing import NamedTuple
 
 from clew.budget import DEFAULT, Compact, Policy, Region
-from clew.budget.cost import FIVE_MINUTES, USUAL_OUTPUT, long_input, long_output
+from clew.budget.cost import USUAL_OUTPUT, long_input, long_output
 from clew.errors import BudgetExceeded, CompactionRefused
-from clew.message import Message, Origin, Role
+from clew.message import Message
 from clew.session import compact
 from clew.session.fit import Gauge
-from clew.tokens import ModelInfo, TokenCounter, counter_for, model_named
-from clew.transcripts import Boundary, Entry, Record, Transcript, Usage
-from clew.transcripts.transcript import tool_compactions
+from clew.tokens import ModelInfo, TokenCounter, counter_for
+from clew.transcripts import Entry, Transcript
+from clew_evals.session_requests import SessionRequest, session_requests
 
 LEAST_POINTS = 4
 """Requests that are needed to fit how the provider counts; with fewer, clew's own count is taken."""
@@ -75,44 +75,19 @@ class Bills:
         return self.as_it_was.total - self.with_clew.total
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One call of the model."""
-
-    reply: tuple[Entry, ...]
-    model: ModelInfo
-    said: int
-    """The messages of the whole conversation before it."""
-    view_tokens: int
-    """Of what the model saw, as clew counts."""
-    new_tokens: int
-    """Of the messages since the request before, as clew counts."""
-    idle_seconds: float | None
-    compacted: Boundary | None = None
-    """The tool compacted since the request before."""
-    summary_tokens: int = 0
-
-    @property
-    def usage(self) -> Usage | None:
-        """Return what the provider reported of the prompt, if it did."""
-        reported = (entry.usage for entry in self.reply)
-        return next((usage for usage in reported if usage and usage.input_tokens), None)
-
-    @property
-    def warm(self) -> bool:
-        return self.idle_seconds is None or self.idle_seconds < FIVE_MINUTES
-
-
-@dataclass(slots=True)
-class _Prompt:
-    """What is billed for one request."""
+class _Prompt(NamedTuple):
+    """The tokens of one request by how they are billed."""
 
     tokens: float
+    """All of them."""
     read: float = 0.0
+    """Found in the provider's cache."""
     written: float = 0.0
+    """Written to the cache."""
 
     @property
     def plain(self) -> float:
+        """Return those that the cache has no part in."""
         return max(0.0, self.tokens - self.read - self.written)
 
 
@@ -123,107 +98,39 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
     full as clew lets the model's window become.
     """
     messages = session.full()
-    requests = list(_requests(session))
+    requests = list(session_requests(session))
     if not requests:
         return None
     real = _as_it_was(requests)
     named = dict.fromkeys(request.model.id for request in requests)
     window = window or _tool_window(requests, real, policy)
     return Bills(
-        session.id,
-        tuple(named),
-        len(requests),
-        sum(request.usage is not None for request in requests),
-        all(request.model.input_price is not None for request in requests),
-        _billed(requests, real, compactions=sum(bool(request.compacted) for request in requests)),
-        _uncompacted(requests, real),
-        _with_clew(requests, real, messages, window, policy),
+        session=session.id,
+        models=tuple(named),
+        requests=len(requests),
+        reported=sum(request.usage is not None for request in requests),
+        priced=all(request.model.input_price is not None for request in requests),
+        as_it_was=_billed(requests, real, compactions=sum(bool(item.compacted) for item in requests)),
+        uncompacted=_uncompacted(requests, real),
+        with_clew=_with_clew(requests, real, messages, window, policy),
     )
 
 
-# The requests of a session ---------------------------------------------------------------------------
+# As it was -------------------------------------------------------------------------------------------
 
 
-def _requests(session: Transcript) -> Iterator[_Request]:
-    """Yield the calls of the main conversation."""
-    counter = counter_for(session.model or "")
-    created = {item.boundary.id: item for item in tool_compactions(session)}
-    view = new = said = summary = 0
-    compacted: Boundary | None = None
-    last_time: str | None = None
-    replies = _replies(session)
-    for record in _in_view(session):
-        if isinstance(record, Boundary):
-            compaction, compacted = created[record.id], record
-            summary = counter.count_all(entry.message for entry in compaction.summary)
-            view = summary + counter.count_all(entry.message for entry in compaction.kept)
-            continue
-        assert isinstance(record, Entry)
-        if reply := replies.get(record.id):
-            model = model_named(record.model or session.model or "")
-            idle = _seconds(last_time, record.time)
-            yield _Request(reply, model, said, view, new, idle, compacted, summary)
-            compacted, summary, new, last_time = None, 0, 0, reply[-1].time or last_time
-        said += 1
-        size = counter.count(record.message)
-        view, new = view + size, new + size
-
-
-def _in_view(session: Transcript) -> Iterator[Record]:
-    """Yield the whole conversation, and the tool's compactions where they were."""
-    whole = {entry.id for entry in session.full_entries()}
-    gone = session.dropped
-    for record in session.records:
-        if (isinstance(record, Boundary) and record.id not in gone) or (
-            isinstance(record, Entry) and record.id in whole
-        ):
-            yield record
-
-
-def _replies(session: Transcript) -> dict[str, tuple[Entry, ...]]:
-    """Return the replies of the model by their first entry.
-
-    Tools record one reply in several entries and report its tokens with the first or the last of them.
-    """
-    replies: list[list[Entry]] = []
-    open_reply = False
-    for entry in session.full_entries():
-        is_reply = entry.message.role is Role.ASSISTANT and entry.message.origin is Origin.SPOKEN
-        if is_reply and not (open_reply and replies and not (entry.usage and _reported(replies[-1]))):
-            replies.append([])
-        if is_reply:
-            replies[-1].append(entry)
-        open_reply = is_reply
-    return {reply[0].id: tuple(reply) for reply in replies}
-
-
-def _reported(reply: Sequence[Entry]) -> bool:
-    return any(entry.usage for entry in reply)
-
-
-def _seconds(before: str | None, now: str | None) -> float | None:
-    try:
-        return (
-            (datetime.fromisoformat(now) - datetime.fromisoformat(before)).total_seconds()
-            if before and now
-            else None
-        )
-    except (ValueError, TypeError):
-        return None
-
-
-def _as_it_was(requests: Sequence[_Request]) -> list[_Prompt]:
+def _as_it_was(requests: Sequence[SessionRequest]) -> list[_Prompt]:
     """Return the prompts as they were: reported, or estimated as if the cache had worked."""
-    scale, besides = _scale(requests)
+    scale = _token_scale(requests)
     prompts: list[_Prompt] = []
     for request in requests:
         usage = request.usage
         if usage:
             prompts.append(_Prompt(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens))
             continue
-        before = prompts[-1].tokens if prompts and not request.compacted else besides
-        tokens = scale * request.view_tokens + besides
-        read = min(before, tokens) if request.warm and prompts else 0.0
+        unchanged = prompts[-1].tokens if prompts and not request.compacted else scale.overhead
+        tokens = scale.request_tokens(request.view_tokens)
+        read = min(unchanged, tokens) if request.warm and prompts else 0.0
         prompts.append(_Prompt(tokens, read, _written(request.model, tokens - read)))
     return prompts
 
@@ -233,27 +140,36 @@ def _written(model: ModelInfo, tokens: float) -> float:
     return tokens if model.cache_write > 1.0 else 0.0
 
 
-def _scale(requests: Sequence[_Request]) -> tuple[float, float]:
-    """Return how the provider's count follows from clew's: times a scale, plus what is sent besides.
+class _TokenScale(NamedTuple):
+    """How the provider's count of a request follows from clew's count of its messages."""
 
-    A straight line through the requests before the first compaction.
-    """
+    factor: float
+    overhead: float
+    """Tokens of what is sent with the messages: the system prompt and the tools."""
+
+    def request_tokens(self, message_tokens: float) -> float:
+        """Return what the provider counts for a request with so many tokens of messages by clew's count."""
+        return self.factor * message_tokens + self.overhead
+
+
+def _token_scale(requests: Sequence[SessionRequest]) -> _TokenScale:
+    """Fit a straight line through the requests before the first compaction, by least squares."""
     points: list[tuple[float, float]] = []
     for request in requests:
         if request.compacted:
             break
         if usage := request.usage:
             points.append((request.view_tokens, usage.input_tokens))
-    scale = 1.0
+    factor = 1.0
     if len(points) >= LEAST_POINTS:
         mean_x = sum(x for x, _ in points) / len(points)
         mean_y = sum(y for _, y in points) / len(points)
         spread = sum((x - mean_x) ** 2 for x, _ in points)
         if spread:
-            scale = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    scale = min(SCALES[1], max(SCALES[0], scale))
-    besides = sum(y - scale * x for x, y in points) / len(points) if points else 0.0
-    return scale, max(0.0, besides)
+            factor = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    factor = min(SCALES[1], max(SCALES[0], factor))
+    overhead = sum(y - factor * x for x, y in points) / len(points) if points else 0.0
+    return _TokenScale(factor, max(0.0, overhead))
 
 
 # Other ways ------------------------------------------------------------------------------------------
@@ -261,56 +177,69 @@ def _scale(requests: Sequence[_Request]) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class _Replay:
-    """A session that goes on alike with something else in view."""
+    """A session that goes on as it did, but with something else in view: not compacted, or by clew."""
 
-    scale: float
-    besides: float
+    scale: _TokenScale
     prompts: list[_Prompt] = field(default_factory=list)
-    parted: bool = False
+    """Of the requests so far, as they would have been."""
+    has_diverged: bool = False
     """From here on, something else is in view than was."""
 
     def send(
-        self, request: _Request, real: _Prompt, before: _Prompt | None, reset: float | None = None
+        self,
+        request: SessionRequest,
+        real: _Prompt,
+        real_before: _Prompt | None,
+        compacted_to: float | None = None,
     ) -> None:
-        """Add a request: grown as the real one did, or cut down to ``reset`` tokens."""
-        self.parted = self.parted or bool(request.compacted) or reset is not None
-        if before is None or not self.parted:
+        """Add a request: larger by what the real one grew, or compacted to so many tokens just before.
+
+        Real requests of 50,000 and 52,000 tokens make one of 80,000 here grow to 82,000.
+        """
+        self.has_diverged = self.has_diverged or bool(request.compacted) or compacted_to is not None
+        if real_before is None or not self.has_diverged:
             self.prompts.append(real)
             return
-        mine = self.prompts[-1]
-        grown = self.scale * request.new_tokens if request.compacted else real.tokens - before.tokens
-        tokens = max(self.besides, mine.tokens + grown) if reset is None else reset
-        same = min(tokens, mine.tokens if reset is None else self.besides)
-        read = same * self._hits(request, real, before)
-        fresh = real.tokens - real.read
-        share = real.written / fresh if fresh > 0 and request.usage else _written(request.model, 1.0)
+        if compacted_to is None:
+            last = self.prompts[-1].tokens
+            new = real.tokens - real_before.tokens
+            grown = self.scale.factor * request.new_tokens if request.compacted else new
+            tokens = max(self.scale.overhead, last + grown)
+            unchanged = min(tokens, last)
+        else:
+            tokens = compacted_to
+            unchanged = min(tokens, self.scale.overhead)
+        read = unchanged * self._cached_share(request, real, real_before)
+        not_read = real.tokens - real.read
+        share = real.written / not_read if not_read > 0 and request.usage else _written(request.model, 1.0)
         self.prompts.append(_Prompt(tokens, read, (tokens - read) * min(1.0, share)))
 
     @staticmethod
-    def _hits(request: _Request, real: _Prompt, before: _Prompt) -> float:
+    def _cached_share(request: SessionRequest, real: _Prompt, before: _Prompt) -> float:
         """Return how much of an unchanged beginning the real request found in the cache."""
         if request.usage and not request.compacted and before.tokens:
             return min(1.0, real.read / min(before.tokens, real.tokens))
         return 1.0 if request.warm else 0.0
 
 
-def _uncompacted(requests: Sequence[_Request], real: Sequence[_Prompt]) -> SessionBill:
-    replay = _Replay(*_scale(requests))
+def _uncompacted(requests: Sequence[SessionRequest], real: Sequence[_Prompt]) -> SessionBill:
+    """Bill the session as if its tool had never compacted it."""
+    replay = _Replay(_token_scale(requests))
     for number, request in enumerate(requests):
         replay.send(request, real[number], real[number - 1] if number else None)
     return _billed([replace(request, compacted=None) for request in requests], replay.prompts)
 
 
 def _with_clew(
-    requests: Sequence[_Request],
+    requests: Sequence[SessionRequest],
     real: Sequence[_Prompt],
     messages: Sequence[Message],
     window: int | None,
     policy: Policy,
 ) -> SessionBill:
-    scale, besides = _scale(requests)
-    replay = _Replay(scale, besides)
-    fitted = None
+    """Bill the session as if clew had compacted it, with no model, whenever the window was too full."""
+    replay = _Replay(_token_scale(requests))
+    previous = None
     compactions = refused = 0
     for number, request in enumerate(requests):
         before = real[number - 1] if number else None
@@ -320,8 +249,8 @@ def _with_clew(
             continue
         try:
             tried = compact(
-                list(messages[: request.said]),
-                previous=fitted,
+                list(messages[: request.messages_before]),
+                previous=previous,
                 target_tokens=target,
                 model=request.model.id,
                 policy=policy,
@@ -330,9 +259,9 @@ def _with_clew(
             refused += 1
             continue
         if tried.changed:
-            fitted, compactions = tried, compactions + 1
+            previous, compactions = tried, compactions + 1
             replay.prompts.pop()
-            replay.send(request, real[number], before, besides + scale * tried.tokens_after)
+            replay.send(request, real[number], before, replay.scale.request_tokens(tried.tokens_after))
     bill = _billed(
         [replace(request, compacted=None) for request in requests], replay.prompts, compactions=compactions
     )
@@ -341,18 +270,18 @@ def _with_clew(
 
 def _target(replay: _Replay, gauge: Gauge) -> int | None:
     """Return what the messages may take after a compaction, in clew's own count; None if none is due."""
-    besides = min(replay.besides, replay.prompts[-1].tokens)
-    sizes = {Region.TOOLS: round(besides), Region.HISTORY: round(replay.prompts[-1].tokens - besides)}
+    overhead = min(replay.scale.overhead, replay.prompts[-1].tokens)
+    sizes = {Region.TOOLS: round(overhead), Region.HISTORY: round(replay.prompts[-1].tokens - overhead)}
     try:
         verdict = gauge.measure(sizes).verdict
     except BudgetExceeded:  # tools and system prompt alone do not fit: nothing that clew could do
         return None
     if not isinstance(verdict, Compact):
         return None
-    return max(LEAST_TARGET, round((verdict.target_tokens - besides) / replay.scale))
+    return max(LEAST_TARGET, round((verdict.target_tokens - overhead) / replay.scale.factor))
 
 
-def _tool_window(requests: Sequence[_Request], real: Sequence[_Prompt], policy: Policy) -> int | None:
+def _tool_window(requests: Sequence[SessionRequest], real: Sequence[_Prompt], policy: Policy) -> int | None:
     """Return the window in which clew compacts at the size at which the tool first did."""
     for number, request in enumerate(requests):
         if request.compacted and number:
@@ -366,7 +295,9 @@ def _tool_window(requests: Sequence[_Request], real: Sequence[_Prompt], policy: 
 # Prices ----------------------------------------------------------------------------------------------
 
 
-def _billed(requests: Sequence[_Request], prompts: Sequence[_Prompt], *, compactions: int = 0) -> SessionBill:
+def _billed(
+    requests: Sequence[SessionRequest], prompts: Sequence[_Prompt], *, compactions: int = 0
+) -> SessionBill:
     """Add up what the prompts, the replies and the tool's summaries cost."""
     plain = reads = writes = output = summaries = 0.0
     largest = over = 0
@@ -374,23 +305,34 @@ def _billed(requests: Sequence[_Request], prompts: Sequence[_Prompt], *, compact
     for number, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
         model = request.model
         price = (1.0 if model.input_price is None else model.input_price) / 1e6
-        dear = price * long_input(model, round(prompt.tokens))
-        plain += prompt.plain * dear
-        reads += prompt.read * dear * model.cache_read
-        writes += prompt.written * dear * model.cache_write
+        long_price = price * long_input(model, round(prompt.tokens))
+        plain += prompt.plain * long_price
+        reads += prompt.read * long_price * model.cache_read
+        writes += prompt.written * long_price * model.cache_write
         counter = counters.setdefault(model.id, counter_for(model))
-        output += _output_tokens(request.reply, counter) * _output(model, price, prompt.tokens)
-        largest, over = max(largest, round(prompt.tokens)), over + (prompt.tokens > model.window_tokens)
+        output += _output_tokens(request.reply, counter) * _output_price(model, price, prompt.tokens)
+        largest = max(largest, round(prompt.tokens))
+        over += prompt.tokens > model.window_tokens
         if request.compacted and number:
+            # The tool's own summary was a request too: the whole view was sent, and the summary written.
             sent = request.compacted.tokens_before or prompts[number - 1].tokens
             read = model.cache_read if request.warm else 1.0
             summaries += sent * price * long_input(model, round(sent)) * read
-            summaries += request.summary_tokens * _output(model, price, sent)
-    return SessionBill(plain, reads, writes, output, summaries, compactions, largest, over)
+            summaries += request.summary_tokens * _output_price(model, price, sent)
+    return SessionBill(
+        input=plain,
+        cache_reads=reads,
+        cache_writes=writes,
+        output=output,
+        summaries=summaries,
+        compactions=compactions,
+        largest_request=largest,
+        over_window=over,
+    )
 
 
-def _output(model: ModelInfo, price: float, request_tokens: float) -> float:
-    """Return the price of a token of output."""
+def _output_price(model: ModelInfo, price: float, request_tokens: float) -> float:
+    """Return the price of a token of output; ``price`` is that of one of input."""
     usual = price * USUAL_OUTPUT if model.output_price is None else model.output_price / 1e6
     return usual * long_output(model, round(request_tokens))
 

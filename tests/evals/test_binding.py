@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew_evals.binding import Binding, _common
+from clew_evals.binding import Binding, _longest_common_subsequence
 from clew_evals.words import plain_words
 from tests.evals.sessions import FILLER, agent, cut, needs, user
 
@@ -52,7 +52,7 @@ def test_values_are_no_plain_words():
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_a_common_subsequence_is_no_longer_than_either_and_grows_with_them(one: list[str], other: list[str]):
-    length = _common(one, other)
+    length = _longest_common_subsequence(one, other)
     assert length <= min(len(one), len(other))
-    assert _common(one, one) == len(one)
-    assert _common([*one, "z"], [*other, "z"]) == length + 1
+    assert _longest_common_subsequence(one, one) == len(one)
+    assert _longest_common_subsequence([*one, "z"], [*other, "z"]) == length + 1

@@ -116,7 +116,7 @@ def test_an_overruled_decision_listed_as_valid_is_redo(given: Cut):
 
 @pytest.mark.parametrize("later", ["Don't forget the start command.", HIDE, "Actually, fix the tests."])
 def test_a_reminder_a_repetition_and_another_subject_overrule_nothing(later: str):
-    turns = [EvalTurn(0, HIDE, "done", ended=True), EvalTurn(2, later, "", ended=False)]
+    turns = [EvalTurn(HIDE, "done", ended=True), EvalTurn(later, "", ended=False)]
     assert list(overruled(turns)) == []
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from clew_evals.cuts import Cut
-from clew_evals.paired import difference
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
 from clew_evals.score import METRICS, Score, score_of, scored
 from clew_evals.study import StudyRow
+from clew_evals.summary import difference
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 CHEATS = ("bare-values", "stuffed")

@@ -1,4 +1,4 @@
-"""The report of ``clew bill``: one session's costs, or a table of many with their sum."""
+"""``clew bill``: what a session cost, and what it would have cost uncompacted or with clew; or several."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class _Priced(NamedTuple):
 def report(args: argparse.Namespace, term: Terminal) -> int:
     """Price the sessions."""
     policy = Policy(down_to=Limit(share=args.down_to)) if args.down_to else DEFAULT
-    named = list(_files(args))
+    wanted = list(_wanted_files(args))
     with drawn_progress(term) as progress:
         work = partial(_priced, args.window, policy)
-        results = mapped(work, [file for _, file in named], 0, progress, "pricing")
+        results = mapped(work, [item.file for item in wanted], 0, progress, "pricing")
         sessions = [
-            session._replace(id=id_ or session.id)
-            for (id_, _), several in zip(named, results, strict=True)
-            for session in several
+            session._replace(id=item.id or session.id)
+            for item, priced in zip(wanted, results, strict=True)
+            for session in priced
         ]
     if not sessions:
         raise NotFound("there are no model replies to price", "`clew sessions` lists the sessions")
@@ -70,22 +70,29 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _files(args: argparse.Namespace) -> Iterator[tuple[str, SessionFile]]:
-    """Yield the files to read, each with the sessions wanted of it if it is a database that holds several."""
+class _WantedFile(NamedTuple):
+    id: str
+    """The session's id as ``clew sessions`` lists it; empty for a file that is not listed."""
+    file: SessionFile
+    """Its set is the session that is wanted if the file is a database that holds several; empty for all."""
+
+
+def _wanted_files(args: argparse.Namespace) -> Iterator[_WantedFile]:
+    """Yield the files to read: those that are named, all with ``--all``, else that of the newest session."""
     if args.all or not args.files:
         rows = [row for row in list_sessions(args.limit if args.all else 1) if row.tool in FORMATS]
         if not rows:
             raise NotFound("there are no sessions on this computer", "name a file: clew bill FILE")
-        yield from ((row.id, SessionFile(Path(row.path), row.session)) for row in rows)
+        yield from (_WantedFile(row.id, SessionFile(Path(row.path), row.session)) for row in rows)
     for name in args.files:
         session = found_named(name)
         if session is None and (name == "-" or not Path(name).exists()):
             raise InputError(f"no file and no session {name!r}", "`clew sessions` lists them")
         if session:
-            yield session.short_id, SessionFile(session.path, session.id)
+            yield _WantedFile(session.short_id, SessionFile(session.path, session.id))
         else:
             detect(open_source(name))  # its error says what is wrong with the file
-            yield "", SessionFile(Path(name), "")
+            yield _WantedFile("", SessionFile(Path(name), ""))
 
 
 def _priced(window: int | None, policy: Policy, file: SessionFile) -> list[_Priced]:
@@ -157,15 +164,19 @@ def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
     refused = sum(bill.with_clew.refused for bill in bills)
     if refused:
         yield from wrap(f"clew gave up {count(refused, 'compaction')}: what must be kept did not fit.", width)
-    told, made = sum(bill.reported for bill in bills), sum(bill.requests for bill in bills)
-    some = f"Tokens of {told:,} of {made:,} requests as the provider reported them, the rest estimated."
-    source = "Tokens as reported by the provider." if told == made else some if told else "Tokens estimated."
-    unit = (
-        "" if all(bill.priced for bill in bills) else " Some prices are unknown: M is a million input tokens."
-    )
+    reported, requests = sum(bill.reported for bill in bills), sum(bill.requests for bill in bills)
+    if reported == requests:
+        source = "Tokens as reported by the provider."
+    elif reported:
+        some = f"{reported:,} of {requests:,} requests"
+        source = f"Tokens of {some} as the provider reported them, the rest estimated."
+    else:
+        source = "Tokens estimated."
     prices = (
         f"Prices of {prices_date()}; assumes that the session continues alike; sub-agents are not counted."
     )
+    is_priced = all(bill.priced for bill in bills)
+    unit = "" if is_priced else " Some prices are unknown: M is a million input tokens."
     yield from wrap(f"{source} {prices}{unit}", width)
 
 
@@ -203,9 +214,16 @@ def _cells(bills: Bills, size: int, wide: bool) -> str:
 def _sum(several: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
     """Yield the whole bill of sessions that can be added up."""
     bills = [session.bills for session in several]
-    ways = ("as_it_was", "uncompacted", "with_clew")
-    added = [_added([getattr(bill, way) for bill in bills]) for way in ways]
-    whole = Bills("", (), 0, 0, bills[0].priced, *added)
+    whole = Bills(
+        session="",
+        models=(),
+        requests=0,
+        reported=0,
+        priced=bills[0].priced,
+        as_it_was=_added([bill.as_it_was for bill in bills]),
+        uncompacted=_added([bill.uncompacted for bill in bills]),
+        with_clew=_added([bill.with_clew for bill in bills]),
+    )
     yield ""
     yield Styled(f"all {len(several)}" if bills[0].priced else f"{len(several)} without known prices", "bold")
     yield from _table(whole, width)

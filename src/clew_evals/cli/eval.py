@@ -17,7 +17,8 @@ from clew_evals import POLICIES, SessionFile, Study, labels_near, read_labels, s
 from clew_evals.asked_model import try_reader
 from clew_evals.attacked import assaults
 from clew_evals.chain import chained
-from clew_evals.cli.eval_output import figures, tables
+from clew_evals.cli.eval_json import figures
+from clew_evals.cli.eval_output import tables
 from clew_evals.evictions import EvictionAttack, evictions
 from clew_evals.growth import growths
 from clew_evals.lost import lost_by_tools

@@ -1,8 +1,11 @@
-"""The output of ``clew eval``: tables for people, and every metric as JSON."""
+"""The tables that ``clew eval`` prints: a row per policy, a column per figure.
+
+With ``--json`` every figure is written instead (``eval_json.py``), with ``--html`` a page (``report/``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -10,17 +13,17 @@ from rich.text import Text as Styled
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
-from clew.message import Json, JsonObject
 from clew_evals.attacked import Assault, survival
 from clew_evals.chain import Link
+from clew_evals.composition import KINDS
 from clew_evals.growth import GROWN, Growth, drift
 from clew_evals.lost import OURS, OwnCompactions, ToolLoss
 from clew_evals.policies import CEILING
 from clew_evals.report import Findings
 from clew_evals.report.figures import chain_line, is_apart, ranked
 from clew_evals.report.losses import in_words, newest, sides, use_of
-from clew_evals.study import StudyRow, probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE, ResultLine, agreement, reached, summarised
+from clew_evals.study import StudyRow, probes_by_cut
+from clew_evals.summary import HEADLINE, ResultLine, reached, summarised
 
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
 """Columns shown without decimals."""
@@ -46,20 +49,76 @@ SHORT = {
     "translated": "foreign",
 }
 """Short column heads, so that all tables fit 80 columns."""
+TABLES = {
+    "what an agent needs next": (
+        "share", "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "invalid",
+    ),
+    "values, rules and work that are kept": (
+        "retained", "far", "hard", "in_context", "explained", "constraints", "open", "files", "rules",
+    ),
+    "recall, questions, failures, invented values": (
+        "recoverable", "recalled", "answered", "decisions", "failed", "tests", "unsupported",
+    ),
+    "what the view consists of": KINDS,
+    "cost: tokens sent, missed in the cache, fetched again": (
+        "tokens", "rewritten", "refetch_tokens", "calls", "seconds",
+    ),
+}  # fmt: skip
+"""The tables of each budget: title and columns."""
+IN_CHAINS = (
+    "share", "continuity", "retained", "far", "roundtrip", "constraints", "open", "files", "invalid",
+)  # fmt: skip
+"""Columns after a chain of compactions."""
+COMPARED = (
+    "share", "retained", "far", "hard", "in_context", "explained", "constraints", "rules", "open", "files",
+    "failed",
+)  # fmt: skip
+"""Columns of the sessions' own tools next to clew."""
+OF_THE_CEILING = ("retained", "far", "hard", "in_context", "explained")
+"""Figures of which clew's share of the upper bound is said."""
+MEANINGS = (
+    "go on: mean of the next five, less redo; ranks. next: targets and reasons of the first three calls "
+    "after the cut. goal: stated rightly. redo: finished, overruled, deleted things shown as open or valid. "
+    "reports: the agent's end-of-turn reports, whole sentences. round: questions about the history that a "
+    "plain reader answers. current: replaced values, the new one said last. kept: values needed later that "
+    "are in view; far, hard: of those stated long ago, and seldom. context, explain: with words of their "
+    "source near, or on their line. rules (labelled), open tasks, changed files: still named. reach, recall: "
+    "kept, or found by one search. made up: values never stated. "
+    "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
+)
+LATEST = 5
+"""Compactions of the sessions' own tools that are listed one by one."""
+USES_SHOWN = 3
+NAMES_SHOWN = 6
+"""For each of these, lost values shown with their use; names in a list."""
 
 
-def table(title: str, lines: Sequence[ResultLine], names: Sequence[str]) -> Table:
+def tables(findings: Findings, term: Terminal) -> None:
+    """Print a table for each part of the study that was run."""
+    if findings.own.judged or findings.own.unjudged:
+        _print_lost(findings.own, term)
+    if findings.rows:
+        _print_rows(findings.rows, term)
+    if findings.links:
+        _print_chains(findings.links, term)
+    if findings.growths:
+        _print_growths(findings.growths, term)
+    if findings.assaults:
+        _print_attacks(findings.assaults, term)
+
+
+def _table(title: str, lines: Sequence[ResultLine], names: Sequence[str]) -> Table:
     """Return a table of some metrics, without columns that are empty for every policy."""
-    drawn = empty_table(title)
+    drawn = _empty_table(title)
     names = [name for name in names if any(name in line.means for line in lines)]
     for name in names:
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for line in lines:
-        drawn.add_row(line.policy, *(_cell(line, name) for name in names), style=style_of(line.policy))
+        drawn.add_row(line.policy, *(_cell(line, name) for name in names), style=_style_of(line.policy))
     return drawn
 
 
-def empty_table(title: str) -> Table:
+def _empty_table(title: str) -> Table:
     """Return a table without rows."""
     drawn = Table(
         title=title,
@@ -73,9 +132,9 @@ def empty_table(title: str) -> Table:
     return drawn
 
 
-def style_of(policy: str) -> str:
+def _style_of(policy: str) -> str:
     """Return the style of a policy's row."""
-    return "bold" if policy == "clew" else "dim" if is_apart(policy) else ""
+    return "bold" if policy == OURS else "dim" if is_apart(policy) else ""
 
 
 def _cell(line: ResultLine, name: str) -> str:
@@ -88,127 +147,13 @@ def _cell(line: ResultLine, name: str) -> str:
     return f"{mean.value:,.0f}" if name in WHOLE else f"{mean.value:.2f}"
 
 
-AGREEING = (HEADLINE, "roundtrip", "explained", "retained")
-
-
-def figures(findings: Findings) -> JsonObject:
-    """Return the metrics of all cuts together, and of each set."""
-    rows = findings.rows
-    cuts = probes_by_cut(rows)
-    sessions = {row.session for row in rows}
-    sets = list(dict.fromkeys(row.set for row in rows))
-    figures_found: JsonObject = {
-        "cuts": len(cuts),
-        "sessions": len(sessions),
-        "probes": sum(cuts.values()),
-        "ranked_by": HEADLINE,
-        "policies": _by_policy(summarised(rows)),
-        "sets": {name: _by_policy(summarised(row for row in rows if row.set == name)) for name in sets},
-        "agreement": {metric: _tau(rows, metric) for metric in AGREEING if len(sessions) > 1},
-    }
-    if ceiling := _reached(rows):
-        figures_found["of_the_ceiling"] = ceiling
-    if findings.links:
-        figures_found["chains"] = _chains(findings.links)
-    if findings.growths:
-        figures_found["grown"] = _grown(findings.growths)
-    if findings.assaults:
-        figures_found["attacks"] = _attacks(findings.assaults)
-    if findings.own.judged or findings.own.unjudged:
-        each: list[Json] = [loss.to_json() for loss in findings.own.judged]
-        unjudged: list[Json] = [dict(loss._asdict()) for loss in findings.own.unjudged]
-        both = _by_policy(sides(findings.own.judged))
-        figures_found["compactions"] = {"policies": both, "each": each, "unjudged": unjudged}
-    return figures_found
-
-
-def _by_policy(lines: Sequence[ResultLine]) -> JsonObject:
-    """Return the rows by policy; with several budgets, each policy's rows by budget."""
-    if len({line.share for line in lines}) == 1:
-        return {line.policy: line.to_json() for line in lines}
-    result: dict[str, JsonObject] = {}
-    for line in lines:
-        result.setdefault(line.policy, {})[f"{line.share:g}"] = line.to_json()
-    return dict(result)
-
-
-def _reached(rows: Sequence[StudyRow]) -> JsonObject:
-    """Return clew's share of the upper bound, at the budget nearest to a tenth."""
-    if not rows:
-        return {}
-    budget = usual_budget(row.share for row in rows)
-    lines = {line.policy: line for line in summarised(row for row in rows if row.share == budget)}
-    if OURS not in lines or CEILING not in lines:
-        return {}
-    return {name: round(share, 4) for name, share in reached(lines[OURS], lines[CEILING]).items()}
-
-
-def _tau(rows: Sequence[StudyRow], metric: str) -> JsonObject:
-    budget = usual_budget(row.share for row in rows)
-    result = agreement([row for row in rows if row.share == budget], metric)
-    return {"mean_tau": round(result.mean, 3), "worst_tau": round(result.worst, 3)}
-
-
-def _chains(links: Sequence[Link]) -> JsonObject:
-    result: dict[str, JsonObject] = {}
-    for policy in dict.fromkeys(link.policy for link in links):
-        mine = [link for link in links if link.policy == policy]
-        times = sorted({link.times for link in mine})
-        result[policy] = {str(number): chain_line(mine, number).to_json() for number in times}
-    return dict(result)
-
-
-def _grown(every: Sequence[Growth]) -> JsonObject:
-    """Return by policy and metric the difference between a chain and one compaction to the same size."""
-    result: dict[str, JsonObject] = {}
-    for policy in dict.fromkeys(growth.policy for growth in every):
-        mine = [growth for growth in every if growth.policy == policy]
-        drifts = {metric: mean for metric in GROWN if (mean := drift(mine, metric))}
-        result[policy] = {
-            "sessions": len(mine),
-            "compactions": sum(growth.compactions for growth in mine),
-            "difference": {metric: round(mean.value, 4) for metric, mean in drifts.items()},
-            "interval": {
-                metric: [round(mean.low, 4), round(mean.high, 4)] for metric, mean in drifts.items()
-            },
-        }
-    return dict(result)
-
-
-def _attacks(every: Sequence[Assault]) -> JsonObject:
-    """Return by policy the share of rules that survived, by number of compactions and by kind of attack."""
-    result: dict[str, JsonObject] = {}
-    for policy in dict.fromkeys(assault.policy for assault in every):
-        mine = [assault for assault in every if assault.policy == policy]
-        result[policy] = {
-            **_survivals(mine, lambda item: str(item.times)),
-            "families": _survivals(mine, lambda item: item.family),
-            "attacks": len(mine),
-        }
-    return dict(result)
-
-
-def _survivals(some: Sequence[Assault], of: Callable[[Assault], str]) -> JsonObject:
-    names = dict.fromkeys(map(of, some))
-    return {name: round(survival(assault for assault in some if of(assault) == name), 4) for name in names}
-
-
-LATEST = 5
-USES_TOLD = 3
-NAMES_TOLD = 6
-COMPARED = (
-    "share", "retained", "far", "hard", "in_context", "explained", "constraints", "rules", "open", "files",
-    "failed",
-)  # fmt: skip
-
-
-def print_lost(own: OwnCompactions, term: Terminal) -> None:
+def _print_lost(own: OwnCompactions, term: Terminal) -> None:
     """Print what was lost: in words, then in figures next to clew's, then per compaction."""
     term.print(Styled("What your tool lost at its own compactions", "bold"), *map(Styled, in_words(own)), "")
     if not own.judged:
         return
     title = "as shares: its own tool, and clew with as many tokens"
-    term.console().print(table(title, sides(own.judged), COMPARED))
+    term.console().print(_table(title, sides(own.judged), COMPARED))
     for loss in newest(own.judged, LATEST):
         _print_one(loss, term)
     term.print("")
@@ -227,63 +172,17 @@ def _losses(loss: ToolLoss) -> Iterator[str]:
     files = [Path(name).name for name in loss.files]
     for what, gone in (("rule", loss.rules), ("open task", loss.open), ("changed file", files)):
         if gone:
-            yield f"lost {count(len(gone), what)}: {', '.join(gone[:NAMES_TOLD])}"
+            yield f"lost {count(len(gone), what)}: {', '.join(gone[:NAMES_SHOWN])}"
     needed = [probe for probe in loss.values if not probe.refetched]
     again = [probe.key for probe in loss.values if probe.refetched]
-    for probe in needed[:USES_TOLD]:
+    for probe in needed[:USES_SHOWN]:
         yield f"lost {probe.key}, needed in: …{''.join(use_of(probe))}…"
-    if more := [probe.key for probe in needed[USES_TOLD:]]:
-        yield f"lost {count(len(more), 'more value')} needed later: {', '.join(more[:NAMES_TOLD])}"
+    if more := [probe.key for probe in needed[USES_SHOWN:]]:
+        yield f"lost {count(len(more), 'more value')} needed later: {', '.join(more[:NAMES_SHOWN])}"
     if again:
-        yield f"lost {count(len(again), 'value')} to be fetched again: {', '.join(again[:NAMES_TOLD])}"
+        yield f"lost {count(len(again), 'value')} to be fetched again: {', '.join(again[:NAMES_SHOWN])}"
     if not (loss.rules or loss.open or loss.files or loss.values):
         yield "lost nothing that was needed later"
-
-
-SHOWN = (
-    "share", "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "invalid",
-)  # fmt: skip
-KEPT = ("retained", "far", "hard", "in_context", "explained", "constraints", "open", "files", "rules")
-KNOWN = (
-    "recoverable", "recalled", "answered", "decisions", "failed", "tests", "unsupported",
-)  # fmt: skip
-MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
-COST = ("tokens", "rewritten", "refetch_tokens", "calls", "seconds")
-IN_CHAINS = (
-    "share", "continuity", "retained", "far", "roundtrip", "constraints", "open", "files", "invalid",
-)  # fmt: skip
-OF_THE_CEILING = ("retained", "far", "hard", "in_context", "explained")
-MEANINGS = (
-    "go on: mean of the next five, less redo; ranks. next: targets and reasons of the first three calls "
-    "after the cut. goal: stated rightly. redo: finished, overruled, deleted things shown as open or valid. "
-    "reports: the agent's end-of-turn reports, whole sentences. round: questions about the history that a "
-    "plain reader answers. current: replaced values, the new one said last. kept: values needed later that "
-    "are in view; far, hard: of those stated long ago, and seldom. context, explain: with words of their "
-    "source near, or on their line. rules (labelled), open tasks, changed files: still named. reach, recall: "
-    "kept, or found by one search. made up: values never stated. "
-    "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
-)
-TITLES = (
-    ("what an agent needs next", SHOWN),
-    ("values, rules and work that are kept", KEPT),
-    ("recall, questions, failures, invented values", KNOWN),
-    ("what the view consists of", MADE_OF),
-    ("cost: tokens sent, missed in the cache, fetched again", COST),
-)
-
-
-def tables(findings: Findings, term: Terminal) -> None:
-    """Print the report."""
-    if findings.own.judged or findings.own.unjudged:
-        print_lost(findings.own, term)
-    if findings.rows:
-        _print_rows(findings.rows, term)
-    if findings.links:
-        _print_chains(findings.links, term)
-    if findings.growths:
-        _print_growths(findings.growths, term)
-    if findings.assaults:
-        _print_attacks(findings.assaults, term)
 
 
 def _print_rows(rows: Sequence[StudyRow], term: Terminal) -> None:
@@ -294,8 +193,8 @@ def _print_rows(rows: Sequence[StudyRow], term: Terminal) -> None:
     term.print(f"{count(len(cuts), 'cut')} of {sessions}; {values} needed after a cut", "")
     for share in dict.fromkeys(row.share for row in rows):
         lines = ranked(summarised(row for row in rows if row.share == share), share)
-        for title, names in TITLES:
-            term.console().print(table(f"at {share:.0%} of the tokens: {title}", lines, names))
+        for title, names in TABLES.items():
+            term.console().print(_table(f"at {share:.0%} of the tokens: {title}", lines, names))
             term.print("")
         _print_reached(lines, term)
     term.print(Styled(MEANINGS, "dim"))
@@ -317,13 +216,13 @@ def _print_chains(links: Sequence[Link], term: Terminal) -> None:
         lines = [chain_line([link for link in links if link.policy == policy], number) for policy in policies]
         title = f"after {count(number, 'compaction')} in a row, with one rule planted at the start"
         term.print("")
-        term.console().print(table(title, ranked(lines), IN_CHAINS))
+        term.console().print(_table(title, ranked(lines), IN_CHAINS))
 
 
 def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
     """Print chains at a real window, minus one compaction of the same history to the same size."""
     names = [name for name in GROWN if any(drift([growth], name) for growth in every)]
-    drawn = empty_table("chains at a real window, minus one compaction to the same size (95 %)")
+    drawn = _empty_table("chains at a real window, minus one compaction to the same size (95 %)")
     for name in ("runs", *names):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for policy in dict.fromkeys(growth.policy for growth in every):
@@ -331,7 +230,9 @@ def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
         means = [drift(mine, name) for name in names]
         cells = (f"{mean.value:+.2f}" if mean else "–" for mean in means)
         bounds = (f"±{(mean.high - mean.low) / 2:.2f}" if mean and mean.interval else "" for mean in means)
-        drawn.add_row(policy, str(sum(growth.compactions for growth in mine)), *cells, style=style_of(policy))
+        drawn.add_row(
+            policy, str(sum(growth.compactions for growth in mine)), *cells, style=_style_of(policy)
+        )
         drawn.add_row("", "", *bounds, style="dim")
     term.print("")
     term.console().print(drawn)
@@ -340,7 +241,7 @@ def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
 def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:
     times = sorted({assault.times for assault in every})
     families = list(dict.fromkeys(assault.family for assault in every))
-    drawn = empty_table("a planted rule that tool outputs ask to drop: share that survives")
+    drawn = _empty_table("a planted rule that tool outputs ask to drop: share that survives")
     for name in (*(f"{number}×" for number in times), *families):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for policy in dict.fromkeys(assault.policy for assault in every):
@@ -348,6 +249,6 @@ def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:
         by_times = [survival(assault for assault in mine if assault.times == number) for number in times]
         by_family = [survival(assault for assault in mine if assault.family == family) for family in families]
         shares = (f"{share:.2f}" for share in (*by_times, *by_family))
-        drawn.add_row(policy, *shares, style=style_of(policy))
+        drawn.add_row(policy, *shares, style=_style_of(policy))
     term.print("")
     term.console().print(drawn)

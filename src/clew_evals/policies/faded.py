@@ -1,4 +1,8 @@
-"""Plain policies that fade the past instead of cutting it, without a model."""
+"""Plain policies that shorten the past more and more instead of cutting it off, without a model.
+
+``masked`` empties old tool results, ``story_calls_recent`` lists what was asked and called, ``graded`` keeps
+of each older message its beginning and end.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from clew_evals.obligations import exchanges
 from clew_evals.policies.fit import (
     FRAMING,
     as_summary,
+    emptied,
     first_tokens,
     last_tokens,
     newest_that_fit,
@@ -23,12 +28,13 @@ from clew_evals.turns import turns_of
 OMITTED = "[old output omitted]"
 STORY_SHARE = CALLS_SHARE = 0.2
 FIRST_SHARE = 1 / 6
-"""Of the room: the first request."""
+"""Of the room: for the turns, the calls and the first request."""
 LONGEST_CALL = 260
 LONGEST_EDGE = 160
-"""Characters of a faded call, and of the first and last line of a faded output."""
+"""Characters of a shortened call, and of the first and last line of a shortened output."""
 PROSE_TOKENS = 260
 ASKED_TOKENS = 400
+"""Tokens of what the agent says and of what the user says, shortened."""
 
 
 def masked(cut: Cut) -> Sequence[Item]:
@@ -40,9 +46,10 @@ def masked(cut: Cut) -> Sequence[Item]:
         if over <= 0:
             return items
         if any(item.message.results):
-            items[i] = _with_parts(item, [_emptied(part) for part in item.message.parts])
+            items[i] = _with_parts(item, [emptied(part, OMITTED) for part in item.message.parts])
             size = COUNTER.count(items[i].message)
-            over, sizes[i] = over + size - sizes[i], size
+            over -= sizes[i] - size
+            sizes[i] = size
     kept = []
     for first, stop in atoms([item.message for item in items]):
         run = items[first:stop]
@@ -73,10 +80,13 @@ def _story(history: Readable) -> Iterator[str]:
 
 
 def _calls(items: Sequence[Item]) -> Iterator[str]:
+    """Yield a line per call with the first and last line of its result: ``- Bash pytest -> 2 failed``."""
     for call, result in exchanges(items):
-        lines = [line.strip() for line in result.text.split("\n") if line.strip()] if result else []
-        edges = " ... ".join(line[:80] for line in dict.fromkeys((lines[0], lines[-1]))) if lines else ""
-        yield f"- {call.name} {call.input_text[:LONGEST_EDGE]}{' -> ' if edges else ''}{edges}"
+        line = f"- {call.name} {call.input_text[:LONGEST_EDGE]}"
+        lines = [text.strip() for text in result.text.split("\n") if text.strip()] if result else []
+        if lines:
+            line += f" -> {' ... '.join(text[:80] for text in dict.fromkeys((lines[0], lines[-1])))}"
+        yield line
 
 
 def _newest_lines(lines: Sequence[str], room: int) -> str:
@@ -104,7 +114,7 @@ def _graded(cut: Cut, verbatim: float) -> Sequence[Item]:
     for first, stop in reversed(atoms([item.message for item in items])):
         run = items[first:stop]
         if used + _size(run) > room * verbatim:
-            run = [_faded(item) for item in run]
+            run = [_shortened(item) for item in run]
         if used + _size(run) > room:
             break
         used += _size(run)
@@ -112,12 +122,12 @@ def _graded(cut: Cut, verbatim: float) -> Sequence[Item]:
     return [*head, *kept] if kept else newest_that_fit(cut.items, cut.budget_tokens)
 
 
-def _faded(item: Item) -> Item:
+def _shortened(item: Item) -> Item:
     room = ASKED_TOKENS if item.message.role is Role.USER else PROSE_TOKENS
-    return _with_parts(item, [_faded_part(part, room) for part in item.message.parts])
+    return _with_parts(item, [_shortened_part(part, room) for part in item.message.parts])
 
 
-def _faded_part(part: Part, room: int) -> Part:
+def _shortened_part(part: Part, room: int) -> Part:
     if isinstance(part, ToolResult):
         lines = [line.rstrip() for line in part.text.split("\n") if line.strip()]
         shown = [line[:LONGEST_EDGE] for line in (lines[:1] + lines[1:][-1:])]
@@ -144,12 +154,6 @@ def _first_request(history: Readable) -> str:
 
 def _is_users(item: Item) -> bool:
     return any(speaker(item.message, part) is PassageSpeaker.USER for part in item.message.parts)
-
-
-def _emptied(part: Part) -> Part:
-    if not isinstance(part, ToolResult):
-        return part
-    return replace(part, parts=(Text(OMITTED, trust=part.trust),), native=None)
 
 
 def _with_parts(item: Item, parts: Sequence[Part]) -> Item:

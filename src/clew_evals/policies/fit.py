@@ -1,4 +1,4 @@
-"""Making things fit a budget of tokens."""
+"""Making texts and messages fit a budget of tokens; ``room`` is always in tokens."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ from clew.message import (
 from clew_evals.cuts import COUNTER
 
 FRAMING = 8
-"""Tokens that a message takes beyond its words, at the most."""
-
-
+"""Tokens that a message takes beyond its words, at most."""
 NOTHING = "(nothing)"
-"""Said where nothing is kept: no provider takes an empty history."""
+"""Said if nothing is kept: no provider takes an empty history."""
 
 
 def as_summary(text: str) -> tuple[Item, ...]:
@@ -48,7 +46,7 @@ def _cut(text: str, room: int, *, from_end: bool) -> str:
     if room <= 0:
         return ""
     size = COUNTER.count_text(text)
-    while size > room:
+    while size > room:  # a share of the characters is about the same share of the tokens
         keep = int(len(text) * room / size * 0.98)
         text = text[len(text) - keep :] if from_end else text[:keep]
         size = COUNTER.count_text(text)
@@ -56,15 +54,26 @@ def _cut(text: str, room: int, *, from_end: bool) -> str:
 
 
 def filled(pieces: Iterable[str], room: int, separator: str = "\n") -> list[int]:
-    """Return the indices of the pieces that fit, tried in this order."""
-    stored = []
+    """Return the indices of the pieces that fit, tried in this order; one that is too long is passed over."""
+    fitting = []
     extra = COUNTER.count_text(separator)
     for i, piece in enumerate(pieces):
         cost = COUNTER.count_text(piece) + extra
         if cost <= room:
-            stored.append(i)
+            fitting.append(i)
             room -= cost
-    return stored
+    return fitting
+
+
+def emptied(part: Part, text: str) -> Part:
+    """Return a tool result with this text in place of its output; any other part as it is."""
+    if not isinstance(part, ToolResult):
+        return part
+    return replace(part, parts=(Text(text, trust=part.trust),), native=None)
+
+
+MOST_ROUNDS = 40
+"""In which messages are shortened, the largest of them in each."""
 
 
 def without_seals(items: Sequence[Item]) -> list[Item]:
@@ -80,7 +89,10 @@ def without_seals(items: Sequence[Item]) -> list[Item]:
 
 
 def newest_that_fit(history: Sequence[Item], room: int) -> tuple[Item, ...]:
-    """Return the newest whole atoms that fit; of the newest, if even it does not, what fits of its words."""
+    """Return the newest messages that fit, no call parted from its result.
+
+    If not even the newest call with its result fits, what fits of their words.
+    """
     items = without_seals(history)
     runs = atoms([item.message for item in items])
     start = len(items)
@@ -99,16 +111,17 @@ def newest_that_fit(history: Sequence[Item], room: int) -> tuple[Item, ...]:
 def shortened(items: Sequence[Item], room: int) -> tuple[Item, ...]:
     """Return messages with their longest words cut from the front until they fit."""
     shown = list(items)
-    for _ in range(40):
+    for _ in range(MOST_ROUNDS):
         over = COUNTER.count_all(item.message for item in shown) - room
         if over <= 0:
             break
-        at = max(range(len(shown)), key=lambda i: COUNTER.count(shown[i].message))
-        size = COUNTER.count(shown[at].message)
-        smaller = _smaller(shown[at].message, max(size // 2, size - over - FRAMING))
-        if smaller == shown[at].message:
+        largest = max(range(len(shown)), key=lambda i: COUNTER.count(shown[i].message))
+        item = shown[largest]
+        size = COUNTER.count(item.message)
+        smaller = _smaller(item.message, max(size // 2, size - over - FRAMING))
+        if smaller == item.message:
             break
-        shown[at] = Item(shown[at].id, smaller)
+        shown[largest] = Item(item.id, smaller)
     return tuple(shown)
 
 

@@ -1,4 +1,8 @@
-"""Two cheats that try to win the measure and nothing else; two ceilings: everything, and an oracle."""
+"""Two cheats and two ceilings, next to which the other policies' figures are read.
+
+The cheats try to win the measure and nothing else: a figure on which they do well says little. The ceilings
+are the uncut history, and an oracle that knows what will be asked.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def _newest_values(cut: Cut) -> Iterator[str]:
 
 
 def whole(cut: Cut) -> Sequence[Item]:
-    """Give everything as it was: what the measure says where nothing is lost."""
+    """Give everything as it was: what the measure says if nothing is lost."""
     return cut.items
 
 
@@ -58,22 +62,22 @@ def oracle(cut: Cut) -> Sequence[Item]:
     needs = cut.needs
     if needs is None:
         return ()
-    going_on = [
-        f"Now: {' '.join(needs.settled.goals[0].split())[:GIST]}" if needs.settled.goals else "",
+    goal = f"Now: {' '.join(needs.settled.goals[0].split())[:GIST]}" if needs.settled.goals else ""
+    pieces = [
+        goal,
         *(target.key for call in needs.next_calls for target in call.targets),
         *(call.reason for call in needs.next_calls),
+        *_duties(needs),
+        *_lines(needs.probes),
+        *(question.text.replace(GAP, question.answer) for question in needs.questions),
+        *(sentence for report in needs.reports for sentence in report),
     ]
-    answers = [question.text.replace(GAP, question.answer) for question in needs.questions]
-    pieces = [*filter(None, going_on), *_laid_down(needs), *_lines(needs.probes), *answers, *_reported(needs)]
-    stored = filled(pieces, cut.budget_tokens - FRAMING)
-    return as_summary("\n".join(pieces[i] for i in stored))
+    asked = [piece for piece in pieces if piece]
+    return as_summary("\n".join(asked[i] for i in filled(asked, cut.budget_tokens - FRAMING)))
 
 
-def _reported(needs: Needs) -> list[str]:
-    return [sentence for report in needs.reports for sentence in report]
-
-
-def _laid_down(needs: Needs) -> list[str]:
+def _duties(needs: Needs) -> list[str]:
+    """Return the rules, open tasks, files, failures and current values, each once."""
     changed = tuple(f"{change.new} {' '.join(change.words)}" for change in needs.superseded)
     asked = (needs.constraints, needs.open, needs.files, needs.tests, needs.rules, needs.failed, changed)
     return list(dict.fromkeys(text for texts in asked for text in texts))
@@ -89,7 +93,7 @@ def _lines(probes: Sequence[Probe]) -> list[str]:
 def _shortest(probe: Probe) -> str:
     binding = Binding(probe)
     around = [piece for line in probe.lines for piece in _pieces(line, probe)]
-    question = probe.question.replace("____", f" {probe.key} ")
+    question = probe.question.replace(GAP, f" {probe.key} ")
     ranked = sorted([*around, question], key=len)
     good = (
         line

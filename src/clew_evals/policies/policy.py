@@ -1,4 +1,7 @@
-"""What is compared: a policy makes a smaller view of a cut."""
+"""What is compared: a policy makes a smaller view of a cut.
+
+``EvalPolicy("tail", tail)`` with ``def tail(cut): ...`` is one; ``POLICIES`` has them all.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from clew_evals.cuts import Cut
 from clew_evals.probe import Probe
 
 Compact: TypeAlias = Callable[[Cut], Sequence[Item]]
-"""Return what replaces ``cut.items``, within ``cut.budget_tokens``."""
+"""Returns what replaces ``cut.items``, within ``cut.budget_tokens``."""
 
 Recall: TypeAlias = Callable[[Cut, Probe], str]
-"""Return what a search brings back."""
+"""Returns the text that a search for the probe's value finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +26,11 @@ class EvalPolicy:
 
     name: str
     compact: Compact
-    about: str = ""
     begin: Callable[[], Compact] | None = None
     """Makes a compactor with a memory of its own, for sessions that are compacted again and again: it is
     then given its last view with what came after. Without it ``compact`` is used, which remembers nothing."""
     recall: Recall | None = None
-    """Searches what was dropped for a value itself; None where nothing can be searched."""
+    """Searches what was dropped for a value itself; None if nothing can be searched."""
     recall_by_words: Recall | None = None
     """Searches it for the words around the value's use."""
     keeps_budget: bool = True

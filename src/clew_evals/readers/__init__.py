@@ -1,1 +1,1 @@
-"""Readers of benchmark data sets."""
+"""Readers of benchmarks' files: ``sniff`` says whether a file is one, ``read`` yields its sessions."""

@@ -26,20 +26,20 @@ _SPEAKERS = {
     "model": Role.ASSISTANT,
     "system": Role.SYSTEM,
 }
-_PROBABLY = 0.3
-"""Formats that know more about their files go first."""
+_LIKELIHOOD = 0.3
+"""Low, so that formats that know more about their files go first."""
 
 
 def sniff(source: Source) -> float:
-    """Say whether the first values look like dialogues."""
+    """Return how likely this holds dialogues, by its first values."""
     if source.is_directory:
         return 0
     if is_lines(source):
-        return _PROBABLY * any(_turns_of(value) for value in head_values(source, 5))
+        return _LIKELIHOOD * any(_turns_of(value) for value in head_values(source, 5))
     seen = outline(source)
     first = next(iter(seen.lists.get("", ())), None)
     is_talk = _is_turn(first) or _turns_of(first) or any(_is_turn(seen.first(key)) for key in _LISTS)
-    return _PROBABLY * bool(is_talk)
+    return _LIKELIHOOD * bool(is_talk)
 
 
 def read(source: Source) -> Iterator[Record]:
@@ -68,7 +68,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 def _turns_of(value: Json) -> list[Json]:
-    """Return the turns of a dialogue; none where it is not one."""
+    """Return the turns of a dialogue; none if it is not one."""
     if isinstance(value, dict):
         value = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     return value if isinstance(value, list) and value and _is_turn(value[0]) else []
@@ -85,12 +85,12 @@ def _session(value: Json, fallback: str, line: int | None) -> Iterator[Record]:
         return
     named = [value[key] for key in _IDS if key in value] if isinstance(value, dict) else []
     yield Start(str(named[0]) if named else fallback, NAME)
-    said_before = 0
+    number = 0
     for i, turn in enumerate(turns):
         messages = list(_messages(turn)) if isinstance(turn, dict) else []
         for message in messages:
-            yield Entry(message, f"#{said_before}", i if line is None else line)
-            said_before += 1
+            yield Entry(message, f"#{number}", i if line is None else line)
+            number += 1
         if not messages:
             yield Problem(f"turn {i} has no words", line)
 

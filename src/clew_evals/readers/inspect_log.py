@@ -32,7 +32,7 @@ _ATTACHMENT = "attachment://"
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this says which evaluation it is the log of."""
+    """Whether this says which evaluation it is the log of."""
     if source.is_directory:
         return False
     seen = outline(source)
@@ -110,26 +110,26 @@ def _parts(content: Json, trust: Trust, attached: JsonObject) -> Iterator[Part]:
 def _part(block: JsonObject, trust: Trust, attached: JsonObject) -> Part:
     kind = block.get("type")
     value = block.get(kind) if isinstance(kind, str) else None
-    match_text = _detached(value, attached) if isinstance(value, str) else ""
+    content = _detached(value, attached) if isinstance(value, str) else ""
     match kind:
         case "text":
-            return Text(match_text, trust=trust)
+            return Text(content, trust=trust)
         case "reasoning":
             redacted = block.get("redacted") is True
-            text, sealed = ("", match_text) if redacted else (match_text, string(block, "signature"))
+            text, sealed = ("", content) if redacted else (content, string(block, "signature"))
             return Thinking(text, sealed, redacted, trust=trust)
         case "image":
-            return image_from_url(match_text, trust)
+            return image_from_url(content, trust)
         case "audio" | "video" | "document":
             return media_from_url(
-                match_text, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust
+                content, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust
             )
         case _:
             return Unknown(str(kind), trust=trust, native=Native(NAME, block))
 
 
 def _detached(text: str, attached: JsonObject) -> str:
-    """Return the content behind a reference, or the text itself."""
+    """Return the attachment that a reference names (``attachment://9f2c``), or the text itself."""
     if not text.startswith(_ATTACHMENT):
         return text
     return string(attached, text.removeprefix(_ATTACHMENT)) or text

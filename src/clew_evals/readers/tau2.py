@@ -30,7 +30,7 @@ _ROLES = {"assistant": Role.ASSISTANT, "user": Role.USER, "system": Role.SYSTEM}
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this says of which domain and agent it holds simulations."""
+    """Whether this says of which domain and agent it holds simulations."""
     if source.is_directory:
         return False
     info = mapping(outline(source).fields, "info")
@@ -70,10 +70,10 @@ def _simulation(simulation: JsonObject, info: JsonObject) -> Iterator[Record]:
             _message(item),
             f"#{i}",
             i,
-            time_of(item.get("timestamp")),
-            model if item.get("role") == "assistant" else None,
-            Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens")) if usage else None,
-            sidechain,
+            time=time_of(item.get("timestamp")),
+            model=model if item.get("role") == "assistant" else None,
+            usage=Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens")) if usage else None,
+            sidechain=sidechain,
         )
 
 

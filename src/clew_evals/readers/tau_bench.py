@@ -15,7 +15,7 @@ NAME = "tau-bench"
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is a list of runs with a task and a trajectory."""
+    """Whether this is a list of runs with a task and a trajectory."""
     return not source.is_directory and {"task_id", "traj"} <= outline(source).first().keys()
 
 

@@ -43,7 +43,7 @@ _ROLES = {"assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is a trace with a list of spans."""
+    """Whether this is a trace with a list of spans."""
     return not source.is_directory and outline(source).keys[:2] == ["trace_id", "spans"]
 
 
@@ -75,19 +75,25 @@ class _Agent:
     task: str | None = None
     messages: tuple[JsonObject, ...] = ()
     replies: int = 0
+    """Messages at the end that are the model's reply."""
     attributes: JsonObject | None = None
     time: str | None = None
 
     def records(self) -> Iterator[Record]:
-        """Tell the conversation."""
+        """Yield the conversation."""
         attributes = self.attributes or {}
         model = string(attributes, "llm.model_name")
         yield Start(self.id, NAME, self.task, model=model, time=self.time, parent_id=self.parent)
         first = next((i for i, message in enumerate(self.messages) if message.get("role") == "user"), None)
         for i, message in enumerate(self.messages):
             is_reply = i >= len(self.messages) - self.replies
-            usage, by = (_usage(attributes), model) if is_reply else (None, None)
-            yield Entry(_message(message, i, i == first), f"#{i}", i, model=by, usage=usage)
+            yield Entry(
+                _message(message, i, is_task=i == first),
+                f"#{i}",
+                i,
+                model=model if is_reply else None,
+                usage=_usage(attributes) if is_reply else None,
+            )
 
 
 def _collect(span: JsonObject, agent: _Agent, agents: dict[str, _Agent]) -> None:
@@ -106,14 +112,22 @@ def _collect(span: JsonObject, agent: _Agent, agents: dict[str, _Agent]) -> None
 
 
 def _keep_longest(agent: _Agent, attributes: JsonObject, time: str | None) -> None:
-    result: defaultdict[tuple[int, int], JsonObject] = defaultdict(dict)
+    """Keep a call of the model if it has more messages than the longest so far.
+
+    A message is given field by field: ``llm.input_messages.0.message.role``, ``….0.message.content``.
+    """
+    sent: defaultdict[int, JsonObject] = defaultdict(dict)
+    replied: defaultdict[int, JsonObject] = defaultdict(dict)
     for key, value in attributes.items():
         match = _FIELD.fullmatch(key)
         if match:
-            result[int(match[1] == "output"), int(match[2])][match[3]] = value
-    if len(result) > len(agent.messages):
-        agent.messages = tuple(result[place] for place in sorted(result))
-        agent.replies = sum(is_reply for is_reply, _ in result)
+            messages = replied if match[1] == "output" else sent
+            messages[int(match[2])][match[3]] = value
+    if len(sent) + len(replied) > len(agent.messages):
+        agent.messages = tuple(
+            messages[number] for messages in (sent, replied) for number in sorted(messages)
+        )
+        agent.replies = len(replied)
         agent.attributes, agent.time = attributes, time
 
 
@@ -128,8 +142,11 @@ def _usage(attributes: JsonObject) -> Usage:
 # One message -----------------------------------------------------------------------------------------
 
 
-def _message(fields: JsonObject, index: int, is_task: bool) -> Message:
-    """Read one message. Some calls give everything but the system prompt in the user's role."""
+def _message(fields: JsonObject, index: int, *, is_task: bool) -> Message:
+    """Read one message; ``is_task`` for the first of the user.
+
+    Some calls give everything but the system prompt in the user's role.
+    """
     text, role = _text(fields), _ROLES.get(str(fields.get("role")), Role.USER)
     answer = _ANSWER.match(text)
     if text.startswith(_CALLING):
@@ -160,12 +177,12 @@ def _number(key: str) -> int:
 
 
 def _calls(fields: JsonObject) -> Iterator[ToolCall]:
-    result: defaultdict[int, JsonObject] = defaultdict(dict)
+    calls: defaultdict[int, JsonObject] = defaultdict(dict)
     for key, value in fields.items():
         match = _CALL_FIELD.fullmatch(key)
         if match:
-            result[int(match[1])][match[2]] = value
-    for _, call in sorted(result.items()):
+            calls[int(match[1])][match[2]] = value
+    for _, call in sorted(calls.items()):
         name, arguments = string(call, "function.name") or "unknown", string(call, "function.arguments") or ""
         yield ToolCall(string(call, "id") or "", name, arguments, trust=Trust.ASSISTANT)
 
@@ -185,7 +202,7 @@ def _written_calls(text: str, index: int) -> tuple[Part, ...]:
 
 
 def _python_value(text: str) -> Json:
-    """Read what Python wrote out, where JSON can hold it; None where it cannot, or it is too long to try."""
+    """Read what Python wrote out; None if JSON cannot hold it, or if it is too long to try."""
     if len(text) > _MAX_WRITTEN:
         return None
     with warnings.catch_warnings(action="ignore"):  # of escapes that Python would not write

@@ -11,33 +11,34 @@ from clew_evals.chain import Link
 from clew_evals.lost import OURS
 from clew_evals.policies import POLICIES
 from clew_evals.report.svg import SHARES, Axis, ChartPoint, Series, dots, lines
+from clew_evals.score import RANKED
 from clew_evals.study import StudyRow
 from clew_evals.summary import HEADLINE, ResultLine, summarised
 
-GOING_ON = ("next_action", "goal", "reports", "roundtrip", "current")
-MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
 CLASSES = ("retained", "far", "rare", "hard", "user", "in_context", "explained", "answered")
 DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests")
 STEPS = (50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000)
 MOST_TICKS = 6
 SLACK = 1.1
-"""Who takes more than this many times its room is not compared in as many tokens."""
+"""A policy that takes more than this many times its room ranks below those that keep to it."""
 SECONDS = (0.001, 0.01, 0.1, 1.0, 10.0)
 Tint = dict[str, str]
+"""The colour of each policy, by name."""
 
 
 def ranked(some: Iterable[ResultLine], budget: float = 1.0) -> list[ResultLine]:
     """Return lines, the best by the headline first; who took more than its room, and limits, come last."""
 
     def rank(line: ResultLine) -> tuple[int, float]:
-        place = 2 if is_apart(line.policy) else int(line.means["share"].value > budget * SLACK)
-        return place, -line.means[HEADLINE].value if HEADLINE in line.means else 1.0
+        is_too_large = line.means["share"].value > budget * SLACK
+        group = 2 if is_apart(line.policy) else 1 if is_too_large else 0
+        return group, -line.means[HEADLINE].value if HEADLINE in line.means else 1.0
 
     return sorted(some, key=rank)
 
 
 def is_apart(policy: str) -> bool:
-    """Tell whether a policy is a cheat or a ceiling, not in the contest."""
+    """Whether a policy is a cheat or a ceiling, not in the contest."""
     known = POLICIES.get(policy)
     return known is not None and (known.is_cheat or known.sees_future)
 
@@ -72,7 +73,7 @@ def _with_size(line: ResultLine) -> str:
 def by_class(some: Sequence[ResultLine], tint: Tint) -> str:
     """Draw one policy over all classes of what is asked: clew where it took part, else the best."""
     shown = next((line for line in some if line.policy == OURS), some[0])
-    rows = [(name, [point]) for name in (*GOING_ON, *CLASSES, *DUTIES) if (point := _point(shown, name, 0))]
+    rows = [(name, [point]) for name in (*RANKED, *CLASSES, *DUTIES) if (point := _point(shown, name, 0))]
     colour = dict.fromkeys((name for name, _ in rows), tint.get(shown.policy, ""))
     return dots(rows, replace(SHARES, title=f"{shown.policy}: share kept"), colour)
 
@@ -94,7 +95,17 @@ def drift(links: Sequence[Link], metric: str, tint: Tint) -> str:
 def chain_line(links: Iterable[Link], times: int) -> ResultLine:
     """Return one policy's means after so many compactions."""
     rows = [
-        StudyRow(link.set, link.session, "", 1.0, 0, 0, 0.0, link.policy, link.score)
+        StudyRow(
+            set=link.set,
+            session=link.session,
+            format="",
+            at=1.0,
+            tokens=0,
+            probes=0,
+            share=0.0,
+            policy=link.policy,
+            score=link.score,
+        )
         for link in links
         if link.times == times
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from clew_evals.lost import OwnCompactions, ToolLoss
 from clew_evals.probe import Probe
@@ -30,9 +31,8 @@ def in_words(own: OwnCompactions) -> Iterator[str]:
     """Yield what the compactions lost, all together."""
     judged = own.judged
     if judged:
-        before, after = (
-            _mean([getattr(loss, name) for loss in judged]) for name in ("tokens_before", "tokens_after")
-        )
+        before = _mean([loss.tokens_before for loss in judged])
+        after = _mean([loss.tokens_after for loss in judged])
         tools = ", ".join(dict.fromkeys(loss.format for loss in judged))
         yield f"{before:,.0f} tokens became {after:,.0f} each time ({tools}; {len(judged)} judged)."
         yield from _gone(judged)
@@ -68,7 +68,15 @@ def _mean(numbers: Sequence[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def use_of(probe: Probe) -> tuple[str, str, str]:
-    """Return how a value was used: the words before it, itself, and the words after it."""
+class ValueUse(NamedTuple):
+    """A value with the words around its use: ``curl localhost:``, ``8123``, `` | head``."""
+
+    before: str
+    value: str
+    after: str
+
+
+def use_of(probe: Probe) -> ValueUse:
+    """Return how a value was used after the cut."""
     before, _, after = probe.question.partition(GAP)
-    return before[-AROUND:].lstrip(), probe.value, after[:AROUND].rstrip()
+    return ValueUse(before[-AROUND:].lstrip(), probe.value, after[:AROUND].rstrip())

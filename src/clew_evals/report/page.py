@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from typing import NamedTuple
 
 from clew_evals.attacked import Assault
 from clew_evals.chain import Link
+from clew_evals.composition import KINDS
 from clew_evals.growth import Growth
 from clew_evals.lost import NONE, OURS, THEIRS, OwnCompactions, ToolLoss
 from clew_evals.probe import Probe
 from clew_evals.report.figures import (
     CLASSES,
     DUTIES,
-    GOING_ON,
-    MADE_OF,
     Tint,
     against_budget,
     by_class,
@@ -31,22 +31,21 @@ from clew_evals.report.figures import (
 from clew_evals.report.losses import in_words, newest, sides, use_of
 from clew_evals.report.meanings import MEANINGS
 from clew_evals.report.svg import colours
+from clew_evals.score import RANKED
 from clew_evals.study import StudyRow, probes_by_cut, usual_budget
 from clew_evals.summary import HEADLINE, ResultLine, agreement, summarised
 
-TABLES = (
-    ("Going on: what the next step needs", ("share", HEADLINE, *GOING_ON, "redo", *MADE_OF)),
-    ("Reuse: what the continuation needed again", (*CLASSES, "in_context_far", "explained_far", "need")),
-    ("Duties: what must not be lost", (*DUTIES, "stale", "unsupported", "recoverable", "recalled")),
-    (
-        "Cost",
-        ("tokens", "rewritten", "refetch_tokens", "calls", "over", "refused", "invalid", "seconds"),
-    ),
-)
+TABLES = {
+    "Going on: what the next step needs": ("share", HEADLINE, *RANKED, "redo", *KINDS),
+    "Reuse: what the continuation needed again": (*CLASSES, "in_context_far", "explained_far", "need"),
+    "Duties: what must not be lost": (*DUTIES, "stale", "unsupported", "recoverable", "recalled"),
+    "Cost": ("tokens", "rewritten", "refetch_tokens", "calls", "over", "refused", "invalid", "seconds"),
+}
+"""Titles, and the figures in the columns."""
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
-"""Told without a fraction."""
-COMPACTIONS_TOLD = 12
-VALUES_TOLD = 4
+"""Shown without decimals."""
+COMPACTIONS_SHOWN = 12
+VALUES_SHOWN = 4
 LOSS = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
 PACE = "What a compaction costs without any model: the policy's own time, reading the session included."
 ATTACK = (
@@ -105,15 +104,21 @@ def _measured(findings: Findings) -> Iterator[str]:
     yield from _agreement([row for row in findings.rows if row.share == budget])
 
 
-def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+class _Figure(NamedTuple):
+    svg: str
+    caption: str
+
+
+def _figures(groups: Mapping[str, Sequence[_Figure]]) -> Iterator[str]:
     number = 0
     for title, drawn in groups.items():
         if not drawn:
             continue
         yield f'<h2>{title}</h2><div class="figures">'
-        for text, line in drawn:
+        for figure in drawn:
             number += 1
-            yield f"<figure>{text}<figcaption><b>Figure {number}.</b> {escape(line)}</figcaption></figure>"
+            caption = f"<b>Figure {number}.</b> {escape(figure.caption)}"
+            yield f"<figure>{figure.svg}<figcaption>{caption}</figcaption></figure>"
         yield "</div>"
 
 
@@ -128,54 +133,54 @@ def _lead(rows: Sequence[StudyRow]) -> str:
     )
 
 
-def _over_budgets(every: Sequence[ResultLine], tint: Tint) -> Iterator[tuple[str, str]]:
+def _over_budgets(every: Sequence[ResultLine], tint: Tint) -> Iterator[_Figure]:
     if len({line.share for line in every}) < 2:
         return
-    yield (
+    yield _Figure(
         against_budget(every, HEADLINE, tint),
-        "Needed values of which the view still says what they are, against the room a policy is given.",
+        "The headline: how well an agent can go on from the view, against the room a policy is given.",
     )
-    yield (
+    yield _Figure(
         against_budget(every, "retained", tint),
         "Needed values that are merely in the view. A bare list of values does well here, which is why "
         "this is not the headline.",
     )
 
 
-def _at_budget(some: Sequence[ResultLine], budget: float, tint: Tint) -> Iterator[tuple[str, str]]:
-    yield (
+def _at_budget(some: Sequence[ResultLine], budget: float, tint: Tint) -> Iterator[_Figure]:
+    yield _Figure(
         side_by_side(some, HEADLINE, tint),
         f"The headline at {budget:.0%} of the tokens; in brackets what those took that cannot aim at a "
         "size. Grey: cheats and the ceiling.",
     )
-    yield by_class(some, tint), f"By class of what is asked, at {budget:.0%}: from values to duties."
+    yield _Figure(by_class(some, tint), f"By class of what is asked, at {budget:.0%}: from values to duties.")
 
 
-def _chains(links: Sequence[Link], tint: Tint) -> Iterator[tuple[str, str]]:
+def _chains(links: Sequence[Link], tint: Tint) -> Iterator[_Figure]:
     if not links:
         return
-    yield (
+    yield _Figure(
         drift(links, HEADLINE, tint),
         "Drift: the same session and the same room, compacted more and more often on the way.",
     )
-    yield (
+    yield _Figure(
         drift(links, "roundtrip", tint),
         "Questions about the old history that a plain reader answers from the view, after each chain.",
     )
-    yield (
+    yield _Figure(
         drift(links, "constraints", tint),
         "One rule, planted in the first tenth of the session: is it still there?",
     )
 
 
-def _attacks(every: Sequence[Assault], tint: Tint) -> Iterator[tuple[str, str]]:
+def _attacks(every: Sequence[Assault], tint: Tint) -> Iterator[_Figure]:
     if every:
-        yield under_attack(every, tint), ATTACK
+        yield _Figure(under_attack(every, tint), ATTACK)
 
 
-def _costs(some: Sequence[ResultLine], tint: Tint) -> Iterator[tuple[str, str]]:
-    yield cost(some, "refetch_tokens", "tokens to fetch again per cut", tint), LOSS
-    yield pace(some, tint), PACE
+def _costs(some: Sequence[ResultLine], tint: Tint) -> Iterator[_Figure]:
+    yield _Figure(cost(some, "refetch_tokens", "tokens to fetch again per cut", tint), LOSS)
+    yield _Figure(pace(some, tint), PACE)
 
 
 def _meanings() -> str:
@@ -184,7 +189,7 @@ def _meanings() -> str:
 
 
 def _tables(some: Sequence[ResultLine]) -> Iterator[str]:
-    for title, names in TABLES:
+    for title, names in TABLES.items():
         rows = []
         for line in some:
             kind = "ours" if line.policy == OURS else "apart" if is_apart(line.policy) else ""
@@ -235,7 +240,7 @@ def _lost(own: OwnCompactions) -> Iterator[str]:
         "some, in use",
     )
     yield "<h3>The latest, and what they lost</h3>"
-    yield _wide(names, [_lost_row(loss) for loss in newest(own.judged, COMPACTIONS_TOLD)])
+    yield _wide(names, [_lost_row(loss) for loss in newest(own.judged, COMPACTIONS_SHOWN)])
     yield f"<p>Below, <i>{OURS}</i> was given as many tokens as <i>{THEIRS}</i> left.</p>"
     yield from _tables(sides(own.judged))
 
@@ -246,12 +251,12 @@ def _lost_row(loss: ToolLoss) -> str:
     counts = (*sizes, *map(len, (loss.rules, loss.open, loss.files, loss.values)), again)
     cells = "".join(f"<td>{count:,}</td>" for count in counts)
     silent_first = sorted(loss.values, key=lambda probe: probe.refetched)
-    some = "".join(f"<li>{_shown_use(probe)}</li>" for probe in silent_first[:VALUES_TOLD])
+    some = "".join(f"<li>{_shown_use(probe)}</li>" for probe in silent_first[:VALUES_SHOWN])
     when = escape((loss.time or "").replace("T", " ")[:16])
     return f'<tr><td>{when}</td>{cells}<td class="text"><ul>{some}</ul></td></tr>'
 
 
 def _shown_use(probe: Probe) -> str:
     """Return the words in which a value was used, the value set off."""
-    before, value, after = map(escape, use_of(probe))
-    return f"…{before}<b>{value}</b>{after}…"
+    use = use_of(probe)
+    return f"…{escape(use.before)}<b>{escape(use.value)}</b>{escape(use.after)}…"

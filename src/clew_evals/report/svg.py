@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 COLOURS = (
     "#0b5fa5", "#c2410c", "#3f7d20", "#7a3e9d", "#b8860b", "#0f766e", "#9d174d", "#57606a", "#5b4636",
@@ -15,6 +16,7 @@ COLOURS = (
 QUIET = "#9aa3ab"
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, 104, 14, 44
+"""Of a plot and its margins, in pixels; the names of the lines are in the right one."""
 LABEL_GAP = 12.5
 
 
@@ -82,7 +84,7 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, colour: dict[str, str]) ->
         width = 2.4 if item.has_band else 1.3
         marks.append(f'<polyline points="{path}" fill="none" stroke="{tint}" stroke-width="{width}"{dash}/>')
         marks += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.6" fill="{tint}"/>' for px, py in places]
-        ends.append((places[-1][1], item.name, tint))
+        ends.append(_EndLabel(places[-1][1], item.name, tint))
     marks += _end_labels(ends)
     return _figure(marks, HEIGHT)
 
@@ -129,18 +131,25 @@ def _grid(x: Axis, y: Axis) -> Iterator[str]:
     yield f"<text {turned}>{escape(y.title)}</text>"
 
 
-def _end_labels(ends: Sequence[tuple[float, str, str]]) -> Iterator[str]:
-    """Name the lines at their ends, moved apart where they would cover each other."""
+class _EndLabel(NamedTuple):
+    y: float
+    name: str
+    tint: str
+
+
+def _end_labels(ends: Sequence[_EndLabel]) -> Iterator[str]:
+    """Name the lines at their ends, moved apart if they would cover each other."""
+    labels = sorted(ends)
     places: list[float] = []
-    for place, _, _ in sorted(ends):
-        places.append(max(place, places[-1] + LABEL_GAP) if places else place)
+    for label in labels:
+        places.append(max(label.y, places[-1] + LABEL_GAP) if places else label.y)
     lowest = float(HEIGHT - BOTTOM)
     for i in range(len(places) - 1, -1, -1):
         places[i] = min(places[i], lowest)
         lowest = places[i] - LABEL_GAP
-    for place, (_, name, tint) in zip(places, sorted(ends), strict=True):
+    for place, label in zip(places, labels, strict=True):
         at = f'x="{WIDTH - RIGHT + 8}" y="{place + 3.5:.1f}"'
-        yield f'<text {at} style="fill:{tint}">{escape(name)}</text>'
+        yield f'<text {at} style="fill:{label.tint}">{escape(label.name)}</text>'
 
 
 def _x(share: float) -> float:

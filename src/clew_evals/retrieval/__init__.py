@@ -1,1 +1,1 @@
-"""The retrieval benchmark."""
+"""The retrieval benchmark: ``clew bench`` measures clew's search on public question sets."""

@@ -18,6 +18,7 @@ from clew.memory.terms import analyse, stop_words, terms
 from clew_evals.retrieval.datasets import BenchmarkQuestion, Pool
 
 K1, B = 1.2, 0.75
+"""The usual parameters of BM25: how fast repeated words saturate, how much long entries are held back."""
 _WORD = re.compile(r"\w+")
 Search: TypeAlias = Callable[[str, int], list[Entry]]
 """Takes a question and a number of entries; returns the best first."""
@@ -37,10 +38,10 @@ def bm25(entries: Sequence[Entry], split: Callable[[str], list[str]] | None = No
     def search(question: str, limit: int) -> list[Entry]:
         scores: Counter[int] = Counter()
         for word in set(split(question)):
-            result = postings.get(word, [])
-            worth = math.log(1 + (len(entries) - len(result) + 0.5) / (len(result) + 0.5))
-            for n, count in result:
-                scores[n] += worth * count * (K1 + 1) / (count + K1 * (1 - B + B * lengths[n] / mean))  # type: ignore[assignment]
+            found = postings.get(word, [])
+            rarity = math.log(1 + (len(entries) - len(found) + 0.5) / (len(found) + 0.5))
+            for n, count in found:
+                scores[n] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * lengths[n] / mean))  # type: ignore[assignment]
         return [entries[n] for n, _ in scores.most_common(limit)]
 
     return search
@@ -52,8 +53,8 @@ def grep(entries: Sequence[Entry]) -> Search:
 
     def search(question: str, limit: int) -> list[Entry]:
         words = {word for word in _words(question) if word not in stop_words()}
-        result = [(sum(word in text for word in words), n) for n, text in enumerate(texts)]
-        return [entries[n] for count, n in sorted(result, reverse=True)[:limit] if count]
+        found = [(sum(word in text for word in words), n) for n, text in enumerate(texts)]
+        return [entries[n] for count, n in sorted(found, reverse=True)[:limit] if count]
 
     return search
 
@@ -122,29 +123,30 @@ def _result(asked: BenchmarkQuestion, entries: Sequence[Entry]) -> Result:
     )
 
 
-def _figures(level: str, result: Sequence[object], wanted: frozenset[object] | set[str]) -> Figures:
-    gains = [1 / math.log2(rank + 2) for rank, item in enumerate(result[:10]) if item in wanted]
+def _figures(level: str, found: Sequence[object], wanted: frozenset[object] | set[str]) -> Figures:
+    """Return the figures of what was found, best first: ``turn_r10`` is the recall of turns among ten."""
+    gains = [1 / math.log2(rank + 2) for rank, item in enumerate(found[:10]) if item in wanted]
     best = [1 / math.log2(rank + 2) for rank in range(min(10, len(wanted)))]
-    in_five = sum(item in wanted for item in result[:5])
+    in_five = sum(item in wanted for item in found[:5])
     return {
         f"{level}_any5": float(in_five > 0),
         f"{level}_all5": float(in_five == len(wanted)),
         f"{level}_r5": in_five / len(wanted),
-        f"{level}_r10": sum(item in wanted for item in result[:10]) / len(wanted),
+        f"{level}_r10": sum(item in wanted for item in found[:10]) / len(wanted),
         f"{level}_ndcg10": sum(gains) / sum(best),
     }
 
 
 def summary(results: Sequence[Result]) -> dict[str, object]:
     """Return the means in percent: over held-out questions, per kind, over tuning questions, over all."""
-    stored = [result for result in results if not result.asked.tuned_on]
+    held_out = [result for result in results if not result.asked.tuned_on]
     kinds: dict[str, list[Result]] = defaultdict(list)
-    for result in stored:
+    for result in held_out:
         kinds[result.asked.kind].append(result)
     tuned = [result for result in results if result.asked.tuned_on]
     return {
-        **_means(stored),
-        "turn_r10_interval": _interval([result.figures["turn_r10"] for result in stored]),
+        **_means(held_out),
+        "turn_r10_interval": _interval([result.figures["turn_r10"] for result in held_out]),
         "per_kind": {kind: _means(some) for kind, some in sorted(kinds.items())},
         "tuned_on": _means(tuned),
         "all": _means(results),

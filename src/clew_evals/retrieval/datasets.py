@@ -34,7 +34,9 @@ class BenchmarkQuestion:
     evidence: frozenset[tuple[str, str]]
     """The turns that contain the answer: session and reference of each."""
     kind: str
+    """What sort of question it is: ``temporal``, ``multi-hop``."""
     tuned_on: bool
+    """The search's weights were fitted on it: not counted as held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,13 @@ def _locomo(conversations: list[dict[str, Any]]) -> Iterator[Pool]:
     for conversation in conversations:
         name = conversation["sample_id"]
         entries = tuple(_locomo_turns(conversation["conversation"]))
-        questions = _cited_questions(name, conversation["qa"], entries, name in LOCOMO_TUNED_ON)
+        tuned_on = name in LOCOMO_TUNED_ON
+        questions = _cited_questions(name, conversation["qa"], entries, tuned_on=tuned_on)
         yield Pool(name, entries, tuple(questions))
 
 
 def _cited_questions(
-    name: str, asked_of: list[dict[str, Any]], entries: tuple[Entry, ...], tuned_on: bool
+    name: str, asked_of: list[dict[str, Any]], entries: tuple[Entry, ...], *, tuned_on: bool
 ) -> Iterator[BenchmarkQuestion]:
     """Yield the questions of LoCoMo and REALTALK that have an answer and cite turns that exist."""
     # By reference alone: REALTALK divides some days into two sessions, so that turn D3:30 is in session_4.
@@ -182,7 +185,8 @@ def _realtalk(path: Path) -> Pool:
         for turn in chat[f"session_{number}"]
     )
     tuned_on = path.name.startswith(REALTALK_TUNED_ON)
-    return Pool(path.stem, entries, tuple(_cited_questions(path.stem, chat["qa"], entries, tuned_on)))
+    questions = _cited_questions(path.stem, chat["qa"], entries, tuned_on=tuned_on)
+    return Pool(path.stem, entries, tuple(questions))
 
 
 def _european(time: str) -> str:
@@ -214,8 +218,9 @@ def _beam(path: Path) -> Pool:
             ]
             if sources:
                 evidence = frozenset((entry.session, entry.ref) for entry in sources)
+                id_ = f"{name}.{kind}.{n}"
                 questions.append(
-                    BenchmarkQuestion(f"{name}.{kind}.{n}", asked["question"], time, evidence, kind, False)
+                    BenchmarkQuestion(id_, asked["question"], time, evidence, kind, tuned_on=False)
                 )
     return Pool(name, tuple(entries.values()), tuple(questions))
 
