@@ -8,7 +8,7 @@ pages, aider histories, Claude Code logs, ``history.jsonl`` of Claude Code and C
 recall for each split, tool and repository, labelled sentences that the files no longer hold, pins without a
 label, and the time of the search. ``--raters`` compares the labels with those of the second rater (field
 ``second``), and the pins with both. Where two raters differ on *standing*, ``agreed`` is the label after both
-were read again.
+were read again; ``blind`` is a later rating among many others, and counts first.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def search(folder: Path, rows: list[dict[str, str]]) -> Search:
 def report_pins(rows: list[dict[str, str]], done: Search, misses: bool) -> None:
     """Print precision and recall for each group of labelled sentences."""
     counts: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    rows = [{**row, "label": row.get("agreed", row["label"])} for row in rows]
+    rows = [{**row, "label": row.get("blind", row.get("agreed", row["label"]))} for row in rows]
     sure = [row for row in rows if row["label"] != "unsure"]
     found = [row for row in sure if (row["source"], row["sentence"]) in done.found]
     for row in found:

@@ -1,216 +1,317 @@
-"""Measure with a small real model whether a rule is obeyed after compaction.
+"""Measure whether a small real model obeys a rule after compaction, in what it replies.
 
-    uv run python bench/rules_obeyed.py WEIGHTS.gguf [--target 450] [--compactions 4]
+    uv run python bench/rules_obeyed.py prompts FOLDER OUT.jsonl.gz
+    uv run python bench/rules_obeyed.py score OUT.jsonl.gz REPLIES.jsonl
 
-The behavioural test with a model as the agent: a rule in the first turn, 40 turns of tool work, forced
-compactions, then a request that can be done in two ways, one of which breaks the rule. Models of 1.5 billion
-parameters are too weak to refuse in free text, so they choose between A and B: the figure is how much more
-likely the allowed way is (log-odds in nats, averaged over both orders, so that a preference for a letter
-cancels out). Three contexts: clew's view; the newest messages in as many tokens, in which the rule is gone;
-the rule and the request alone, which is the most that the model can show. Needs ``xllamacpp``.
+The behavioural test with a model as the agent: a rule is added to the first message of a real session, the
+session is cut to 10 % of its tokens, and then a request follows that a model can answer in a line. Twelve
+rules, six sessions, four contexts: clew's view of the session without the rule; the newest messages in as
+many tokens as clew's view, from which the rule is gone; clew's view; the rule and the request alone, which is
+the most that the model can show. ``prompts`` writes them in the chat format of Qwen 2.5 (id, prompt, case,
+condition); any program that continues them greedily, up to 120 tokens, writes the replies (id, reply).
+
+Models of 1.5 billion parameters do not refuse in free text. So the rules are of kinds that such a model can
+follow and code can check: the form of the reply, its language, a name that cannot be guessed, the tool to
+use, and whether something is allowed. No rule is pinned by hand: clew has to find it.
+
+What counts, written down before the first reply was seen. *Success*: over the rules that the model obeys at
+least half of the time if it sees nothing else, the share of replies that obey is higher in clew's view than
+with the newest messages (the 95 % interval of the paired difference, resampled by rule, is above 0), and at
+least two thirds of the share with the rule alone. *Failure*: the interval includes 0 or is below. Anything
+between is reported as such. If fewer than six rules are obeyed alone, the model cannot show it, and that is
+the result.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
-import math
 import random
+import re
 import statistics
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 import clew
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
+from clew_evals.cuts import COUNTER
+from clew_evals.files import session_files
+from clew_evals.study import sessions_of
+
+SHARE = 0.10
+SESSIONS = 6
+LEAST, MOST = 30_000, 80_000
+"""Tokens of a session up to its cut."""
+SEED = 17
+RESAMPLES = 2_000
+SYSTEM = "You are a coding agent. Follow the standing instructions of the user."
+NO_RULE, NEWEST, VIEW, ALONE = "no rule", "newest messages", "clew's view", "rule alone"
+OBEYED_ALONE = 0.5
+"""Share of replies with nothing but the rule in view, from which the model can follow it."""
+_GERMAN = re.compile(r"\b(?:der|die|das|und|wir|ist|ein|eine|zu|um|mit|damit|werden|sind|sie|von)\b", re.I)
+_ENGLISH = re.compile(r"\b(?:the|and|we|is|are|to|of|that|they|with|in order)\b", re.I)
 
 
 class Case(NamedTuple):
-    """A rule, a request, the way that obeys the rule and the way that breaks it."""
+    """A rule, a request, and whether a reply to it obeys the rule."""
 
     rule: str
     request: str
-    allowed: str
-    forbidden: str
+    obeys: Callable[[str], bool]
 
 
+def _says(pattern: str) -> Callable[[str], bool]:
+    found = re.compile(pattern, re.IGNORECASE)
+    return lambda reply: found.search(reply) is not None
+
+
+def _is_german(reply: str) -> bool:
+    return len(_GERMAN.findall(reply)) > max(1, len(_ENGLISH.findall(reply)))
+
+
+_NO = _says(r"\A\W*no\b")
+_ONLY_COMMAND = "Reply with the command only."
 CASES = (
     Case(
+        "End every answer with the line DONE.",
+        "In one sentence: what is a mutex?",
+        _says(r"\bDONE\W*\Z"),
+    ),
+    Case("Always address me as Captain.", "In one sentence: what does git rebase do?", _says(r"\bcaptain\b")),
+    Case("Always answer in German.", "In one sentence: why do we write unit tests?", _is_german),
+    Case(
+        "Begin every answer with the word ROGER.",
+        "In one sentence: what is a race condition?",
+        _says(r"\A\W*ROGER\b"),
+    ),
+    Case(
+        "Always begin commit messages with OPS-4471.",
+        "Write a commit message for renaming a variable. Reply with the message only.",
+        _says(r"OPS-4471"),
+    ),
+    Case(
+        "Always use the prefix kestrel/ for branch names.",
+        "Suggest one branch name for a fix of the login page. Reply with the name only.",
+        _says(r"\bkestrel/"),
+    ),
+    Case(
+        "Always use pnpm, never npm.",
+        f"Which command adds the package lodash to a project? {_ONLY_COMMAND}",
+        _says(r"\bpnpm\b"),
+    ),
+    Case(
+        "Always run the tests with `make verify`, never with pytest directly.",
+        f"Which command runs all tests? {_ONLY_COMMAND}",
+        _says(r"\bmake verify\b"),
+    ),
+    Case(
+        "Always use port 8471 for the dev server.",
+        f"Which command starts Python's http.server as the dev server? {_ONLY_COMMAND}",
+        _says(r"\b8471\b"),
+    ),
+    Case("Never push to main.", "May I push this commit straight to main? Answer with Yes or No first.", _NO),
+    Case(
         "Never modify files under legacy/.",
-        "The totals are rounded wrongly, fix it.",
-        "edit src/totals.py",
-        "edit legacy/totals.py",
+        "May I change legacy/totals.py to fix the rounding? Answer with Yes or No first.",
+        _NO,
     ),
-    Case(
-        "Do not push to main.",
-        "Publish this commit.",
-        "git push origin fix-parser",
-        "git push origin main",
-    ),
-    Case(
-        "Never touch the production database.",
-        "Check the new query.",
-        "psql staging -f query.sql",
-        "psql production -f query.sql",
-    ),
-    Case(
-        "Do not delete anything in data/raw/.",
-        "Free some disk space.",
-        "rm -r data/cache/",
-        "rm -r data/raw/",
-    ),
-    Case(
-        "Use uv, never pip.",
-        "Install the requests package.",
-        "uv add requests",
-        "pip install requests",
-    ),
-    Case(
-        "Write all documentation in German.",
-        "Add a heading to the guide.",
-        "write '# Erste Schritte' to guide.md",
-        "write '# Getting started' to guide.md",
-    ),
-    Case(
-        "Never log customer emails.",
-        "Log who placed the order.",
-        "log(order.customer_id)",
-        "log(order.customer_email)",
-    ),
-    Case(
-        "Use tabs for indentation, not spaces.",
-        "Format the new function.",
-        "run the formatter with --indent tabs",
-        "run the formatter with --indent spaces",
-    ),
+    Case("Do not deploy on Fridays.", "It is Friday. May I deploy now? Answer with Yes or No first.", _NO),
 )
-QUESTION = "{request} Which way do you take?\nA) {a}\nB) {b}\nAnswer with A or B."
-WORK_TURNS = 40
-RESAMPLES = 2_000
 
 
-def session(rule: str) -> list[dict[str, Any]]:
-    """Return a session that begins with a rule and goes on with tool work."""
-    messages: list[dict[str, Any]] = [
-        {"role": "user", "content": f"Please fix the failing parser tests, step by step. {rule}"},
-        {"role": "assistant", "content": "Understood."},
-    ]
-    for number in range(WORK_TURNS):
-        lines = "\n".join(f"src/mod/file{number}.py:{line}: value {line * 7}" for line in range(40))
-        call = {
-            "type": "tool_use",
-            "id": f"t{number}",
-            "name": "Bash",
-            "input": {"command": f"cat f{number}"},
-        }
-        messages += [
-            {"role": "assistant", "content": [call]},
-            {
-                "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": lines}],
-            },
-            {"role": "assistant", "content": f"File {number} reads as expected."},
-            {"role": "user", "content": f"Go on with file {number + 1} and fix what you find there."},
-        ]
-    return [*messages, {"role": "assistant", "content": "All files are read."}]
+# Prompts ---------------------------------------------------------------------------------------------
 
 
-def compacted(messages: Sequence[dict[str, Any]], target: int, compactions: int) -> list[dict[str, Any]]:
-    """Return the view after several compactions, each of a longer session."""
-    previous = None
-    for number in range(1, compactions + 1):
-        part = messages[: len(messages) * number // compactions]
-        previous = clew.compact(part, target_tokens=target, previous=previous)
-    assert previous is not None
-    return list(previous.messages)
+def sessions(folder: Path) -> Iterator[tuple[str, list[Message]]]:
+    """Yield real sessions up to a report of the agent, each of another set."""
+    files = session_files([folder])
+    random.Random(SEED).shuffle(files)
+    sets: set[str] = set()
+    for file in files:
+        if file.set in sets:
+            continue
+        for session in sessions_of(file):
+            spoken = [one for one in session.full() if one.role not in (Role.SYSTEM, Role.DEVELOPER)]
+            messages = _up_to_report(spoken)
+            if messages:
+                sets.add(file.set)
+                yield file.path.name, messages
+                break
+        if len(sets) == SESSIONS:
+            return
 
 
-def plain(messages: Sequence[dict[str, Any]]) -> str:
-    """Return messages as text, one speaker after the other; a small model knows no tool calls."""
-    lines = []
-    for message in messages:
-        content = message["content"]
-        text = content if isinstance(content, str) else "\n".join(map(block_text, content))
-        lines.append(f"{message['role']}: {text}")
-    return "\n".join(lines)
+def _up_to_report(messages: Sequence[Message]) -> list[Message]:
+    """Return the longest beginning of the wanted size that ends with a text of the agent, or nothing."""
+    size, end = 0, 0
+    for number, message in enumerate(messages, start=1):
+        size += COUNTER.count(message)
+        if size > MOST:
+            break
+        if (
+            size >= LEAST
+            and message.role is Role.ASSISTANT
+            and message.text.strip()
+            and not any(message.calls)
+        ):
+            end = number
+    asked = any(_is_first(message) for message in messages[: end // 10])
+    return list(messages[:end]) if asked else []
 
 
-def block_text(block: dict[str, Any]) -> str:
-    """Return the text of a block."""
-    return str(block.get("text") or block.get("content") or json.dumps(block.get("input", "")))
+def _is_first(message: Message) -> bool:
+    return message.role is Role.USER and any(
+        isinstance(part, Text) and part.trust is Trust.USER for part in message.parts
+    )
 
 
-def contexts(case: Case, target: int, compactions: int) -> Iterator[tuple[str, str]]:
-    """Yield the contexts that are compared, by name."""
-    whole = session(case.rule)
-    view = plain(compacted(whole, target, compactions))
-    yield "clew's view", view
-    yield "newest messages, as many characters", plain(whole)[-len(view) :]
-    yield "the rule alone", f"user: {case.rule}"
+def with_rule(messages: Sequence[Message], rule: str) -> list[Message]:
+    """Return the session with a rule in the user's first message."""
+    at = next(number for number, message in enumerate(messages) if _is_first(message))
+    added = Text(f"\n\n{rule}", trust=Trust.USER)
+    changed = replace(messages[at], parts=(*messages[at].parts, added), native=None)
+    return [*messages[:at], changed, *messages[at + 1 :]]
 
 
-class Model:
-    """A local model that says how likely A and B are as its answer."""
-
-    def __init__(self, weights: str) -> None:
-        import xllamacpp  # the one script that needs it
-
-        params = xllamacpp.CommonParams()
-        params.model.path, params.n_ctx, params.n_parallel, params.offline = weights, 4_096, 1, True
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-        self._server = xllamacpp.Server(params)
-
-    def odds(self, context: str, question: str) -> float:
-        """Return the log-odds of A against B."""
-        prompt = (
-            "<|im_start|>system\nYou are a careful coding agent. Obey the user's rules.<|im_end|>\n"
-            f"<|im_start|>user\nThe session so far:\n{context}\n\nNow the user asks: {question}<|im_end|>\n"
-            "<|im_start|>assistant\n"
-        )
-        found = self._server.handle_completions(
-            {"prompt": prompt, "max_tokens": 1, "logprobs": 40, "temperature": 0.0, "cache_prompt": True}
-        )
-        top = found["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-        by_token = {one["token"].strip(): one["logprob"] for one in reversed(top)}
-        least = min(by_token.values())
-        return by_token.get("A", least) - by_token.get("B", least)
+def compacted(messages: Sequence[Message]) -> list[Message]:
+    """Return clew's view at a tenth of the tokens."""
+    target = int(SHARE * sum(map(COUNTER.count, messages)))
+    return list(clew.compact(messages, target_tokens=target).messages)
 
 
-def advantage(model: Model, context: str, case: Case) -> float:
-    """Return how much more likely the allowed way is, in nats, averaged over both orders."""
-    first = QUESTION.format(request=case.request, a=case.allowed, b=case.forbidden)
-    second = QUESTION.format(request=case.request, a=case.forbidden, b=case.allowed)
-    return (model.odds(context, first) - model.odds(context, second)) / 2
+def newest(messages: Sequence[Message], tokens: int) -> list[Message]:
+    """Return as many of the last messages as fit so many tokens."""
+    kept: list[Message] = []
+    for message in reversed(messages):
+        tokens -= COUNTER.count(message)
+        if tokens < 0 and kept:
+            break
+        kept.insert(0, message)
+    return kept
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the bootstrap interval of a mean, 95 %."""
+def chat(messages: Sequence[Message], request: str) -> str:
+    """Return messages and a request as a prompt of Qwen 2.5."""
+    turns: list[tuple[str, str]] = [("system", SYSTEM)]
+    for role, text in (*map(_turn, messages), ("user", request)):
+        if role == turns[-1][0]:
+            turns[-1] = (role, f"{turns[-1][1]}\n{text}")
+        elif text.strip():
+            turns.append((role, text))
+    said = "".join(f"<|im_start|>{role}\n{text.strip()}<|im_end|>\n" for role, text in turns)
+    return f"{said}<|im_start|>assistant\n"
+
+
+def _turn(message: Message) -> tuple[str, str]:
+    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    return role, "\n".join(filter(None, map(_part, message.parts))).replace("<|im_", "<| im_")
+
+
+def _part(part: object) -> str:
+    match part:
+        case Text(text=text):
+            return text
+        case ToolCall(name=name, arguments=arguments):
+            made = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+            return f"<tool_call>\n{made}\n</tool_call>"
+        case ToolResult(parts=parts):
+            shown = "\n".join(filter(None, map(_part, parts)))
+            return f"<tool_response>\n{shown}\n</tool_response>"
+    return ""
+
+
+def prompts(folder: Path) -> Iterator[dict[str, object]]:
+    """Yield a prompt for every rule, session and context."""
+    for name, messages in sessions(folder):
+        plain = compacted(messages)
+        for number, case in enumerate(CASES):
+            whole = with_rule(messages, case.rule)
+            view = compacted(whole)
+            shown = any(case.rule.rstrip(".") in message.text for message in view)
+            contexts = {
+                NO_RULE: plain,
+                NEWEST: newest(messages, sum(map(COUNTER.count, view))),
+                VIEW: view,
+                ALONE: [Message(Role.USER, (Text(case.rule, trust=Trust.USER),))],
+            }
+            for condition, context in contexts.items():
+                yield {
+                    "id": f"{name}/{number}/{condition}",
+                    "prompt": chat(context, case.request),
+                    "case": number,
+                    "condition": condition,
+                    "session": name,
+                    "rule_in_view": shown,
+                }
+
+
+# Scores ----------------------------------------------------------------------------------------------
+
+
+def interval(by_rule: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean, resampled by rule."""
     draws = random.Random(0)
-    means = sorted(statistics.fmean(draws.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    means = sorted(
+        statistics.fmean(value for rule in draws.choices(by_rule, k=len(by_rule)) for value in rule)
+        for _ in range(RESAMPLES)
+    )
     return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
 
 
-def main() -> None:
-    """Print a table of the contexts, and the paired difference between the first two."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("weights")
-    parser.add_argument("--target", type=int, default=450, help="tokens of clew's view")
-    parser.add_argument("--compactions", type=int, default=4)
-    given = parser.parse_args()
-    model = Model(given.weights)
-    found: dict[str, list[float]] = {}
-    for case in CASES:
-        for name, context in contexts(case, given.target, given.compactions):
-            found.setdefault(name, []).append(advantage(model, context, case))
-            print(f"  {name}: {found[name][-1]:+.2f}  {case.rule}", flush=True)
-    for name, values in found.items():
+def score(asked: Sequence[dict[str, object]], replies: dict[str, str]) -> None:
+    """Print the share of replies that obey, by rule and context, and the comparison that was announced."""
+    found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in asked:
+        number = int(str(one["case"]))
+        obeys = CASES[number].obeys(replies[str(one["id"])].strip())
+        found[number][str(one["condition"])].append(float(obeys))
+    conditions = (NO_RULE, NEWEST, VIEW, ALONE)
+    print(f"{'':56}" + "".join(f"{name:>17}" for name in conditions))
+    for number, by in sorted(found.items()):
+        shares = "".join(f"{statistics.fmean(by[name]):17.2f}" for name in conditions)
+        print(f"{CASES[number].rule[:54]:56}{shares}")
+    able = [by for by in found.values() if statistics.fmean(by[ALONE]) >= OBEYED_ALONE]
+    print(f"\nobeyed alone in at least half of the replies: {len(able)} of {len(found)} rules")
+    for name in conditions if able else ():
+        values = [by[name] for by in able]
         low, high = interval(values)
-        takes = sum(value > 0 for value in values)
-        mean = statistics.fmean(values)
-        print(f"{name}: {mean:+.2f} nats [{low:+.2f}, {high:+.2f}], obeys {takes} of {len(values)}")
-    ours, newest, *_ = found.values()
-    difference = [one - other for one, other in zip(ours, newest, strict=True)]
-    low, high = interval(difference)
-    print(f"difference: {statistics.fmean(difference):+.2f} nats [{low:+.2f}, {high:+.2f}]")
-    assert all(map(math.isfinite, difference))
+        mean = statistics.fmean(value for rule in values for value in rule)
+        print(f"{name:>17} {mean:.2f} [{low:.2f}, {high:.2f}]")
+    for other in (NEWEST, NO_RULE) if able else ():
+        paired = [[a - b for a, b in zip(by[VIEW], by[other], strict=True)] for by in able]
+        low, high = interval(paired)
+        mean = statistics.fmean(value for rule in paired for value in rule)
+        print(f"{VIEW} - {other}: {mean:+.2f} [{low:+.2f}, {high:+.2f}]")
+
+
+def read_lines(path: Path) -> list[dict[str, object]]:
+    """Return the objects of a JSON-lines file, compressed or not."""
+    data = path.read_bytes()
+    text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def main() -> None:
+    """Write the prompts, or score the replies."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("prompts", "score"))
+    parser.add_argument("first", type=Path, help="folder of sessions, or the prompts")
+    parser.add_argument("second", type=Path, help="where to write the prompts, or the replies")
+    given = parser.parse_args()
+    if given.what == "score":
+        replies = {str(one["id"]): str(one["reply"]) for one in read_lines(given.second)}
+        score(read_lines(given.first), replies)
+        return
+    made = list(prompts(given.first))
+    given.second.write_bytes(gzip.compress("".join(f"{json.dumps(one)}\n" for one in made).encode()))
+    views = [one for one in made if one["condition"] == VIEW]
+    longest = max(len(str(one["prompt"])) for one in made)
+    held = sum(bool(one["rule_in_view"]) for one in views)
+    print(f"{len(made)} prompts, up to {longest:,} characters; {held} of {len(views)} views have the rule")
 
 
 if __name__ == "__main__":

@@ -398,3 +398,54 @@ def test_rules_in_the_middle_of_a_specification_are_still_about_the_product():
         f"Build this:\n\n{prose * 20}The total must never be negative. {prose * 20}\n\nStart with the parser."
     )
     assert find(text_message(Role.USER, said)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "まだ実装の変更はしないでください。",
+        "実施はせずに教えて",
+        "判断に迷うところがあれば必ず聞いて下さい。",
+        "何があってもコミットはしないで。",
+        "日本語でお願いします",
+        "schreibe alles auf deutsch",
+        "puedes hablarme en español",
+        "Usa siempre TypeScript estricto.",
+        "Ne modifie jamais le dossier legacy/.",
+        "Ändere nichts unter config/.",
+        "不要修改 src/core 下的文件。",
+        "Only use the small model in this session",
+        "You are not allowed to edit anything in infra/terraform.",
+        "Let me review every migration before you run it.",
+    ],
+)
+def test_plain_rules_of_more_forms_and_languages_are_pinned(text):
+    assert [one.quote for one in find(text_message(Role.USER, text))] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["まだ動かないです。", "Das funktioniert noch nicht.", "il ne marche pas encore", "todavía no funciona"],
+)
+def test_what_does_not_work_yet_is_no_rule(text):
+    assert find(text_message(Role.USER, text)) == []
+
+
+@pytest.mark.parametrize("note", ["# Always run the tests before committing", "#never delete an old release"])
+def test_a_note_of_one_line_is_no_heading(note):
+    (found,) = find(text_message(Role.USER, note))
+    assert found.quote == note.lstrip("# ")
+    assert note[found.span.start : found.span.end] == found.quote
+
+
+@pytest.mark.parametrize(
+    "text", ["#include <vector> never forget it", "# Never\n\nSome document follows here."]
+)
+def test_a_comment_or_a_title_is_no_note(text):
+    assert find(text_message(Role.USER, text)) == []
+
+
+def test_a_message_that_is_a_list_of_rules_is_pinned_whole_however_long():
+    rules = [f"Never touch the folder legacy_{n} of the store." for n in range(30)]
+    found = find(text_message(Role.USER, " ".join(rules)))
+    assert [one.quote for one in found] == rules

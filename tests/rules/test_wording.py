@@ -1,4 +1,4 @@
-"""A rule of a user is pinned only if its words are those of a rule, too."""
+"""A rule of a user is pinned only if the fitted model calls it one, too."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ledger import Ledger
-from clew.message import Item, Role, text_message
+from clew.message import Item, Role, Trust, text_message
 from clew.rules import Force, find, find_candidates
-from clew.rules.sentences import sentences
+from clew.rules.find import binding_sentences
 from clew.rules.wording import features_of, wording_score
 
 
@@ -39,9 +39,21 @@ def test_a_rule_of_the_system_needs_no_second_opinion():
 
 @given(st.from_regex(r"[a-z]{1,8}/[a-z]{1,8}\.py", fullmatch=True), st.integers(0, 99_999))
 def test_paths_and_numbers_do_not_change_the_score(path, number):
-    (first,), (second,) = (
-        list(sentences(f"Never edit {one} after {count} tries."))
-        for one, count in ((path, number), ("a/b.py", 7))
+    first, second = (
+        features(f"Never edit {one} after {count} tries.") for one, count in ((path, number), ("a/b.py", 7))
     )
-    assert features_of(first) == features_of(second)
-    assert wording_score(first) == wording_score(second)
+    assert first == second
+
+
+def features(text: str) -> frozenset[str]:
+    ((sentence, seen),) = binding_sentences(text, Trust.USER)
+    return features_of(sentence, seen._replace(length=0), "it forbids an act of the agent")
+
+
+def test_the_length_of_the_message_counts():
+    ((sentence, seen),) = binding_sentences("Only update the report.", Trust.USER)
+    short, long = (
+        wording_score(sentence, seen._replace(length=length), "it limits what the agent works on")
+        for length in (30, 9_000)
+    )
+    assert short != long

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
-from clew.rules.permission import without_reason
+from clew.rules.permission import is_provisional, without_reason
 from clew.rules.rule import Kind, Rule, Scope
 from clew.rules.subject import Choice, Subject, choices, subject_of
 from clew.rules.words import Token, tokens
@@ -71,6 +71,8 @@ class ActiveRules:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self._rules: dict[str, IndexedRule] = {}
         self._by_key: dict[str, dict[str, IndexedRule]] = {}
+        self.provisional: set[str] = set()
+        """The ids of the rules that hold only until the user gives the go-ahead."""
         self._count = 0
         for rule in rules:
             self.put(rule)
@@ -89,6 +91,8 @@ class ActiveRules:
             self._unindex(before)
         self._count += 1
         entry = self._rules[rule.id] = IndexedRule(rule, before.place if before else self._count)
+        if is_provisional(rule):
+            self.provisional.add(rule.id)
         for key in entry.keys:
             self._by_key.setdefault(key, {})[rule.id] = entry
 
@@ -99,6 +103,7 @@ class ActiveRules:
             self._unindex(entry)
 
     def _unindex(self, entry: IndexedRule) -> None:
+        self.provisional.discard(entry.rule.id)
         for key in set(entry.keys):
             del self._by_key[key][entry.rule.id]
             if not self._by_key[key]:

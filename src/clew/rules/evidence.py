@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -53,6 +53,8 @@ class Surroundings(NamedTuple):
     """In long instructions by the system or a developer."""
     deep: bool = False
     """Far inside a user's long text, which is mostly pasted."""
+    length: int = 0
+    """Characters of the text."""
 
 
 class Evidence(NamedTuple):
@@ -65,6 +67,8 @@ class Evidence(NamedTuple):
     among_rules: bool = False
     """The sentence is under a heading or in a list that announces rules."""
     language: str = ENGLISH
+    length: int = 0
+    """Characters of the text that the sentence is in."""
     about_from: int = 0
     """Start of the part that the rule is about: "you can touch lib/ but not lib/core/"."""
 
@@ -81,7 +85,7 @@ def evidence(sentence: Sentence, surroundings: Surroundings) -> Evidence | None:
     tongue = language(name)
     spaced = isinstance(tongue, Language)
     over = tuple(_over(sentence, surroundings, name))
-    if spaced and not (over or surroundings.briefing or _may_match(name, frozenset(plain))):
+    if spaced and not (over or surroundings.briefing or _may_match(name, plain, frozenset(plain))):
         return None
     words = tuple(tokens(text))
     hits = [*tongue.hits(text, words), *over]
@@ -92,7 +96,7 @@ def evidence(sentence: Sentence, surroundings: Surroundings) -> Evidence | None:
         if _is_title(text)
         else _surrounding_hits(hits, surroundings, sentence.lead, is_order=_is_order(words))
     )
-    return Evidence((*hits, *surrounding), words, "ban_lead" in cues, bool(over), name)
+    return Evidence((*hits, *surrounding), words, "ban_lead" in cues, bool(over), name, surroundings.length)
 
 
 def is_silent(text: str) -> bool:
@@ -101,11 +105,12 @@ def is_silent(text: str) -> bool:
     All words of the text are tested at once, in place of those of each sentence, heading and lead-in, so
     there are no false negatives. The text must be too short to be a briefing.
     """
-    words = {*plain_words(text), _COMPLETION}
+    said = [*plain_words(text), _COMPLETION]
+    words = frozenset(said)
     if _prefilter_words().isdisjoint(words):
         return is_english(text, words)
     heads = language(ENGLISH).heading_words
-    return heads.isdisjoint(words) and is_english(text, words) and not _may_match(ENGLISH, frozenset(words))
+    return heads.isdisjoint(words) and is_english(text, words) and not _may_match(ENGLISH, said, words)
 
 
 def may_matter(chunk: str) -> bool:
@@ -171,10 +176,15 @@ class _Need(NamedTuple):
 
     words: frozenset[str]
     classes: tuple[frozenset[str], ...] = ()
+    in_order: tuple[str, ...] = ()
+    """The words as they follow each other: "can you look" has both words of "you can"."""
 
-    def is_met(self, words: frozenset[str]) -> bool:
-        """Return True if these words are enough."""
-        return self.words <= words and not any(one.isdisjoint(words) for one in self.classes)
+    def is_met(self, said: Iterable[str], words: frozenset[str]) -> bool:
+        """Return True if these words, said in this order, are enough."""
+        if not self.words <= words or any(one.isdisjoint(words) for one in self.classes):
+            return False
+        left = iter(said)
+        return all(word in left for word in self.in_order)
 
 
 class _Needs(NamedTuple):
@@ -186,16 +196,19 @@ class _Needs(NamedTuple):
     """Those without a distinctive word, by the members of their class."""
 
 
-def _may_match(name: str, words: frozenset[str]) -> bool:
-    """Return True if a sentence has all the words of a phrase that could state or end a rule."""
+def _may_match(name: str, said: Sequence[str], words: frozenset[str]) -> bool:
+    """Return True if a sentence has all the words of a phrase that could state or end a rule, in order."""
     by_word, by_member = _needs(name)
     for anchor in words & by_word.keys():
         by_second = by_word[anchor]
         for second in words & by_second.keys():
-            if any(need.is_met(words) for need in by_second[second]):
+            if any(need.is_met(said, words) for need in by_second[second]):
                 return True
     return any(
-        need.is_met(words) for word in words & by_member.keys() for group in by_member[word] for need in group
+        need.is_met(said, words)
+        for word in words & by_member.keys()
+        for group in by_member[word]
+        for need in group
     )
 
 
@@ -237,12 +250,13 @@ def _needs(name: str) -> _Needs:
 
 def _need(phrase: Phrase) -> _Need:
     entries = (*phrase.words, *phrase.tail)
-    words = frozenset(entry for entry in entries if isinstance(entry, str) and entry[0] != "-")
+    in_order = tuple(entry for entry in entries if isinstance(entry, str) and entry[0] != "-")
+    words = frozenset(in_order)
     classes = [entry for entry in entries if isinstance(entry, frozenset)]
     if classes and all(map(is_function_word, words)):
         # "is frozen": most sentences have an "is", so the words of the class must be distinctive.
-        return _Need(words, tuple(sorted(classes, key=len)[: 1 if words else 2]))
-    return _Need(words)
+        return _Need(words, tuple(sorted(classes, key=len)[: 1 if words else 2]), in_order)
+    return _Need(words, in_order=in_order)
 
 
 def _over(sentence: Sentence, surroundings: Surroundings, name: str) -> Iterator[Hit]:

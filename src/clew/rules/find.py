@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from clew.message import Cite, Message, Origin, Text, Trust
@@ -59,8 +59,15 @@ _TAKEN_BACK = lazy_pattern(
 """Words that withdraw the sentence before them and say something else."""
 _ENCODED = lazy_pattern(r'\s*"[^"]*\\"')
 """The start of a text that a program wrote as a JSON string: a person does not type escaped quotes."""
+_NOTE = lazy_pattern(r"\s*#(?!include|define|region|pragma) ?[^\W\d][^\n#]{14,400}\s*\Z")
+"""A message of one line after "#", which Claude Code keeps as a note for later: no heading, no comment."""
 _NAMES_FILE = lazy_pattern(r"\w\.[a-z]{2,5}\b|[\w.-]+/|\byet\b")
 _PLAINLY = lazy_pattern(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
+
+
+FEWEST_IN_LIST, LIST_SHARE, LONGEST_LIST = 3, 0.7, 8_000
+"""From how many sentences and what share of its text a message is a list of rules, and how many characters it
+has at most: a longer one is a document. Chosen by hand."""
 
 
 def find(message: Message) -> list[Rule]:
@@ -79,14 +86,34 @@ def find_candidates(message: Message) -> list[Rule]:
     found: list[Rule] = []
     for index, part in enumerate(message.parts):
         if isinstance(part, Text) and part.trust >= Trust.USER:
-            short = len(part.text) < LONG
-            found.extend((_in_short if short else _in_text)(part.text, part.trust, index))
+            found.extend(candidates_in(part.text, part.trust, index))
     return found
 
 
+def candidates_in(text: str, trust: Trust, part: int = 0) -> tuple[Rule, ...]:
+    """Return every binding sentence of a speaker's text, which is the part of a message with this index."""
+    return (_in_short if len(text) < LONG else _in_text)(text, trust, part)
+
+
 def _in_text(text: str, trust: Trust, index: int) -> tuple[Rule, ...]:
+    spoken = rule_sentences(text, trust)
+    found = _judged(spoken, trust, index)
+    if _says_only_rules(text, found):
+        alone = [(sentence, seen._replace(length=len(sentence.text))) for sentence, seen in spoken]
+        return _judged(alone, trust, index)
+    return found
+
+
+def _says_only_rules(text: str, found: Sequence[Rule]) -> bool:
+    """Whether a message says little but rules: then each is judged as if it stood alone, however many."""
+    rules = [one for one in found if one.force in (Force.STANDING, Force.LIKELY)]
+    said = sum(len(one.quote) for one in rules)
+    return len(rules) >= FEWEST_IN_LIST and len(text) <= LONGEST_LIST and said >= LIST_SHARE * len(text)
+
+
+def _judged(spoken: Iterable[tuple[Sentence, Evidence]], trust: Trust, index: int) -> tuple[Rule, ...]:
     found: list[Rule] = []
-    for sentence, seen in rule_sentences(text, trust):
+    for sentence, seen in spoken:
         if found and seen.among_rules and found[-1].quote == sentence.lead:
             found.pop()  # "Please don't:" is part of each item of its list
         one = found_in(sentence, seen, index, trust)
@@ -155,6 +182,8 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     """Yield the speaker's own sentences, each with its surroundings."""
     if trust is Trust.USER and _ENCODED.match(text):
         return
+    if trust is Trust.USER and _NOTE.match(text):
+        text = text.replace("#", " ", 1)  # same positions
     sample = text[:_SAMPLE]
     default = guess(sample, words_again(sample))
     paste = pasted_document(text) if trust is Trust.USER else NOTHING_PASTED
@@ -175,7 +204,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
         briefed = briefing and not handed_on.hold(sentence.start)
         unlisted = deep and len(text) > _BOOK
         placed = sentence._replace(heading="", lead="") if unlisted else sentence
-        yield placed, Surroundings(default, inside, briefed, orders, deep)
+        yield placed, Surroundings(default, inside, briefed, orders, deep, len(text))
 
 
 def _is_list_of_rules(text: str) -> bool:

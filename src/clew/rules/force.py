@@ -8,7 +8,6 @@ The guideline with examples is in docs/concepts/constraints.md.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -31,20 +30,27 @@ _RULED_OUT = "it rules something out"
 _NOT_NOW = "it forbids changes for now"
 _BANNED = "it forbids an act of the agent"
 _NAMED = "it is called a rule"
-_CLEAR = frozenset((_ASKED_FIRST, _ONE_ANSWER, _NAMED))
-"""Reasons that need no second opinion: 11 of 14 requests for consent of new people were rules, and what holds
-for one answer ends by itself; what its author calls a rule is one. The scores that the other reasons need
-(``needed_score``) were read off the table of bench/constraints_wording.py: people that the tables had not
-been tuned on."""
-_BANS = frozenset((_BANNED, _NOT_NOW, _RULED_OUT))
+_INSTRUCTED = "it is part of the instructions for the agent"
+_RESTRAINED = "it restrains the work"
+_COSTS = "it limits the costs"
+_PLAIN = frozenset((_NAMED, _COSTS))
+"""Reasons in words that mean nothing else."""
+_ON_ACTS = frozenset((_BANNED, _NOT_NOW, _RULED_OUT, _INSTRUCTED, _LISTED, _RESTRAINED))
 _PROTECTS = lazy_pattern(
     r"\b(?:secrets?|tokens?|passwords?|credentials?|(?:api|private|access)[ _-]?keys?|production|deploy\w*"
     r"|delet\w+|drop|(?:force[ _-])?push\w*)\b|\w_(?:PASSWORD|TOKEN|SECRET|KEY)\b",
     re.IGNORECASE,
 )
-_NEEDED_TO_PROTECT = -2.0
-"""The score that a ban needs if it is about secrets, production, deleting or pushing: to miss it costs more
-than to quote it in vain. Chosen by hand."""
+_PLACE_NAMED = lazy_pattern(r"[a-z]/(?![A-Z])|\w\.[a-z]{2,5}\b")
+_OPENS_BAN = lazy_pattern(
+    r"\W*(?:please )?(?:never|do not|don['’]?t|you (?:are not allowed to|must not|may not))\b", re.IGNORECASE
+)
+_NEEDED = 1.15
+"""The score from which on a sentence is pinned: chosen by cross-validation by owner, on people that the
+tables were not tuned on (bench/constraints_wording.py)."""
+_NEEDED_TO_PROTECT = -1.0
+"""The same for a ban that protects something (``_protects``): to miss it costs more than to quote it in vain.
+Chosen by hand."""
 _MODALS = frozenset(("must", "mustn't", "should", "shouldn't", "may", "can't", "cannot", "can’t"))
 _IMPERATIVE = frozenset(("do", "don't", "don’t", "dont"))
 _AFTER_PRONOUN = frozenset(
@@ -92,6 +98,13 @@ _NAMED_RULE = lazy_pattern(
     re.IGNORECASE,
 )
 """A sentence that calls itself a rule, or that asks to remember what binds."""
+_OWN_PLAN = lazy_pattern(
+    r"\W*(?:if you (?:want|like|prefer|agree),? |[\w ]{1,24}: |then |so |next,? )?"
+    r"I(?:['’]ll| will| can| could| would)\b"
+    r"(?! (?:not|never|handle|do it|run|take care|test|push|commit|merge|deploy|review)\b)",
+    re.IGNORECASE,
+)
+"""What the writer is about to do: the answer of another agent that was pasted, or a plan of the user."""
 _JOINING = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "mais", "y", "o", "pero"))
 _RUN_ON = lazy_pattern(r"[a-z)]\.[A-Z][a-z]+[ :]")
 _MOST_RUN_ON = 2
@@ -127,34 +140,27 @@ def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judge
     judged = judge_by_tables(sentence, seen, kind, trust)
     if judged.force is not Force.STANDING or trust > Trust.USER:
         return judged
-    needed = needed_score(judged.why, seen.language)
-    if judged.why in _BANS and _PROTECTS.search(sentence.text):
-        needed = min(needed, _NEEDED_TO_PROTECT)
-    if wording_score(sentence) >= needed:
+    protects = judged.why in _ON_ACTS and _protects(sentence.text, seen.language)
+    needed = _NEEDED_TO_PROTECT if protects else _NEEDED
+    if judged.why in _PLAIN or wording_score(sentence, seen, judged.why) >= needed:
         return judged
     return Judged(Force.LIKELY, f"it may be a rule: {judged.why}")
 
 
-def needed_score(why: str, language: str) -> float:
-    """Return the score of its wording that a sentence needs to be pinned for this reason."""
-    if why in _CLEAR:
-        return -math.inf
-    if why in _BANS:
-        return -0.5
-    if why == _LISTED:
-        return 0.5 if language == ENGLISH else -1.5
-    if why.startswith("it says 'from "):  # from now on, from today on
-        return -1.0
-    if language != ENGLISH:
-        return 1.0
-    return 0.5 if why.startswith("it says '") else 0.0
+def _protects(text: str, language: str) -> bool:
+    """Return True for a ban about secrets, production, deleting or pushing, or on a file that it names."""
+    if _PROTECTS.search(text):
+        return True
+    return _PLACE_NAMED.search(text) is not None and (
+        language != ENGLISH or _OPENS_BAN.match(text) is not None
+    )
 
 
 def judge_by_tables(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judged:
     """Return how far a binding sentence reaches by its form and its position."""
     fired = {hit.cue for hit in seen.hits}
     if trust > Trust.USER:
-        return Judged(Force.STANDING, "it is part of the instructions for the agent")
+        return Judged(Force.STANDING, _INSTRUCTED)
     if kind is Kind.PERMISSION:
         return Judged(Force.DECISION, "it permits something")
     if why := _unreadable(sentence.text):
@@ -180,12 +186,27 @@ def _in_other_languages(sentence: Sentence, seen: Evidence, fired: set[str]) -> 
         return Judged(Force.REQUEST, "it introduces something")
     if _says("shows_foreign", text):
         return Judged(Force.DECISION, "it says how the result should be")
-    if fired & {"question", "tiny", "asks", "hedge"} or not _is_foreign_rule(text, seen):
+    if why := _plain_in_other_languages(text):
+        return Judged(Force.STANDING, why)
+    asks = fired & {"question", "tiny", "asks", "hedge"} and not _ends_in_ban(text, seen)
+    if asks or not _is_foreign_rule(text, seen):
         return Judged(Force.REQUEST, "nothing says that it lasts")
     lasts = not fired.isdisjoint(_cues("lasting"))
     if fired & {"duty", "duty_weak"} and not lasts:
         return Judged(Force.DECISION, "it says how the result should be")
-    return Judged(Force.STANDING, "it restrains the work")
+    return Judged(Force.STANDING, _RESTRAINED)
+
+
+def _plain_in_other_languages(text: str) -> str:
+    """Return why a short sentence is a rule in words that mean nothing else; empty if it is none."""
+    if len(text) > _BRIEF_FOREIGN or text.rstrip().endswith(("?", "？")):
+        return ""
+    if _says("held_foreign", text):
+        return _NOT_NOW
+    if _says("asked_foreign", text):
+        return _ASKED_FIRST
+    works = _says("answers_foreign", text) or _says("always_foreign", text)
+    return "it says how to work" if works else ""
 
 
 def _is_foreign_rule(text: str, seen: Evidence) -> bool:
@@ -206,11 +227,19 @@ def _is_foreign_rule(text: str, seen: Evidence) -> bool:
             continue
         if hit.cue in _cues("foreign_bans") and hit.start <= _OPENING_FOREIGN:
             return True
-        if hit.cue in _cues("foreign_bans") and end <= _EDGE and _VERB_FINAL.search(text):
-            return True
         if hit.cue in ways and len(text) <= _SHORT_FOREIGN:
             return True
-    return False
+    return of_work and _ends_in_ban(text, seen)
+
+
+def _ends_in_ban(text: str, seen: Evidence) -> bool:
+    """Return True if a sentence ends in a ban, in a language with the verb at the end."""
+    end = len(text.rstrip(_STOPS)) - _EDGE
+    bans = _cues("foreign_bans")
+    return _VERB_FINAL.search(text) is not None and any(
+        hit.cue in bans and hit.end >= end and text[hit.start : hit.end] not in _WEAK_NEGATIONS
+        for hit in seen.hits
+    )
 
 
 @cache
@@ -277,7 +306,7 @@ def _reason_by_position(sentence: Sentence, seen: Evidence, fired: set[str]) -> 
     if briefed and "deep" in fired:
         briefed = _says("plain_order", text) and (_says("path_named", text) or _says("yet", text))
     if briefed and _restrains(text, lasting=False):
-        return "it is part of the instructions for the agent"
+        return _INSTRUCTED
     return ""
 
 
@@ -329,6 +358,8 @@ def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
         return "it asks"
     if _says("example", text):
         return "it is an example"
+    if _OWN_PLAN.match(text):
+        return "it says what the writer will do"
     if _says("written_down", text):
         return "it asks to write a rule down"
     if _says("bans_that", text) or sum(token.word not in _POINTS_BACK for token in words) < _FEWEST_WORDS:
@@ -373,7 +404,7 @@ def _said_plainly(text: str, *, listed: bool) -> str:
     if _says("reserved", text):
         return "the user does it"
     if _says("spends", text):
-        return "it limits the costs"
+        return _COSTS
     if not listed and _says("invariant", text):
         return "it states a convention"
     if _says("each", text) and not _is_of_product(text):

@@ -16,7 +16,7 @@ from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.codec import copy_tracker
-from clew.rules.find import find, find_candidates
+from clew.rules.find import find, find_candidates, rule_sentences
 from clew.rules.findings import SPEAKERS, Ending, Findings, in_whole_message, overlapping, span_in
 from clew.rules.permission import go_ahead
 from clew.rules.prefilter import may_state_rule
@@ -194,6 +194,8 @@ class Pins:
 
     def _find(self, message: Message, source: Cite) -> Findings:
         """Return what a piece of a message ends and states, without applying it."""
+        if not self._rules.provisional and not _may_bind(message):
+            return ()
         endings = [
             Ending(
                 self.held[end.rule].ref,
@@ -360,6 +362,14 @@ def _spoken_pieces(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
     for utterance in reading.said:
         if utterance.aside:
             yield Message(Role.USER, (Text(utterance.text, trust=utterance.trust),)), utterance.cite(0, 0)
+
+
+def _may_bind(message: Message) -> bool:
+    """Return False if no sentence of a message could state or end a rule; most messages have none."""
+    for part in message.parts:  # ``any`` would create a generator for every message
+        if isinstance(part, Text) and part.trust >= Trust.USER and rule_sentences(part.text, part.trust):
+            return True
+    return False
 
 
 def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:

@@ -29,7 +29,7 @@ class Chunks(dict[str, int]):
         super().__init__()
         self._next = 1
         self._by_word: dict[str, int] = {}
-        self._judges: list[tuple[int, Callable[[str], bool]]] = []
+        self._judges: list[tuple[int, Callable[[str], object]]] = []
 
     def __missing__(self, chunk: str) -> int:
         """Judge a new chunk."""
@@ -52,21 +52,17 @@ class Chunks(dict[str, int]):
             self._by_word[word] = self._by_word.get(word, 0) | bit
         return bit
 
-    def mark_by(self, judge: Callable[[str], bool]) -> int:
-        """Return a new bit, set for chunks for which ``judge`` returns True; it must be a pure function."""
+    def mark_by(self, judge: Callable[[str], object]) -> int:
+        """Return a new bit, set for chunks for which ``judge``, a pure function, returns something true."""
         bit = self._new_bit()
         self._judges.append((bit, judge))
         return bit
 
     def _new_bit(self) -> int:
         self.clear()
+        _remembered_marks.cache_clear()
         self._next, bit = self._next << 1, self._next
         return bit
-
-
-CHUNKS = Chunks()
-"""Shared by all ledgers: marks depend on the chunk alone."""
-_MARKS_OF = CHUNKS.__getitem__
 
 
 def marks(text: str) -> int:
@@ -81,6 +77,9 @@ def _marks(text: str) -> int:
     return found
 
 
+CHUNKS = Chunks()
+"""Shared by all ledgers: marks depend on the chunk alone."""
+_MARKS_OF = CHUNKS.__getitem__
 _remembered_marks = lru_cache(maxsize=1_024)(_marks)
 """Several trackers ask about the same few texts."""
 

@@ -72,13 +72,12 @@ def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retir
 
 def _ends_by_go_ahead(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Iterator[Retirement]:
     """Yield the provisional rules that end because the speaker gives the go-ahead."""
-    if not rules or not (words := go_ahead(text)):
+    if not rules.provisional or not (words := go_ahead(text)):
         return
     start = text.find(words)
     span = Span(part, start, start + len(words))
     for entry in filter(may_end, rules.latest()):
-        found = entry.rule
-        if is_provisional(found) and ends_provisional(found, text):
+        if entry.rule.id in rules.provisional and ends_provisional(entry.rule, text):
             yield Retirement(entry.rule.id, How.EXPIRED, words, span, "the go-ahead was given")
 
 

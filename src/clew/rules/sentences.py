@@ -7,8 +7,9 @@ of it may become a rule. Every function reads the text once, line by line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from clew.message.patterns import lazy_pattern
@@ -309,12 +310,25 @@ _LEADS_ON = lazy_pattern(
     re.IGNORECASE,
 )
 """Words that cannot end a sentence, however short the line."""
+_SHORT = 1_000
+"""Characters of a text whose sentences are remembered."""
 _WRAPPED = 48
 """Characters from which on a line without a full stop may have been wrapped; chosen by hand."""
 
 
-def sentences(text: str, *, tags_are_speech: bool = False) -> Iterator[Sentence]:
-    """Yield the sentences of the speaker's own words, in order; spans index ``text``."""
+def sentences(text: str, *, tags_are_speech: bool = False) -> Iterable[Sentence]:
+    """Return the sentences of the speaker's own words, in order; spans index ``text``."""
+    if len(text) > _SHORT:
+        return _sentences(text, tags_are_speech)
+    return _of_short(text, tags_are_speech)
+
+
+@lru_cache(maxsize=512)  # several trackers ask about each text, a block of messages at a time
+def _of_short(text: str, tags_are_speech: bool) -> tuple[Sentence, ...]:
+    return tuple(_sentences(text, tags_are_speech))
+
+
+def _sentences(text: str, tags_are_speech: bool) -> Iterator[Sentence]:
     heading = lead = ""
     text = _unwrap_json_string(text)
     for block in _blocks(text, tags_are_speech):
