@@ -21,7 +21,7 @@ import retrieval_shown as shown
 
 from clew import Session, SqliteStore
 from clew.memory import Memory, StaticEmbedder, analyse, embed_lacking, passages
-from clew.memory.features import DENSE, LEXICAL
+from clew.memory.features import DenseFeatures, LexicalFeatures
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.scope import InView
 from clew.memory.search import Query, score_candidates
@@ -123,16 +123,16 @@ def main():
     args = parser.parse_args()
     embedder = StaticEmbedder()
     found = [
-        (name, np.array([one.features for one in judged]), np.array(right))
+        (name, np.array([(*one.lexical, *(one.dense or ())) for one in judged]), np.array(right))
         for some in (questions(args.data, embedder), lost_values(args.transcripts, embedder))
         for name, judged, right in some
         if any(right)
     ]
-    names = LEXICAL + DENSE
+    names = LexicalFeatures._fields + DenseFeatures._fields
     text = "# What each feature is worth, by kind of session. Made by bench/retrieval_fit.py; see"
     text += " docs/concepts/retrieval.md.\n"
     for kind, shares in SHARES.items():
-        for mode, kept in (("lexical", LEXICAL), ("dense", names)):
+        for mode, kept in (("lexical", LexicalFeatures._fields), ("dense", names)):
             weights = fit(found, [names.index(name) for name in kept], shares)
             lines = [f"{name} = {weight:.4f}" for name, weight in zip(kept, weights, strict=True)]
             text += f"\n[{kind}.{mode}]\n" + "\n".join(lines) + "\n"

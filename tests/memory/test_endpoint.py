@@ -64,6 +64,26 @@ def test_an_answer_without_vectors_is_a_failure(answer):
         EndpointEmbedder(address, "m").embed(["a"])
 
 
+def test_an_answer_that_breaks_off_is_a_failure():
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b"{")
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with pytest.raises(ModelFailed):
+            EndpointEmbedder(f"http://127.0.0.1:{server.server_port}", "m").embed(["a"])
+        thread.join()
+
+
 def test_the_key_is_never_shown():
     assert "secret" not in repr(EndpointEmbedder("http://localhost", "m", "secret"))
 

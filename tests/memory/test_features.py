@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.features import LEXICAL, FeatureExtractor, to_candidates
+from clew.memory.features import FeatureExtractor, to_candidates
 from clew.memory.index.protocol import Analysed, IndexRow, IndexStats
 from clew.memory.question import understand
 from clew.memory.terms import analyse
@@ -38,8 +38,7 @@ def named_speakers(asked, *turns):
     rows = [IndexRow(n, n, analyse(turn(text, n, speaker=name))) for n, (name, text) in enumerate(turns)]
     seen = to_candidates(question, rows)
     extractor = FeatureExtractor(question, IndexStats(len(rows), 5.0, {}), seen)
-    at = LEXICAL.index("speaker")
-    return {one.row.entry.speaker: extractor.lexical(one)[at] for one in seen}
+    return {one.row.entry.speaker: extractor.lexical(one).speaker for one in seen}
 
 
 TALK = (("Fahim Khan", "Good morning, Muhammad, is the kiln hot?"), ("Muhhamed", "The kiln is hot."))
@@ -58,6 +57,13 @@ TALK = (("Fahim Khan", "Good morning, Muhammad, is the kiln hot?"), ("Muhhamed",
 )
 def test_a_question_names_a_speaker_also_in_another_spelling(asked, khan, muhhamed):
     assert named_speakers(asked, *TALK) == {"Fahim Khan": khan, "Muhhamed": muhhamed}
+
+
+def test_a_clock_that_was_never_set_is_on_no_day_that_is_asked_about():
+    question = understand("was the kiln hot yesterday?", date(2026, 1, 1))
+    entry = turn("The kiln is hot.")._replace(time="0001-01-01T00:00:00.000Z")
+    (seen,) = to_candidates(question, [IndexRow(1, 1, analyse(entry))])
+    assert FeatureExtractor(question, IndexStats(1, 5.0, {}), [seen]).lexical(seen).date_said == 0
 
 
 def test_a_similar_name_that_the_speaker_uses_is_somebody_else():

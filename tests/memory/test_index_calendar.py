@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.index.calendar import FIRST, LAST, period_terms
 from clew.memory.index.protocol import Filters
-from clew.memory.index.rows import scope_words
+from clew.memory.index.rows import FIRST, LAST, period_terms, scope_words
 
 DAYS = st.dates(FIRST, LAST)
 

@@ -100,6 +100,13 @@ def test_what_is_old_ages_however_little_there_is():
     assert str(move) == "d1-d2: recall → archive (archived as a1: older than 30 days)"
 
 
+@pytest.mark.parametrize("never", [float("inf"), 1e7])
+def test_with_no_limit_of_age_nothing_is_archived_for_its_age(never):
+    tiers = settled(fold_tiers(log(*chain(2))))
+    later = Moment("2036-01-01T00:00:00.000Z", 100)
+    assert moves_due(tiers, later, TierPolicy(archive_spans=2, recall_days=never)) == []
+
+
 def test_an_undo_brings_back_what_left_and_takes_the_archive_apart():
     tiers = settled(fold_tiers(log(*chain(4))))
     assert where(tiers)["d2"] == "archive"

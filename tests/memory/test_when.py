@@ -65,6 +65,11 @@ def test_a_date_that_no_calendar_has_is_no_date():
     assert days("on 31.02.2023 and 42.13.2023") == []
 
 
+@pytest.mark.parametrize("words", ["laſt Frıday", "LAST FRİDAY", "last friday"])
+def test_letters_that_count_as_another_case_of_i_and_s_are_read_as_these(words):
+    assert days(words) == [(date(2023, 5, 5), date(2023, 5, 5))]
+
+
 @given(st.text(max_size=200), st.dates(date(1900, 1, 1), date(2900, 1, 1)))
 def test_any_text_is_read_and_every_span_runs_forward(text, at):
     assert all(span.first <= span.last for span in spans(text, at))

@@ -197,6 +197,12 @@ def test_only_what_changed_is_read_and_what_is_gone_leaves(index: SqliteIndex, r
     assert best(index, "zebra") == ["new.md#Fresh:1-3"]
 
 
+def test_a_file_time_that_no_calendar_has_is_the_last_one(index: SqliteIndex, root: Path) -> None:
+    os.utime(root / "notes.txt", (1.7e12, 1.7e12))  # was meant in ms
+    manifest = update_index(index, "w", root, Manifest(str(root))).manifest
+    assert "2400" < manifest.documents["notes.txt"].time <= "9999-12-31T23:59:59+00:00"
+
+
 def test_a_file_that_was_only_touched_is_not_indexed_again(index: SqliteIndex, root: Path) -> None:
     first = update_index(index, "w", root, Manifest(str(root)))
     os.utime(root / "notes.txt", ns=(1, 1))
@@ -303,6 +309,7 @@ def test_a_manifest_comes_back_as_it_was_kept(index: SqliteIndex, root: Path, tm
         ('last_updated: "2021-03-04T05:06:07+02:00"', "2021-03-04T03:06:07+00:00"),
         ("date: 2020-01-01\nupdated: 2021-03-04", "2021-03-04T00:00:00+00:00"),
         ("updated: last week\ndate: 2020-01-01", "2020-01-01T00:00:00+00:00"),
+        ("updated: 0001-01-01T00:00:00+05:00\ndate: 2020-01-01", "2020-01-01T00:00:00+00:00"),
     ],
 )
 def test_the_date_of_a_document_is_the_one_that_it_states(

@@ -292,6 +292,8 @@ def test_a_note_whose_time_is_over_does_not_hold():
     later = book.add(draft(key="other", expires=book.in_days(1)))
     assert later.expires == "2026-09-22T14:13:20.000Z"
     assert active_notes(book.notes(), NOW).notes == (later,)
+    with pytest.raises(InputError, match="after our calendar"):
+        book.in_days(10**10)
 
 
 # Where they are kept ---------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""Search and recall of what left the context window. See README.md."""
+"""Search and recall of what left the context window. See README.md.
+
+``open_memory(store, ctx).search("the port that failed yesterday")`` returns hits with exact references
+(``m12@fix-login``), from this session and the others of its project.
+"""
 
 from clew.memory.embedders import (
     EndpointEmbedder,
@@ -6,24 +10,19 @@ from clew.memory.embedders import (
     StaticEmbedder,
     default_embedder,
     embed_lacking,
-    shipped_embedder,
 )
 from clew.memory.indexing import catch_up, catch_up_all, passages
 from clew.memory.memory import Memory, open_memory
-from clew.memory.references import Quotation, Resolved
-from clew.memory.search import Hit, MatchInfo, Query, neighbours, search
-from clew.memory.selection import Injection, Passage, select_injections
+from clew.memory.references import Resolved
+from clew.memory.search import Query, neighbours, search
+from clew.memory.selection import Injection
 from clew.memory.terms import analyse
 
 __all__ = [
     "EndpointEmbedder",
-    "Hit",
     "Injection",
-    "MatchInfo",
     "Memory",
-    "Passage",
     "Query",
-    "Quotation",
     "Resolved",
     "SentenceEmbedder",
     "StaticEmbedder",
@@ -36,6 +35,4 @@ __all__ = [
     "open_memory",
     "passages",
     "search",
-    "select_injections",
-    "shipped_embedder",
 ]

@@ -1,6 +1,7 @@
 """Resolve dates in text (``yesterday`` on 8 May 2023 is 7 May 2023), and normalize search periods.
 
-A turn's dates are relative to its own time, a question's to the time of asking.
+A turn's dates are relative to its own time, a question's to the time of asking. ``spans("last March", at)``
+on 8 May 2023 is one ``DateSpan`` from 1 to 31 March 2023.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import TypeAlias
 
 from clew.errors import InputError
 from clew.memory.index.protocol import Filters
@@ -38,6 +40,10 @@ _NUMBERS = {
 }  # fmt: skip
 
 
+Days: TypeAlias = tuple[date, date]
+"""The first and the last day of a period."""
+
+
 @dataclass(frozen=True, slots=True)
 class DateSpan:
     """Days from ``first`` to ``last``, inclusive, and the words that name them."""
@@ -45,10 +51,6 @@ class DateSpan:
     first: date
     last: date
     words: str = ""
-
-    def overlaps(self, other: DateSpan) -> bool:
-        """Return True if a day is in both."""
-        return self.first <= other.last and other.first <= self.last
 
     @property
     def days(self) -> int:
@@ -59,7 +61,7 @@ class DateSpan:
 def spans(text: str, at: date) -> tuple[DateSpan, ...]:
     """Return the dates that a text names, relative to the day ``at``."""
     found = []
-    for match in _ANY.finditer(text):
+    for match in _ANY.finditer(text if text.isascii() else text.translate(_OTHER_CASES)):
         reading = next(name for name, words in match.groupdict().items() if words and name in _READINGS)
         try:
             first, last = _READINGS[reading](match, at)
@@ -72,19 +74,20 @@ def spans(text: str, at: date) -> tuple[DateSpan, ...]:
 # One function per way to write a date ------------------------------------------------------------------
 
 
-def _iso(match: re.Match[str], _at: date) -> tuple[date, date]:
+def _iso(match: re.Match[str], _at: date) -> Days:
     year, month, day = (int(part) for part in re.split(r"[-/.]", match["iso"]))
     return _single_day(date(year, month, day))
 
 
-def _numeric(match: re.Match[str], _at: date) -> tuple[date, date]:
+def _numeric(match: re.Match[str], _at: date) -> Days:
     """Read ``9.1.2024`` day first and ``1/9/2024`` month first, the other way if only that is a date."""
     one, other, year = (int(part) for part in re.split(r"[./]", match["numeric"]))
     day, month = (one, other) if "." in match["numeric"] else (other, one)
     return _single_day(date(year, month, day) if month <= 12 else date(year, day, month))
 
 
-def _day_of_month(match: re.Match[str], at: date) -> tuple[date, date]:
+def _day_of_month(match: re.Match[str], at: date) -> Days:
+    """Read ``31st of January 2024``, ``January 31``, ``January 2024``, and a month alone."""
     words = re.findall(r"[a-z]+|\d+", match[0].lower())
     numbers = [int(word) for word in words if word.isdigit()]
     month = next(MONTHS[word] for word in words if word in MONTHS)
@@ -99,7 +102,7 @@ def _nearest_year(month: int, day: int, at: date) -> int:
     return at.year - 1 if ahead > 183 else at.year + 1 if ahead < -330 else at.year
 
 
-def _year(match: re.Match[str], _at: date) -> tuple[date, date]:
+def _year(match: re.Match[str], _at: date) -> Days:
     year = int(match["year"])
     return date(year, 1, 1), date(year, 12, 31)
 
@@ -110,16 +113,16 @@ _DAYS_AWAY = {
 }  # fmt: skip
 
 
-def _relative_day(match: re.Match[str], at: date) -> tuple[date, date]:
+def _relative_day(match: re.Match[str], at: date) -> Days:
     words = re.sub(r"\s+", " ", match["near"].lower()).removeprefix("the ")
     return _single_day(at + timedelta(days=_DAYS_AWAY[words]))
 
 
-def _ago(match: re.Match[str], at: date) -> tuple[date, date]:
+def _ago(match: re.Match[str], at: date) -> Days:
     return _away(at, -_number(match["ago_n"]), match["ago_unit"])
 
 
-def _ahead(match: re.Match[str], at: date) -> tuple[date, date]:
+def _ahead(match: re.Match[str], at: date) -> Days:
     return _away(at, _number(match["ahead_n"]), match["ahead_unit"])
 
 
@@ -128,7 +131,8 @@ def _number(words: str) -> int:
     return int(words) if words.isdigit() else _NUMBERS[words]
 
 
-def _away(at: date, count: int, unit: str) -> tuple[date, date]:
+def _away(at: date, count: int, unit: str) -> Days:
+    """Return the day, week, weekend, month or year that is ``count`` units away; a week around that day."""
     unit = unit.lower().rstrip("s")
     if unit == "day":
         return _single_day(at + timedelta(days=count))
@@ -146,7 +150,8 @@ def _away(at: date, count: int, unit: str) -> tuple[date, date]:
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "this past": -1, "next": 1, "coming": 1}
 
 
-def _relative(match: re.Match[str], at: date) -> tuple[date, date]:
+def _relative(match: re.Match[str], at: date) -> Days:
+    """Read ``last Tuesday``, ``this weekend``, ``next March``, ``last summer``, ``next week``."""
     step = _STEPS[re.sub(r"\s+", " ", match["step"].lower())]
     unit = match["unit"].lower().rstrip(".")
     if unit in WEEKDAYS:
@@ -165,7 +170,7 @@ def _relative(match: re.Match[str], at: date) -> tuple[date, date]:
     return _away(at, step, unit)
 
 
-def _bare_weekday(match: re.Match[str], at: date) -> tuple[date, date]:
+def _bare_weekday(match: re.Match[str], at: date) -> Days:
     return _single_day(_weekday(at, WEEKDAYS[match["weekday"].lower()], -1))
 
 
@@ -176,12 +181,12 @@ def _weekday(at: date, weekday: int, step: int) -> date:
     return at + timedelta(days=(weekday - at.weekday() - 1) % 7 + 1)
 
 
-def _weekend(near: date) -> tuple[date, date]:
+def _weekend(near: date) -> Days:
     saturday = near - timedelta(days=near.weekday()) + timedelta(days=5)
     return saturday - timedelta(days=1), saturday + timedelta(days=1)
 
 
-def _season(at: date, month: int, step: int) -> tuple[date, date]:
+def _season(at: date, month: int, step: int) -> Days:
     begin = date(at.year, month, 1)
     if step < 0 and begin + timedelta(days=90) > at:
         begin = date(at.year - 1, month, 1)
@@ -190,16 +195,16 @@ def _season(at: date, month: int, step: int) -> tuple[date, date]:
     return begin, begin + timedelta(days=91)
 
 
-def _month(year: int, month: int) -> tuple[date, date]:
+def _month(year: int, month: int) -> Days:
     first = date(year, month, 1)
     return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
 
-def _single_day(day: date) -> tuple[date, date]:
+def _single_day(day: date) -> Days:
     return day, day
 
 
-_READINGS: dict[str, Callable[[re.Match[str], date], tuple[date, date]]] = {
+_READINGS: dict[str, Callable[[re.Match[str], date], Days]] = {
     "iso": _iso,
     "numeric": _numeric,
     "day_month": _day_of_month,
@@ -218,6 +223,7 @@ def _alternatives(words: dict[str, int]) -> str:
 
 
 def _patterns() -> Iterator[str]:
+    """Yield the pattern of each way to write a date, as a group that is named as in ``_READINGS``."""
     month = _alternatives(MONTHS)
     # "may" is a month only next to a number, or after a word that a date follows.
     loose = _alternatives({name: n for name, n in MONTHS.items() if name not in {"may", "march", "mar"}})
@@ -225,25 +231,34 @@ def _patterns() -> Iterator[str]:
     weekday = _alternatives({name: n for name, n in WEEKDAYS.items() if name not in words})
     count, unit = rf"\d{{1,3}}|{_alternatives(_NUMBERS)}", r"days?|weeks?|weekends?|months?|years?"
     year, day = r"(?:19|20)\d\d", r"\d{1,2}(?:st|nd|rd|th)?"
+    # 2024-01-31
     yield rf"(?P<iso>{year}[-/.]\d{{1,2}}[-/.]\d{{1,2}})"
+    # 31.1.2024, 1/31/2024
     yield rf"(?P<numeric>\d{{1,2}}(?P<sign>[./])\d{{1,2}}(?P=sign){year})"
+    # 31st of January 2024, January 31, January 2024
     yield (
         rf"(?P<day_month>{day}\s+(?:of\s+)?(?:{month})\b(?:,?\s*{year})?|(?:{month})\.?\s+{day}\b(?:,?\s*{year})?"
         rf"|(?:{month}),?\s+(?:of\s+)?{year})"
     )
+    # yesterday, the day before yesterday
     yield rf"(?P<near>(?:the\s+)?(?:{_alternatives(_DAYS_AWAY)}))"
+    # two weeks ago; in 3 days
     yield rf"(?P<ago>(?P<ago_n>{count})\s+(?P<ago_unit>{unit})\s+(?:ago|back|earlier|before))"
     yield rf"(?P<ahead>in\s+(?P<ahead_n>{count})\s+(?P<ahead_unit>{unit}))"
+    # last Tuesday, this past weekend, next March
     yield (
         rf"(?P<relative>(?:the\s+)?(?P<step>{_alternatives(_STEPS)})\s+"
         rf"(?P<unit>{_alternatives(WEEKDAYS)}|{month}|{_alternatives(_SEASONS)}|weekend|week|month|year))"
     )
+    # Tuesday; in May; 2024
     yield rf"(?P<weekday>{weekday})"
     yield rf"(?P<month>(?:{loose})|(?<=\bin\s)(?:{month})|(?<=\bsince\s)(?:{month}))"
     yield rf"(?P<year>{year})"
 
 
 _ANY = re.compile(r"\b(?:" + "|".join(_patterns()) + r")\b", re.IGNORECASE)
+# Letters that IGNORECASE takes for i and s, and ``lower`` does not: "laſt Frıday".
+_OTHER_CASES = str.maketrans("ıİſ", "iis")
 
 
 def in_utc(filters: Filters) -> Filters:
@@ -260,9 +275,8 @@ def _utc(text: str) -> str:
         if "T" not in text.upper() and ":" not in text:
             return date.fromisoformat(text).isoformat()
         time = datetime.fromisoformat(text.upper())
-    except ValueError:
+        time = time.astimezone(UTC) if time.tzinfo else time
+    except (ValueError, OverflowError):  # not a time, or one that no calendar has in UTC
         line = "use a form like 2026-11-15 or 2026-11-15T09:30:00Z"
         raise InputError(f"{text!r} is not a valid time", line) from None
-    if time.tzinfo is not None:
-        time = time.astimezone(UTC)
     return time.replace(tzinfo=None).isoformat()

@@ -11,8 +11,6 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -21,15 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from clew.errors import (
-    MissingExtra,
-    ModelBusy,
-    ModelError,
-    ModelFailed,
-    ModelRefused,
-    ModelTimeout,
-    NotFound,
-)
+from clew.errors import MissingExtra, ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout, NotFound
 from clew.memory.index.protocol import SHIPPED_MODEL, Embedder, VectorIndex, encoder_name
 from clew.memory.terms import surface
 from clew.settings import encoder_folder
@@ -40,7 +30,9 @@ if TYPE_CHECKING:
 
 
 LONGEST_WORD = 40
+"""Characters of a longer word, such as a hash, are not embedded."""
 REMEMBERED = 65_536
+"""Words whose pieces are kept in memory."""
 MOST_WORDS = 2_000
 """Words of a text that are embedded."""
 
@@ -110,7 +102,10 @@ class StaticEmbedder:
 
 
 def word_pieces(word: str, places: dict[str, int]) -> tuple[int, ...]:
-    """Split a word greedily into the longest known pieces; empty if a piece is unknown."""
+    """Split a word greedily into the longest known pieces; empty if a piece is unknown.
+
+    ``tokenizer`` becomes the places of ``token`` and ``##izer``: a piece inside a word begins with ``##``.
+    """
     plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     if len(plain) > LONGEST_WORD:
         return ()
@@ -271,12 +266,16 @@ class EndpointEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return one vector per text, or raise a ``ModelError``."""
-        objects: list[bytes] = []
+        vectors: list[bytes] = []
         for start in range(0, len(texts), AT_ONCE):
-            objects += self._ask(texts[start : start + AT_ONCE])
-        return objects
+            vectors += self._ask(texts[start : start + AT_ONCE])
+        return vectors
 
     def _ask(self, texts: Sequence[str]) -> list[bytes]:
+        import urllib.error  # here, because few use a server and the modules take 15 ms to import
+        import urllib.request
+        from http.client import HTTPException
+
         body = json.dumps({"model": self.model, "input": list(texts)}).encode()
         headers = {"Content-Type": "application/json"}
         if self.api_key:
@@ -289,7 +288,7 @@ class EndpointEmbedder:
             raise _refusal(cause.code)(f"{self.name}: HTTP {cause.code}") from cause
         except TimeoutError as cause:
             raise ModelTimeout(self.name) from cause
-        except (urllib.error.URLError, ValueError, ConnectionError) as cause:
+        except (urllib.error.URLError, HTTPException, ValueError, ConnectionError) as cause:
             raise ModelFailed(f"{self.name}: {cause}") from cause
         return _vectors(answer, len(texts))
 

@@ -1,7 +1,8 @@
 """Ranking features of a search candidate, from its words and its vector; weights in ``weights.toml``.
 
-All scores are relative to the best score that the question could get, so that one set of weights works for
-short and long questions and for small and large stores.
+A candidate becomes one number per field of ``LexicalFeatures`` (and of ``DenseFeatures``, with vectors). The
+sum of these, each times its weight, is its score. Scores of words are relative to the best one that the
+question could get, so that one set of weights works for short and long questions, small and large stores.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from clew.memory.dates import DateSpan
 from clew.memory.index.protocol import Analysed, Entry, IndexRow, IndexStats
 from clew.memory.question import ParsedQuestion, occurs_in
 from clew.memory.terms import NAMES_SHIFT, Trait, marks_to_find, stem, surface
@@ -24,13 +25,72 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-LEXICAL = (
-    "words", "window", "window_if_short", "covered", "covered_squared", "window_covered", "session_words",
-    "close_together", "speaker", "asker", "assistant", "asks", "holds_question", "answers", "length",
-    "date_wanted", "number_wanted", "name_wanted", "dated", "numbered", "date_named", "date_said",
-    "output", "names", "exact_alone", "exact",
-)  # fmt: skip
-DENSE = ("meaning", "window_meaning", "before_meaning", "session_meaning")
+class LexicalFeatures(NamedTuple):
+    """What speaks for a candidate by its words, role and date; yes and no are 1 and 0."""
+
+    words: float
+    """The BM25 score of its text."""
+    window: float
+    """The BM25 score of its text together with those before and after it."""
+    window_if_short: float
+    """The same, less for a long text."""
+    covered: float
+    """The share of the question's words that it has; rare words count more."""
+    covered_squared: float
+    window_covered: float
+    """The share that it has together with the texts before and after it."""
+    session_words: float
+    """The share that all candidates of its session have."""
+    close_together: float
+    """The share that is close to the next word of the question."""
+    speaker: float
+    """The question names its speaker; 0.5 if it names two speakers."""
+    asker: float
+    """The question is about the asker (*what did I say*), and the user said it."""
+    assistant: float
+    """The question is about the assistant (*what did you say*), and the assistant said it."""
+    asks: float
+    """It ends with a question."""
+    holds_question: float
+    answers: float
+    """The text before it ends with a question."""
+    length: float
+    """The logarithm of its length in words."""
+    date_wanted: float
+    """The question asks for a date (*when*), and it has one."""
+    number_wanted: float
+    """The question asks for a number (*how many*), and it has one."""
+    name_wanted: float
+    """The question asks for a name (*who*), and it has one."""
+    dated: float
+    """It has a date."""
+    numbered: float
+    """It has a number."""
+    date_named: float
+    """It mentions the date that the question is about."""
+    date_said: float
+    """It was said on that date; 0.5 if soon after."""
+    output: float
+    """It is the output of a tool."""
+    names: float
+    """The logarithm of the number of words in its compound names (``alphaSession``: 3)."""
+    exact_alone: float
+    """The share of the question's exact values that it has as whole words..."""
+    exact: float
+    """...and the share that it has at all."""
+
+
+class DenseFeatures(NamedTuple):
+    """The similarity of its vector to the question's vector."""
+
+    meaning: float
+    window_meaning: float
+    """Of the sum of its vector and those of the texts before and after it."""
+    before_meaning: float
+    """Of the text before it."""
+    session_meaning: float
+    """Of the most similar candidate of its session."""
+
 
 # As plain integers, because they are tested for every candidate.
 ASKS, HOLDS_QUESTION, DATED, COUNTS, NAMES = (int(trait) for trait in Trait)
@@ -46,6 +106,7 @@ SIMILAR = 0.7
 SOON = timedelta(days=10)
 """People often report an event some days later (chosen by hand)."""
 
+# A capitalised word that does not begin the question: "what did Akim say".
 _NAME_INSIDE = re.compile(r"(?<=\s)[A-Z][a-z]{3,}")
 
 
@@ -138,39 +199,42 @@ class FeatureExtractor:
         self._days: dict[str, tuple[frozenset[str], float]] = {}
         self._values = sum(map(len, question.values)) or 1
 
-    def lexical(self, candidate: Candidate) -> tuple[float, ...]:
-        """Return the features of ``LEXICAL``, in order, without the last two."""
+    def lexical(self, candidate: Candidate, exact: Sequence[str] = ()) -> LexicalFeatures:
+        """Return the features of a candidate that contains these exact values of the question."""
         question, entry, terms = self.question, candidate.row.analysed.entry, candidate.own_terms
         traits, length = terms.traits, terms.length
         words, covered = window, window_covered = self._words(terms.at, length, 1)
         if candidate.before or candidate.after:
             window, window_covered = self._window(candidate)
         date_named, date_said = self._dates(candidate) if self._marks else (0.0, 0.0)
-        return (
-            words,
-            window,
-            window / (1 + length / 20),
-            covered,
-            covered * covered,
-            window_covered,
-            self._sessions.get(entry.session, 0.0),
-            self._close_together(terms.at) if len(terms.at) > 1 else 0.0,
-            self._speaker(entry, covered),
-            1.0 if question.of_me and entry.role == "user" else 0.0,
-            1.0 if question.of_you and entry.role == "assistant" else 0.0,
-            1.0 if traits & ASKS else 0.0,
-            1.0 if traits & HOLDS_QUESTION else 0.0,
-            1.0 if candidate.before and candidate.before.traits & ASKS else 0.0,
-            math.log(1 + length),
-            1.0 if traits & DATED and question.wants_date else 0.0,
-            1.0 if traits & COUNTS and question.wants_number else 0.0,
-            1.0 if traits & NAMES and question.wants_name else 0.0,
-            1.0 if traits & DATED else 0.0,
-            1.0 if traits & COUNTS else 0.0,
-            date_named,
-            date_said,
-            1.0 if entry.role == "tool" else 0.0,
-            math.log(1 + (traits >> NAMES_SHIFT)),
+        exact_alone, exact_at_all = self._exactness(candidate, exact) if exact else (0.0, 0.0)
+        return LexicalFeatures(
+            words=words,
+            window=window,
+            window_if_short=window / (1 + length / 20),
+            covered=covered,
+            covered_squared=covered * covered,
+            window_covered=window_covered,
+            session_words=self._sessions.get(entry.session, 0.0),
+            close_together=self._close_together(terms.at) if len(terms.at) > 1 else 0.0,
+            speaker=self._speaker(entry, covered),
+            asker=1.0 if question.of_me and entry.role == "user" else 0.0,
+            assistant=1.0 if question.of_you and entry.role == "assistant" else 0.0,
+            asks=1.0 if traits & ASKS else 0.0,
+            holds_question=1.0 if traits & HOLDS_QUESTION else 0.0,
+            answers=1.0 if candidate.before and candidate.before.traits & ASKS else 0.0,
+            length=math.log(1 + length),
+            date_wanted=1.0 if traits & DATED and question.wants_date else 0.0,
+            number_wanted=1.0 if traits & COUNTS and question.wants_number else 0.0,
+            name_wanted=1.0 if traits & NAMES and question.wants_name else 0.0,
+            dated=1.0 if traits & DATED else 0.0,
+            numbered=1.0 if traits & COUNTS else 0.0,
+            date_named=date_named,
+            date_said=date_said,
+            output=1.0 if entry.role == "tool" else 0.0,
+            names=math.log(1 + (traits >> NAMES_SHIFT)),
+            exact_alone=exact_alone,
+            exact=exact_at_all,
         )
 
     def _speaker(self, entry: Entry, covered: float) -> float:
@@ -186,10 +250,8 @@ class FeatureExtractor:
         text = candidate.row.entry.text.lower()
         return tuple(value for value in self.question.values if value.lower() in text)
 
-    def exactness(self, candidate: Candidate, exact: Sequence[str]) -> tuple[float, float]:
+    def _exactness(self, candidate: Candidate, exact: Sequence[str]) -> tuple[float, float]:
         """Return the share of the question's values that a candidate contains: as whole words, and at all."""
-        if not exact:
-            return 0.0, 0.0
         text = candidate.row.entry.text
         alone = sum(len(value) for value in exact if occurs_in(value, text))
         return alone / self._values, sum(map(len, exact)) / self._values
@@ -237,11 +299,11 @@ class FeatureExtractor:
     def _close_together(self, at: Mapping[str, list[int]]) -> float:
         """Return the weight of the neighbouring words of the question that are close together in a text."""
         total = 0.0
-        for text, other in zip(self.terms, self.terms[1:], strict=False):
-            if text in at and other in at:
-                gaps = (abs(a - b) for a in at[text][:MOST_PLACES] for b in at[other][:MOST_PLACES])
+        for term, following in pairwise(self.terms):
+            if term in at and following in at:
+                gaps = (abs(a - b) for a in at[term][:MOST_PLACES] for b in at[following][:MOST_PLACES])
                 if min(gaps) <= NEAR:
-                    total += self._rarity[text] + self._rarity[other]
+                    total += self._rarity[term] + self._rarity[following]
         return total / self._best
 
     def _dates(self, candidate: Candidate) -> tuple[float, float]:
@@ -256,9 +318,9 @@ class FeatureExtractor:
     def _day(self, day: date) -> tuple[frozenset[str], float]:
         """Return the date marks of every entry of a day, and how near the day is to the date asked about."""
         own = frozenset((f"d{day:%Y%m%d}", f"m{day:%Y%m}", f"y{day:%Y}"))
-        for before, near in ((timedelta(), 1.0), (SOON, 0.5)):
-            if any(span.overlaps(DateSpan(day - before, day)) for span in self.question.spans):
-                return own, near
+        for late, nearness in ((timedelta(), 1.0), (SOON, 0.5)):
+            if any(span.first <= day and day - span.last <= late for span in self.question.spans):
+                return own, nearness
         return own, 0.0
 
 
@@ -301,8 +363,8 @@ def _is_similar(name: str, speaker: str) -> bool:
     )
 
 
-def dense(query_vector: bytes, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
-    """Return the similarity of each candidate, its window, its predecessor and its session's best."""
+def dense(query_vector: bytes, candidates: Sequence[Candidate]) -> list[DenseFeatures]:
+    """Return the features of each candidate by its vector."""
     import numpy as np
 
     places = {candidate.place: n for n, candidate in enumerate(candidates)}
@@ -320,7 +382,7 @@ def dense(query_vector: bytes, candidates: Sequence[Candidate]) -> list[tuple[fl
     for (session, _, _), near in zip(places, own.tolist(), strict=True):
         best[session] = max(near, best.get(session, -1.0))
     sessions = [best[session] for session, _, _ in places]
-    return list(zip(own.tolist(), around.tolist(), previous.tolist(), sessions, strict=True))
+    return list(map(DenseFeatures, own.tolist(), around.tolist(), previous.tolist(), sessions))
 
 
 def _matrix(vectors: Sequence[bytes], numbers: int) -> NDArray[numpy.float32]:

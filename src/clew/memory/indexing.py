@@ -1,4 +1,9 @@
-"""Update the search index from a session's log: convert events to entries, at the cost of what is new."""
+"""Update the search index from a session's log: convert events to entries, at the cost of what is new.
+
+A message becomes entries of at most 800 characters (``m12`` at 0, at 640, …), a compaction one entry per line
+of its digest (``d3.4``), an approved note one (``w3``). An undo, an archiving or a forgotten note removes
+entries.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 from clew.compaction.plan import Digest
 from clew.ledger.values import RECALL_TOOLS
@@ -36,6 +40,7 @@ LARGE = 400_000
 LARGE_PIECE = 8_000
 ARTIFACT = 4_000
 """Characters from which a tool's output is an artifact: shown in part, opened in ranges."""
+# A run of JSON escapes: \n, \", \u00e9.
 _ESCAPES = re.compile(r"""(?:\\(?:[nrtbf"/\\]|u[0-9a-fA-F]{4}))+""")
 _FILE_KEYS = frozenset({"path", "file_path", "filename", "file", "notebook_path", "target_file"})
 # Where a text may be split, best first: after a line (also a JSON-escaped one), a sentence, a space.
@@ -195,9 +200,6 @@ def catch_up_all(store: Store, workspace: str, index: Index) -> Iterator[tuple[s
             yield ctx.session, catch_up(store, ctx, index)
 
 
-Taking: TypeAlias = Callable[[StoredEvent], None]
-
-
 class _Reader:
     """Reads a session's log into the index."""
 
@@ -205,17 +207,23 @@ class _Reader:
         self._store = store
         self._ctx = ctx
         self._index = index
-        _, self._kept = index.stats(ctx.workspace, (), ctx.session)
-        self._mark = self._kept
+        _, self._written = index.stats(ctx.workspace, (), ctx.session)
+        """How far the log is indexed."""
+        self._mark = self._written
+        """How far it has been read; ``_flush`` writes what lies between."""
         self._batch: list[Analysed] = []
         self._gone: list[str] = []
+        """References of entries to remove."""
         self._notes: set[str] = set()
-        self._calls: dict[str, tuple[str, ...]] = {}
+        """Notes that changed."""
+        self._files: dict[str, tuple[str, ...]] = {}
+        """By call, the files that it asked for: a result is about them."""
         self._asked: dict[str, str] = {}
         """By call, what was asked for: a result is also found by the words of its call."""
-        self._echoes: set[str] = set()
-        self._foreign = ImportedEvents()
-        self._takes: dict[str, Taking] = {
+        self._lookups: set[str] = set()
+        """Calls of clew's own look-up tools."""
+        self._imported = ImportedEvents()
+        self._handlers: dict[str, Callable[[StoredEvent], None]] = {
             MESSAGE.name: self._message,
             COMPACTION.name: self._compaction,
             UNDO.name: self._undo,
@@ -225,18 +233,18 @@ class _Reader:
 
     def read(self) -> int:
         """Index the events after the last indexed one; return how many there were."""
-        begun = self._kept.seq
+        begun = self._written.seq
         if self._store.head(self._ctx).seq == begun:
             return 0
-        self._foreign = imported_events(self._store, self._ctx)
+        self._imported = imported_events(self._store, self._ctx)
         if begun:
             for stored in self._store.read(self._ctx, max(0, begun - LOOK_BACK), begun, [MESSAGE.name]):
                 self._remember_calls(stored)
         for stored in self._store.read(self._ctx, after=begun):
             self._mark = Mark(stored.seq, self._mark.messages)
-            take = self._takes.get(stored.event.kind)
-            if take:
-                take(stored)
+            handle = self._handlers.get(stored.event.kind)
+            if handle:
+                handle(stored)
             if len(self._batch) >= AT_ONCE:
                 self._flush()
         self._flush()
@@ -247,9 +255,9 @@ class _Reader:
     def _message(self, stored: StoredEvent) -> None:
         self._mark = Mark(stored.seq, self._mark.messages + 1)
         message = self._remember_calls(stored)
-        files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
+        files = {name for result in message.results for name in self._files.get(result.call_id, ())}
         at = self._entry_at(f"m{self._mark.messages}", stored)
-        cleaned = self._without_echoes(message)
+        cleaned = self._without_lookups(message)
         question = " ".join(self._asked.get(result.call_id, "") for result in cleaned.results)
         self._add_to_batch(
             stored, message_entries(at, cleaned, sorted(files)), cleaned, question[:MOST_ASKED]
@@ -258,20 +266,20 @@ class _Reader:
     def _remember_calls(self, stored: StoredEvent) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         for call in message.calls:
-            self._calls[call.call_id] = tuple(files_of(call))
+            self._files[call.call_id] = tuple(files_of(call))
             self._asked[call.call_id] = f"{call.name} {call.input_text[:MOST_ASKED]}"
             if call.name in RECALL_TOOLS:
-                self._echoes.add(call.call_id)
+                self._lookups.add(call.call_id)
         return message
 
-    def _without_echoes(self, message: Message) -> Message:
+    def _without_lookups(self, message: Message) -> Message:
         """Return a message without look-up calls and results: a search must not find earlier searches."""
-        if not self._echoes:
+        if not self._lookups:
             return message
         parts = tuple(
             part
             for part in message.parts
-            if not isinstance(part, ToolCall | ToolResult) or part.call_id not in self._echoes
+            if not isinstance(part, ToolCall | ToolResult) or part.call_id not in self._lookups
         )
         if parts == message.parts:
             return message
@@ -320,11 +328,11 @@ class _Reader:
         self, stored: StoredEvent, entries: Iterable[Entry], message: Message | None = None, context: str = ""
     ) -> None:
         """Add the entries of an event to the batch; imported text is at most semi-trusted."""
-        most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
+        most = Trust.SEMI_TRUSTED if stored.seq in self._imported else Trust.SYSTEM
         unescaped = UnescapedText(message) if message and any(message.calls) else None
         for entry in entries:
-            suggestion = unescaped.between(entry.start, entry.start + len(entry.text)) if unescaped else ""
-            self._batch.append(analyse(entry._replace(trust=min(entry.trust, most)), suggestion, context))
+            decoded = unescaped.between(entry.start, entry.start + len(entry.text)) if unescaped else ""
+            self._batch.append(analyse(entry._replace(trust=min(entry.trust, most)), decoded, context))
 
     def _forget(self, refs: Iterable[str]) -> None:
         removed_ids = set(refs)
@@ -334,15 +342,15 @@ class _Reader:
         ]
 
     def _flush(self) -> None:
-        self._settle_notes()
+        self._refresh_notes()
         if self._gone:
             self._index.forget(self._ctx.workspace, self._ctx.session, self._gone)
-        if self._mark != self._kept:
+        if self._mark != self._written:
             marks = {self._ctx.session: self._mark}
             self._index.add(self._ctx.workspace, self._batch, marks)
-        self._batch, self._gone, self._kept = [], [], self._mark
+        self._batch, self._gone, self._written = [], [], self._mark
 
-    def _settle_notes(self) -> None:
+    def _refresh_notes(self) -> None:
         """Index the notes that apply and remove those that do not; only approved notes can be found."""
         if not self._notes:
             return

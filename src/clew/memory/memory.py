@@ -1,4 +1,8 @@
-"""``Memory``: index a session's log, search it, inject passages, track the tier of each memory."""
+"""``Memory``: index a session's log, search it, inject passages, track the tier of each memory.
+
+``search`` finds what left the window, ``open`` shows the original behind a reference, ``inject`` selects what
+goes into the next request unasked, ``moves`` records what aged from recall into the archive.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ from clew.memory.search import Hit, Query, SearchResult
 from clew.memory.selection import Injection, Passage, is_injectable, passage_of, recall, select_injections
 from clew.memory.tiers import (
     DEFAULT,
-    InjectedExcerpt,
+    Excerpt,
     Moment,
     Tier,
     TierMove,
@@ -64,9 +68,11 @@ EMBEDDED_AT_ONCE = 4_000
 CANDIDATES = 12
 """Hits considered for injection into a request (chosen by hand)."""
 _NOTE = re.compile(r"[gws][1-9]\d{0,17}")
+"""The id of a note: global, of the workspace or of the session, and a number (``w3``)."""
 SAID = (EntryKind.TURN, EntryKind.ARTIFACT, EntryKind.DOCUMENT)
 """Kinds that can be injected: what was said or seen. Derived text is in the digests already."""
-Making = Callable[[Tiers, Moment], Sequence[TierMove]]
+DecideMoves = Callable[[Tiers, Moment], Sequence[TierMove]]
+"""Returns the moves to record, given the tiers and the time."""
 
 
 class Memory:
@@ -124,8 +130,8 @@ class Memory:
         """Index what is new in the session and among the notes; return the number of events."""
         if self.index is None:
             return 0
-        kept_ctx = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
-        new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, kept_ctx))
+        notes_ctx = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
+        new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, notes_ctx))
         if self.embedder and isinstance(self.index, VectorIndex):
             embed_new(self.index, self.embedder, getattr(self.embedder, "at_once", EMBEDDED_AT_ONCE))
         return new
@@ -158,10 +164,9 @@ class Memory:
         imports: dict[str, ImportedEvents] = {}
 
         def accept(hit: Hit) -> Hit | None:
-            known_hit = self._with_trust(hit, imports)
-            is_note = known_hit.entry.kind is EntryKind.NOTE
-            is_seen = known_hit.entry.trust >= filters.trust and (not is_note or self._holds(known_hit.entry))
-            return known_hit if is_seen else None
+            hit = self._with_trust(hit, imports)
+            applies = hit.entry.kind is not EntryKind.NOTE or self._applies(hit.entry)
+            return hit if applies and hit.entry.trust >= filters.trust else None
 
         search_result = recall(self.index, self.ctx.workspace, index_query, self.embedder, accept)
         return search_result._replace(hits=self._own_first(search_result.hits))
@@ -217,7 +222,7 @@ class Memory:
         trust = self.resolver.believed(entry.session, entry.trust, entry.seq, imports)
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
 
-    def _holds(self, entry: Entry) -> bool:
+    def _applies(self, entry: Entry) -> bool:
         """Return True if a note belongs to this session or workspace, is approved and has not expired."""
         if entry.session not in (self.ctx.session, NOTES_SESSION):
             return False
@@ -286,12 +291,14 @@ class Memory:
         ]
         best = {passage.ref: passage for passage in reversed(fresh_passages)}  # the best part of each message
         passages = [passage for passage in fresh_passages if best[passage.ref] is passage]
-        stay = (
-            guest
-            for ref, guest in tiers.injected.items()
+        staying = (
+            injected.excerpt
+            for ref, injected in tiers.injected.items()
             if ref not in best and _is_out(ref, tiers) and self._place(ref) not in outdated
         )
-        passages += (passage for passage in map(self._guest, stay) if passage and passage.trust >= trust)
+        passages += (
+            passage for passage in map(self._reopened, staying) if passage and passage.trust >= trust
+        )
         situation = Situation(at=self.now, text=query, tags=tags)
         return select_injections(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
 
@@ -315,9 +322,8 @@ class Memory:
         place = self.resolver.place(ref)
         return (place.session, f"m{place.number}") if place else None
 
-    def _guest(self, guest: InjectedExcerpt) -> Passage | None:
+    def _reopened(self, excerpt: Excerpt) -> Passage | None:
         """Return an excerpt that was injected earlier; None if its source no longer exists."""
-        excerpt = guest.excerpt
         with suppress(NotFound):
             (quotation, *_) = self.resolver.open(excerpt.ref, 0).quotations
             place = self.resolver.place(excerpt.ref)
@@ -334,11 +340,11 @@ class Memory:
         """Record what a request injected and why; return the moves."""
         self.notebook.shown(injection.notes)
 
-        def make(tiers: Tiers, now: Moment) -> list[TierMove]:
+        def decide(tiers: Tiers, now: Moment) -> list[TierMove]:
             due = moves_due(tiers, now, self.policy)
             return [*due, *moves_for(injection.wanted, injection.staying, apply_moves(due, tiers), now)]
 
-        return self._record(make)
+        return self._record(decide)
 
     # Tiers -----------------------------------------------------------------------------------------------
 
@@ -352,11 +358,12 @@ class Memory:
         """Record the due moves, each as an event; return them."""
         return self._record(lambda tiers, now: moves_due(tiers, now, self.policy))
 
-    def _record(self, make: Making) -> list[TierMove]:
+    def _record(self, decide: DecideMoves) -> list[TierMove]:
+        """Append the moves that ``decide`` returns; it is called again if another process appends first."""
         for _ in range(TRIES):
             head = self.store.head(self.ctx)
             tiers = self.resolver.tiers(self.ctx.session)
-            moves = [self._with_digest(move, tiers) for move in make(tiers, self._moment())]
+            moves = [self._with_digest(move, tiers) for move in decide(tiers, self._moment())]
             if not moves:
                 return []
             events = [new_event(TIER.name, move_to_json(move), TIER.version, self._clock()) for move in moves]

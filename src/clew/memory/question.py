@@ -1,4 +1,8 @@
-"""Parse a question: terms, exact values, dates, and what kind of answer it wants."""
+"""Parse a question: terms, exact values, dates, and what kind of answer it wants.
+
+``understand("when did the user say that src/app.py fails?", at)`` has the terms ``src app py fail``, the
+exact value ``src/app.py``, ``of_user`` and ``wants_date``.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +36,20 @@ _WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow (?:lon
 _COUNT = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bnumber of\b|\btotal\b", re.I)
 _NAME = re.compile(r"\b(?:who|where|which|title|called|named?)\b", re.I)
 
+# Text in quotes of any kind: "connection reset", `make test`.
 _QUOTED = re.compile(r"""(?<!\w)(["'`“‘«])(?=\S)([^"`“”«»\n]{3,200}?)(?<=\S)["'`”’»](?!\w)""")
-# Exact values: paths, dotted and snake_case names, ids of letters and digits, error codes.
+# Exact values, in the order of the alternatives: /etc/hosts; C:\temp; a/b, a.b, snake_case; 4f2a91c;
+# E12; ValueError; camelCase.
 _VALUE = re.compile(
     r"(?<![\w/.~-])"
     r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|(?<![@+])[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
     r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{6,}|[A-Z]+[_-]?\d+|\w+(?:Error|Exception|Warning)|[a-z]+[A-Z]\w+)"
 )
+# A date in digits: 09.01.2024.
 _NUMERIC = re.compile(r"\d+[-/.]\d+[-/.]\d+")
+# A JSON escape at the end of a text: the n of "\\nE12" is not part of the word E12.
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")
+# What looks like a value and is ordinary text: 3rd, 10pm, 12:30, 1.5, and/or, e.g.
 _ORDINARY = re.compile(
     r"\d+(?:st|nd|rd|th|s|k|m|am|pm)?|\d{1,2}[:.]\d\d(?:am|pm)?|[\d./:-]+|[a-z]+/[a-z]+|(?:[a-z]\.)+[a-z]?",
     re.I,

@@ -1,6 +1,8 @@
 """Resolve references to messages, digests, digest lines, archive digests and documents.
 
-Each level leads to the next: an archive digest lists digests, a digest lists messages.
+``m12`` is a message, ``m12@fix-login`` one of another session, ``d3`` a digest, ``d3.4`` a line of it, ``a1``
+a digest of the archive, ``docs/ops.md#Restart:12-30`` a part of a document. Each level leads to the next: an
+archive digest lists digests, a digest lists messages.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import OWN, ImportedEvents, imported_events
 from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
 from clew.memory.indexing import said_at, text_of, trust_of
-from clew.memory.tiers import NOTHING_LEFT, ArchiveSpan, TierMove, Tiers, move_from_json, tiers_of
+from clew.memory.tiers import NOTHING_LEFT, EvictedSpan, TierMove, Tiers, move_from_json, tiers_of
 from clew.memory.tiers.events import line_of, own_digests
 from clew.message import Trust
 
@@ -79,7 +81,7 @@ class Resolver:
     numbered: Numbered | None = None
     """Knows the numbers of this session's messages; without it and without an index the log is read."""
     _tiers: dict[str, Tiers] = field(default_factory=dict)
-    _others: dict[str, bool] = field(default_factory=dict)
+    _by_other_tool: dict[str, bool] = field(default_factory=dict)
     """By session, whether another tool wrote it."""
 
     def at(self, session: str) -> Ctx:
@@ -113,7 +115,7 @@ class Resolver:
         if trust <= Trust.SEMI_TRUSTED:
             return trust
         at_home = session == self.ctx.session or self.ctx.session.startswith(OWN)
-        if not at_home and self._is_another_tools(session):
+        if not at_home and self._is_by_other_tool(session):
             return Trust.SEMI_TRUSTED
         known = {} if imports is None else imports
         if session not in known:
@@ -121,13 +123,13 @@ class Resolver:
         imported = known[session]
         return Trust.SEMI_TRUSTED if (seq in imported if seq else imported.spans) else trust
 
-    def _is_another_tools(self, session: str) -> bool:
-        if session not in self._others:
+    def _is_by_other_tool(self, session: str) -> bool:
+        if session not in self._by_other_tool:
             first = next(self.store.read(self.at(session), kinds=[MESSAGE.name]), None)
             if first is None:
                 return False
-            self._others[session] = "source" in first.event.body
-        return self._others[session]
+            self._by_other_tool[session] = "source" in first.event.body
+        return self._by_other_tool[session]
 
     # Messages --------------------------------------------------------------------------------------------
 
@@ -219,7 +221,7 @@ class Resolver:
             )
         return self._digest(ref, session, span)
 
-    def own_digest(self, session: str, span: ArchiveSpan) -> Digest:
+    def own_digest(self, session: str, span: EvictedSpan) -> Digest:
         """Return what the compaction of a span condensed itself, as a digest (see ``tiers.events``)."""
         digests = own_digests(self._event(session, span.seq))
         digest = next((digest for digest in digests if digest.id == span.digest), None)
@@ -227,11 +229,11 @@ class Resolver:
             raise StoreDamaged(f"event {span.seq} of {session!r} has no digest {span.digest}")
         return digest
 
-    def _digest(self, ref: str, session: str, span: ArchiveSpan) -> Resolved:
+    def _digest(self, ref: str, session: str, span: EvictedSpan) -> Resolved:
         lines = (self._claim(session, claim, span.time) for claim in self.own_digest(session, span).claims)
         return Resolved(ref, "digest", tuple(lines), self._refs(session, span.messages))
 
-    def _line(self, ref: str, session: str, claim: Claim, span: ArchiveSpan) -> Resolved:
+    def _line(self, ref: str, session: str, claim: Claim, span: EvictedSpan) -> Resolved:
         sources = dict.fromkeys(cite.message for cite in claim.sources)
         return Resolved(
             ref, "line", (self._claim(session, claim, span.time),), self._refs(session, tuple(sources))

@@ -59,18 +59,13 @@ class Projects:
         """
         self._read()
         covered = [f"{FOLDER}{root}" for root in folders if self._covers(projects, root)]
-        others = [
-            name for name, known_project in self._known.items() if known_project.project not in projects
-        ]
-        if len(covered) == len(folders) and not any(
-            name != session and not name.startswith(OWN) for name in others
-        ):
-            return ()
-        mine = (
+        mine = [
             name
-            for name, known_project in self._known.items()
-            if known_project.project in projects or name.startswith(OWN)
-        )
+            for name, known in self._known.items()
+            if known.project in projects or name.startswith(OWN) or name == session
+        ]
+        if len(covered) == len(folders) and len(mine) == len(self._known):
+            return ()
         return tuple(dict.fromkeys((session, *mine, *covered)))
 
     def has_others(self, projects: Collection[str] | None, session: str) -> bool:

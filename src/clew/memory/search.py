@@ -1,4 +1,9 @@
-"""Search the index: collect candidates, compute their features, rank them, merge adjoining pieces."""
+"""Search the index: collect candidates, compute their features, rank them, merge adjoining pieces.
+
+``search(index, workspace, Query(text="which port failed?", at="2026-11-15T09:00:00Z"))`` returns up to ten
+hits. The index returns some hundred candidates by words, exact values, dates and meaning; ``features.py``
+measures them; a weighted sum ranks them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,15 @@ from operator import mul
 from typing import NamedTuple
 
 from clew.memory.dates import in_utc
-from clew.memory.features import DENSE, LEXICAL, Candidate, FeatureExtractor, dense, rarity, to_candidates
+from clew.memory.features import (
+    Candidate,
+    DenseFeatures,
+    FeatureExtractor,
+    LexicalFeatures,
+    dense,
+    rarity,
+    to_candidates,
+)
 from clew.memory.index.protocol import (
     ANYTHING,
     Embedder,
@@ -51,8 +64,8 @@ KEPT_DUPLICATES = 2
 """Duplicates that keep their rank: either may be the reference that is wanted; further ones come last."""
 AGENT_OUTPUT_SHARE = 0.1
 """Share of tool outputs among the candidates above which the weights for agent sessions are used."""
-MOST_JOINED = 12
-"""Words of a question that are tried as parts of one name."""
+JOINED_WORDS = 12
+"""Words at the start of a question of which neighbours are tried as one name (``alpha session``)."""
 LONGEST_MERGED = 1_600
 """Most characters of a hit merged from several pieces of one message."""
 
@@ -117,17 +130,23 @@ class ScoredCandidate(NamedTuple):
     """A candidate with its features."""
 
     candidate: Candidate
-    features: tuple[float, ...]
-    """Those of ``LEXICAL`` and, with vectors, of ``DENSE``, in that order."""
+    lexical: LexicalFeatures
+    dense: DenseFeatures | None
+    """None without vectors."""
     exact: tuple[str, ...]
     """Exact values of the question that it contains."""
     order: tuple[float, ...]
-    """Takes precedence over the score: originals before digest lines.
+    """Takes precedence over the score if the question is mostly exact values; else empty.
 
-    If the question is mostly exact values, the share of them that it contains comes first.
+    The share of the values that it contains, as whole words and at all; then originals before digest lines.
     """
     score: float
     """The weighted sum of the features."""
+
+    @property
+    def row(self) -> IndexRow:
+        """Its row in the index."""
+        return self.candidate.row
 
 
 def search(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Hit]:
@@ -170,7 +189,7 @@ def score_candidates(
     weights = _weights(_kind(candidates), bool(query_vector))
     scored, best_in_view = _without_visible(_score(extractor, candidates, query_vector, weights), query)
     best = nlargest(RERANKED, scored, key=lambda item: (item.order, item.score))
-    matched = {item.candidate.row.key: item.candidate.own_terms for item in best}
+    matched = {item.row.key: item.candidate.own_terms for item in best}
 
     # Second pass: the best hits with their neighbours. A digest or note beside a hit is unrelated to it.
     rows = index.rows(workspace, list(matched), around=1)
@@ -179,12 +198,12 @@ def score_candidates(
 
     # A neighbour was not searched for, so it is checked against the filters and the view here.
     visible = query.in_view or (lambda _: False)
-    return [
-        scored
-        for scored in rescored
-        if _passes(query.filters, scored.candidate.row.entry)
-        and (scored.candidate.row.key in matched or not visible(scored.candidate.row.entry))
-    ], best_in_view
+    shown = [
+        item
+        for item in rescored
+        if _passes(query.filters, item.row.entry) and (item.row.key in matched or not visible(item.row.entry))
+    ]
+    return shown, best_in_view
 
 
 def _as_spelled(index: Index, workspace: str, question: ParsedQuestion) -> tuple[ParsedQuestion, IndexStats]:
@@ -194,7 +213,7 @@ def _as_spelled(index: Index, workspace: str, question: ParsedQuestion) -> tuple
     candidates = (*question.terms, *names)
     stats, _ = index.stats(workspace, candidates, spelling=True)
     spelled = dict.fromkeys(near for term in candidates for near in stats.near.get(term) or (term,))
-    joined = joined_terms(list(surface(question.text))[:MOST_JOINED])
+    joined = joined_terms(list(surface(question.text))[:JOINED_WORDS])
     index_stats, _ = index.stats(workspace, [term for term in joined if term not in spelled])
     spelled |= dict.fromkeys(term for term, count in index_stats.having.items() if count)
     having = {**stats.having, **index_stats.having}
@@ -208,15 +227,13 @@ def _without_visible(
     visible = query.in_view
     if visible is None:
         return scored, []
-    hidden = {candidate.candidate.row.key for candidate in scored if visible(candidate.candidate.row.entry)}
+    hidden = {item.row.key for item in scored if visible(item.row.entry)}
     best = [
-        candidate
-        for candidate in _rank(scored)[: query.limit]
-        if candidate.candidate.row.key in hidden and (candidate.exact or candidate.candidate.own_terms.at)
+        item.row.entry
+        for item in _rank(scored)[: query.limit]
+        if item.row.key in hidden and (item.exact or item.candidate.own_terms.at)
     ]
-    return [candidate for candidate in scored if candidate.candidate.row.key not in hidden], [
-        candidate.candidate.row.entry for candidate in best
-    ]
+    return [item for item in scored if item.row.key not in hidden], best
 
 
 def _kind(candidates: Sequence[Candidate]) -> str:
@@ -231,15 +248,17 @@ def _score(
     query_vector: bytes,
     weights: Sequence[float],
 ) -> list[ScoredCandidate]:
-    meanings = dense(query_vector, candidates) if query_vector and candidates else [()] * len(candidates)
+    """Return the candidates with their features, weighted by ``weights``."""
+    has_vectors = query_vector and candidates
+    meanings = dense(query_vector, candidates) if has_vectors else [None] * len(candidates)
     scored = []
-    for candidate, near in zip(candidates, meanings, strict=True):
+    for candidate, meaning in zip(candidates, meanings, strict=True):
         exact = extractor.exact(candidate)
-        shares = extractor.exactness(candidate, exact)
+        features = extractor.lexical(candidate, exact)
         is_original = float(candidate.row.entry.kind is not EntryKind.DIGEST)
-        order = (*shares, is_original) if extractor.question.exacting else ()
-        features = extractor.lexical(candidate) + shares + near
-        scored.append(ScoredCandidate(candidate, features, exact, order, sum(map(mul, features, weights))))
+        order = (features.exact_alone, features.exact, is_original) if extractor.question.exacting else ()
+        score = sum(map(mul, features + (meaning or ()), weights))
+        scored.append(ScoredCandidate(candidate, features, meaning, exact, order, score))
     return scored
 
 
@@ -293,7 +312,7 @@ def _queries(
         yield Wanted(terms=weighed, days=days), filters, DATE_CANDIDATES
         yield Wanted(days=days), filters, DATE_CANDIDATES
     # Separate searches, because long answers would crowd out short user messages, and vice versa.
-    for role in _role_terms(question) if weighed and not filters.roles else ():
+    for role in _roles_meant(question) if weighed and not filters.roles else ():
         theirs = replace(filters, roles=(role,))
         yield Wanted(terms=weighed), theirs, ROLE_CANDIDATES
         if days:
@@ -302,7 +321,7 @@ def _queries(
         yield Wanted(vector=query_vector), filters, MEANING_CANDIDATES
 
 
-def _role_terms(question: ParsedQuestion) -> Iterator[str]:
+def _roles_meant(question: ParsedQuestion) -> Iterator[str]:
     if question.of_me:
         yield "user"
     if question.of_you:
@@ -323,7 +342,7 @@ def _passes(filters: Filters, entry: Entry) -> bool:
 
 
 def _rank(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
-    return sorted(scored, key=lambda item: (item.order, item.score, item.candidate.row.key), reverse=True)
+    return sorted(scored, key=lambda item: (item.order, item.score, item.row.key), reverse=True)
 
 
 def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
@@ -334,8 +353,8 @@ def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
     """
     chosen: list[tuple[Hit, frozenset[str]]] = []
     waiting: list[Hit] = []
-    for candidate in ranked:
-        hit = _hit(candidate)
+    for item in ranked:
+        hit = _hit(item)
         at = next((n for n, (other, _) in enumerate(chosen) if _continues(hit.entry, other.entry)), None)
         if at is not None:
             other, words = chosen[at]
@@ -343,7 +362,7 @@ def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
             continue
         if len(chosen) == limit:
             break
-        words = frozenset(candidate.candidate.row.analysed.terms.split())
+        words = frozenset(item.row.analysed.terms.split())
         if sum(_alike(words, other) for _, other in chosen) >= KEPT_DUPLICATES:
             waiting.append(hit)
         else:
@@ -363,33 +382,32 @@ def _end(entry: Entry) -> int:
     return entry.start + len(entry.text)
 
 
-def _together(item: Entry, other: Entry) -> Entry:
-    first, second = sorted((item, other), key=lambda entry: entry.start)
+def _together(piece: Entry, other: Entry) -> Entry:
+    """Return two pieces of one message as one; what they share occurs once."""
+    first, second = sorted((piece, other), key=lambda entry: entry.start)
     return first._replace(text=first.text + second.text[_end(first) - second.start :])
 
 
-def _alike(texts: frozenset[str], other: frozenset[str]) -> bool:
-    shorter, longer = sorted((len(texts), len(other)))
-    if (
-        shorter < DUPLICATE_SHARE * longer
-    ):  # cannot share enough words; skips the set operations for most pairs
+def _alike(words: frozenset[str], other: frozenset[str]) -> bool:
+    shorter, longer = sorted((len(words), len(other)))
+    if shorter < DUPLICATE_SHARE * longer:  # cannot share enough words: spares most pairs the set operations
         return False
-    shared = len(texts & other)
+    shared = len(words & other)
     return shared >= DUPLICATE_SHARE * (shorter + longer - shared)
 
 
-def _hit(candidate: ScoredCandidate) -> Hit:
-    features = dict(zip(LEXICAL + DENSE, candidate.features, strict=False))
+def _hit(item: ScoredCandidate) -> Hit:
+    features = item.lexical
     why = MatchInfo(
-        candidate.exact,
-        tuple(candidate.candidate.own_terms.at),
-        round(features["covered"], 3),
-        round(features["window_covered"], 3),
-        features.get("meaning"),
-        speaker=features["speaker"] > 0,
-        date=features["date_named"] > 0 or features["date_said"] > 0,
+        item.exact,
+        tuple(item.candidate.own_terms.at),
+        round(features.covered, 3),
+        round(features.window_covered, 3),
+        item.dense.meaning if item.dense else None,
+        speaker=features.speaker > 0,
+        date=features.date_named > 0 or features.date_said > 0,
     )
-    return Hit(candidate.candidate.row.entry, candidate.candidate.row.key, candidate.score, why)
+    return Hit(item.row.entry, item.row.key, item.score, why)
 
 
 @cache
@@ -397,4 +415,5 @@ def _weights(kind: str, dense: bool) -> tuple[float, ...]:
     """Return the weights for a kind of session, with vectors or without."""
     read = tomllib.loads(files("clew.memory").joinpath("weights.toml").read_text(encoding="utf-8"))
     weights = read[kind]["dense" if dense else "lexical"]
-    return tuple(weights[name] for name in (LEXICAL + DENSE if dense else LEXICAL))
+    names = LexicalFeatures._fields + (DenseFeatures._fields if dense else ())
+    return tuple(weights[name] for name in names)

@@ -1,4 +1,12 @@
-"""Select search hits: those that may answer a query, and those to inject into the next request unasked."""
+"""Select search hits: those that may answer a query, and those to inject into the next request unasked.
+
+A hit that only repeats the question is no answer. Injected passages become one block for the model::
+
+    <clew-recalled>
+    Passages from earlier, not said now. …
+    - [m12, user, 2026-11-15] The staging port is 5433.
+    </clew-recalled>
+"""
 
 from __future__ import annotations
 
@@ -36,6 +44,7 @@ MAX_NEW_SHARE = 0.1
 """Fraction of a text's words that may be new if it only repeats the question."""
 COMPARED_CHARACTERS = 2_000
 """Of a text, compared with the question word by word; bounds the time for large tool outputs."""
+# The start of a question or of a look-up: "Where is", "let me check", "Remind me".
 _ASKS = re.compile(
     r"\W*(?:let me |i'll |i will )?"
     r"(?:what|which|who|whom|whose|where|when|why|how|did|do|does|is|are|was|were|can|could|should|would|"
@@ -43,7 +52,10 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _AFTER_WORDS = re.compile(r"\w\W*+\Z|\A\W*+\Z")
-"""The end of a text from its last word on; possessive, so that long runs of marks take linear time."""
+"""The last letter of a text and the marks after it: ``t?)`` of "(is it hot?)".
+
+Possessive, so that long runs of marks take linear time.
+"""
 _LOOKUP_WORDS = frozenset(terms("let look search find check recall remember remind tell show ll"))
 """Words that announce a look-up and say nothing about its subject."""
 
@@ -126,6 +138,7 @@ def is_echo(question_terms: frozenset[str], hit: Hit) -> bool:
 def _is_weak_neighbour(
     hit: Hit, question_terms: frozenset[str], hits_by_place: Mapping[tuple[str, int], Hit]
 ) -> bool:
+    """Return True for a hit that only accompanies a better hit right before or after it."""
     place = _place(hit)
     if place is None or hit.why.exact:
         return False

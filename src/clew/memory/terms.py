@@ -18,12 +18,14 @@ from clew.memory.dates import DateSpan, spans
 from clew.memory.index.protocol import Analysed, Entry
 
 _PLAIN = re.compile(r"[a-z]{3,30}")
-
+"""Words that are stemmed."""
 REMEMBERED = 65_536
+"""Stems that are remembered."""
 # A plain dictionary of strings: unlike functools' cache it adds nothing for the garbage collector to scan,
 # and a pause of the collector is longer than a search.
 _known: dict[str, str] = {}
 
+# The endings of the second, third and fourth step of Porter's algorithm, with what replaces them.
 _SECOND = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able",
     "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate",
@@ -154,6 +156,7 @@ def _short(word: str) -> bool:
 _WORD = re.compile(r"[^\W_]+")
 # Scripts without spaces between words: every two adjacent characters are a term.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
+# The end of a contraction: the 's of "it's", the 't of "don't".
 _CONTRACTED = re.compile(r"(?<=[a-z])['’](?:s|t|d|m|re|ve|ll)\b")
 # Compound names: snake_case, kebab-case, camelCase and PascalCase, also mixed.
 # A match begins where a run of letters begins and does not backtrack, so that long runs take linear time.
@@ -161,6 +164,7 @@ _COMPOUND = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]++(?:[_-][A-Za-z0-9]++)++"
     r"|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)"
 )
+# The parts of such a name: HTTP, Server and 2 of HTTPServer2.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 MOST_JOINED = 4
 """Words of a question that are tried as one name."""
@@ -169,13 +173,16 @@ LONGEST_NAME = 80
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|couple|few|several|twice|once)\b", re.I
 )
+# A capitalised word inside a sentence: Bergen in "we met in Bergen".
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _CLOSING = "\"')]*"
+"""Marks that may follow the end of a sentence."""
 
 
 NAMES_SHIFT = 8
 """The number of name terms is stored above the traits' own bits."""
 MOST_NAMES = 63
+"""The largest number of name terms that is stored."""
 
 
 class Trait(IntFlag):
@@ -249,46 +256,41 @@ def joined_terms(words: Sequence[str]) -> list[str]:
     )
 
 
-def analyse(entry: Entry, suggestion: str = "", context: str = "") -> Analysed:
+def analyse(entry: Entry, decoded: str = "", context: str = "") -> Analysed:
     """Return the entry with the data that an index stores.
 
-    ``meant`` is its text with JSON escapes decoded, if different. The words of ``context``, such as the call
-    that a result answers, find the entry although its text does not contain them.
+    ``decoded`` is its text with JSON escapes decoded, if different. The words of ``context``, such as the
+    call that a result answers, find the entry although its text does not contain them.
     """
-    day = _day(entry.time)
-    text = suggestion or entry.text
-    values = terms(text)
-    name_spans = spans(text, day)
+    day = date.fromisoformat(entry.time[:10])
+    text = decoded or entry.text
+    own_terms = terms(text)
+    dates = spans(text, day)
     stop = stop_words()
-    there = set(values)
     names = name_terms(text)
     around = [*name_terms(context), *terms(context)] if context else []
-    others = [term for term in dict.fromkeys(names + around) if term not in there]
+    known = set(own_terms)
+    others = [term for term in dict.fromkeys(names + around) if term not in known]
     return Analysed(
         entry,
-        " ".join(values + others),  # the others last, so that phrases in the text stay contiguous
-        sum(term not in stop for term in values),
-        int(_traits(text, bool(name_spans))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
-        tuple(sorted({*_marks(DateSpan(day, day)), *(mark for span in name_spans for mark in _marks(span))})),
+        " ".join(own_terms + others),  # the others last, so that phrases in the text stay contiguous
+        sum(term not in stop for term in own_terms),
+        int(_traits(text, bool(dates))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
+        tuple(sorted({mark for span in (DateSpan(day, day), *dates) for mark in _marks(span)})),
     )
 
 
-def _day(time: str) -> date:
-    return date.fromisoformat(time[:10])
-
-
 def _traits(text: str, dated: bool) -> Trait:
-    ending = _last_sentence_end(text)
     checks = {
-        Trait.ASKS: ending.endswith(("?", "？")),
+        Trait.ASKS: _last_sentence_end(text).endswith(("?", "？")),
         Trait.HOLDS_QUESTION: "?" in text or "？" in text,
         Trait.DATED: dated,
         Trait.COUNTS: bool(_NUMBER.search(text)),
         Trait.NAMES: bool(_NAME.search(text)),
     }
     traits = Trait(0)
-    for trait, so in checks.items():
-        if so:
+    for trait, has_it in checks.items():
+        if has_it:
             traits |= trait
     return traits
 
@@ -309,7 +311,7 @@ def _last_sentence_end(text: str) -> str:
 
 
 def _marks(span: DateSpan) -> Iterator[str]:
-    """Yield the index marks of a period: its days if few, its months, its years."""
+    """Yield the index marks of a period: its days if few, months, years (``d20240131``, ``m202401``)."""
     if span.days <= 10:
         yield from (f"d{day:%Y%m%d}" for day in _days(span))
     if span.days <= 100:

@@ -1,21 +1,15 @@
-"""A folder of documents as a search source: found by questions, quoted with exact references."""
+"""A folder of documents as a search source: found by questions, quoted with exact references.
 
-from clew.memory.documents.indexing import (
-    DocumentPassage,
-    IndexUpdate,
-    read_passage,
-    search_documents,
-    update_index,
-)
+``docs/ops.md#Restart:12-30`` is lines 12 to 30 of a file, under its heading *Restart*.
+"""
+
+from clew.memory.documents.indexing import read_passage, search_documents, update_index
 from clew.memory.documents.manifest import Document, Manifest
-from clew.memory.documents.split import DocumentPiece, DocumentTopic, split_document
+from clew.memory.documents.split import DocumentPiece, split_document
 
 __all__ = [
     "Document",
-    "DocumentPassage",
     "DocumentPiece",
-    "DocumentTopic",
-    "IndexUpdate",
     "Manifest",
     "read_passage",
     "search_documents",

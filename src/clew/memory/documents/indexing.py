@@ -1,4 +1,8 @@
-"""Index the documents of a folder at the cost of what changed, and search them."""
+"""Index the documents of a folder at the cost of what changed, and search them.
+
+``update_index`` compares the folder with its manifest (what was indexed last), reads the files that changed,
+and returns the new manifest to store.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,8 @@ from clew.memory.terms import analyse
 from clew.message import Trust
 from clew.secrets import mask
 
+LAST_SECOND = 253_402_300_799
+"""The end of the year 9999; a file that was touched with milliseconds for seconds has a later time."""
 AT_ONCE = 500
 """Entries per index transaction."""
 
@@ -71,11 +77,9 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
         tuple(path for path in names if path in manifest.documents),
         tuple(removed_names),
     )
-    return (
-        update
-        if update.is_nothing and known == documents_by_name
-        else _write(index, workspace, update, manifest, fresh)
-    )
+    if update.is_nothing and known == documents_by_name:
+        return update
+    return _write(index, workspace, update, manifest, fresh)
 
 
 def _write(
@@ -85,6 +89,7 @@ def _write(
     old: Manifest,
     fresh: list[tuple[Document, list[Entry]]],
 ) -> IndexUpdate:
+    """Write an update to the index; return it with the next generation of the manifest."""
     now = replace(update.manifest, generation=max(0, old.generation) + 1)
     stale = [*update.gone, *update.changed]
     refs = [ref for path in stale for ref in old.documents[path].refs]
@@ -106,7 +111,7 @@ def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
     pieces = [piece for piece in split_document(file.path, text) if piece.last > lines]
     name = front.get("title") or title(file.path, pieces)
     topic = topic_of(file.path, front, name)
-    changed = stated_date(front) or datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
+    changed = stated_date(front) or datetime.fromtimestamp(min(file.modified_ns / 1e9, LAST_SECOND), UTC)
     time = changed.isoformat(timespec="seconds")
     entries = [_entry(session, file.path, topic, time, piece) for piece in pieces]
     document = Document(
@@ -139,7 +144,8 @@ def _entry(session: str, path: str, topic: str, time: str, piece: DocumentPiece)
     )
 
 
-_REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*):(?P<first>\d+)-(?P<last>\d+)")
+# Matches a reference such as docs/ops.md#Restart:12-30.
+_REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*):(?P<first>\d{1,9})-(?P<last>\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

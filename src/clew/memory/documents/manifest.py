@@ -115,7 +115,9 @@ LARGEST = 1_000_000
 """Most bytes of a document; a larger file is data and is not indexed (chosen by hand)."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Do not follow a link, and do not block on a pipe."""
-_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
+_SKIPPED_FOLDERS = frozenset(
+    {"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"}
+)
 _HIDDEN_BUT_READ = frozenset({".claude", ".cursor", ".github"})
 
 
@@ -154,7 +156,7 @@ def _is_unicode(path: str) -> bool:
 
 def _is_entered(name: str) -> bool:
     hidden = name.startswith(".") and name not in _HIDDEN_BUT_READ
-    return not hidden and name not in _PASSED_OVER
+    return not hidden and name not in _SKIPPED_FOLDERS
 
 
 def read_text(root: Path, path: str) -> str | None:

@@ -1,4 +1,8 @@
-"""Split a document into pieces at its headings, and classify it by topic (``topics.toml``)."""
+"""Split a document into pieces at its headings, and classify it by topic (``topics.toml``).
+
+A Markdown file with the headings *Ops* and *Restart* below it has a piece with the trail
+``("Ops", "Restart")`` and the lines of that section.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from typing import NamedTuple, TypeAlias
 Front: TypeAlias = dict[str, str]
 MOST_FRONT_LINES = 100
 """Lines that front matter may have."""
+# Matches a line of front matter such as `status: active`.
 _FIELD = re.compile(r"([A-Za-z][\w -]{0,40}?)\s*[:=]\s*(.*)")
 
 
@@ -52,7 +57,7 @@ _DATES = (
 def stated_date(front: Front) -> datetime | None:
     """Return when a document was last changed, as its front matter says; None if it does not."""
     for name in _DATES:
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             date = datetime.fromisoformat(front.get(name, "").strip())
             return date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC)
     return None
@@ -60,11 +65,12 @@ def stated_date(front: Front) -> datetime | None:
 
 LONGEST = 2_400
 """Characters of one piece; a longer section is split between paragraphs (chosen by hand)."""
-_MARKDOWN = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_MARKDOWN = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")  # ## Restart
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
-_TABLE = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
-_YAML_KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?:\s|$)")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")  # =======
+_TABLE = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")  # [tool.clew]
+_YAML_KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?:\s|$)")  # services:
+# CREATE TABLE orders
 _STATEMENT = re.compile(
     r"\s*(create\s+(?:or\s+replace\s+)?(?:\w+\s+)?(?:table|view|index|type|function|trigger)\b[^(\n]*)", re.I
 )
@@ -95,7 +101,7 @@ class _Heading(NamedTuple):
 
 
 def split_document(path: str, text: str) -> list[DocumentPiece]:
-    """Return the split_document of a document, parsed according to its file name suffix."""
+    """Return the pieces of a document, parsed according to its file name suffix."""
     lines = text.splitlines()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".py":
@@ -180,7 +186,7 @@ def _sections(lines: Sequence[str], headings: Sequence[_Heading]) -> Iterator[_S
 
 
 def _short(section: _Section) -> Iterator[DocumentPiece]:
-    """Yield a section in split_document that are not too long, split between paragraphs if possible."""
+    """Yield a section in pieces that are not too long, split between paragraphs if possible."""
     first, size = 0, 0
     for n, line in enumerate(section.lines):
         size += len(line) + 1
@@ -247,6 +253,7 @@ class DocumentTopic:
     name: str
     title: str
     says: frozenset[str]
+    """Values of front matter fields (``type: runbook``) that name it."""
     paths: re.Pattern[str]
     titles: re.Pattern[str]
 
@@ -269,9 +276,9 @@ def topics() -> tuple[DocumentTopic, ...]:
 
 def topic_of(path: str, front: Front, title: str) -> str:
     """Return the name of a document's topic."""
-    texts = {front.get(key, "").lower() for key in _SAYS}
+    stated = {front.get(key, "").lower() for key in _SAYS}
     for fits in (
-        lambda topic: not texts.isdisjoint(topic.says),
+        lambda topic: not stated.isdisjoint(topic.says),
         lambda topic: topic.paths.fullmatch(path) is not None,
         lambda topic: topic.titles.search(title) is not None,
     ):

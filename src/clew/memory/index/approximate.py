@@ -1,4 +1,8 @@
-"""Approximate matching: terms one or two typos apart, and entries with a similar embedding."""
+"""Approximate matching: terms one or two typos apart, and entries with a similar embedding.
+
+``spelled_like("recieve", read)`` returns ``receive`` if the index has it; ``Signs.nearest`` returns the keys
+of the vectors most like one.
+"""
 
 from __future__ import annotations
 

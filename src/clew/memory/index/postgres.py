@@ -9,10 +9,8 @@ import hashlib
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from clew.errors import MissingExtra
 from clew.log.store.postgres.connection import Connection, Connections
 from clew.log.store.postgres.connection import sql as statement
 from clew.memory.index.approximate import spelled_like
@@ -26,7 +24,7 @@ from clew.memory.index.protocol import (
     Mark,
     VectorIndex,
     Wanted,
-    default_model,
+    index_model,
 )
 from clew.memory.index.rows import (
     COUNT_LIMIT,
@@ -70,12 +68,9 @@ class PostgresIndex(Index, VectorIndex):
         ``model`` names the embedder whose vectors are searched: if None, the encoder that ``CLEW_ENCODER``
         names or else, if numpy is installed, the one that ships with clew; if empty, none.
         """
-        model = default_model() if model is None else model
-        if model and find_spec("numpy") is None:
-            raise MissingExtra("clew[embeddings]")
         self._connections = connections
         self._workspace = workspace
-        self._model = model
+        self._model = index_model(model)
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._whole: dict[str, int] = {}
         """For each model, a key up to which every entry has an embedding."""
@@ -97,9 +92,9 @@ class PostgresIndex(Index, VectorIndex):
         seen = getattr(self._seen, workspace, None) if marks else None
 
         def work(connection: Connection, _again: bool) -> None:
-            home = _lock_index(connection, workspace)
-            if seen in (None, home.identity):
-                self._write(connection, workspace, home, entries, marks or {})
+            space = _lock_index(connection, workspace)
+            if seen in (None, space.identity):
+                self._write(connection, workspace, space, entries, marks or {})
 
         self._connections.run(workspace, work)
 
@@ -107,7 +102,7 @@ class PostgresIndex(Index, VectorIndex):
         self,
         connection: Connection,
         workspace: str,
-        home: _Workspace,
+        space: _Workspace,
         entries: Sequence[Analysed],
         marks: Mapping[str, Mark],
     ) -> None:
@@ -116,19 +111,19 @@ class PostgresIndex(Index, VectorIndex):
         connection.execute(_sql("add_sessions"), {"workspace": workspace, "names": names})
         sessions = _sessions(connection, workspace, names)
         new = {
-            (sessions[analysed.entry.session][0], analysed.entry.ref, analysed.entry.start): analysed
+            (sessions[analysed.entry.session].key, analysed.entry.ref, analysed.entry.start): analysed
             for analysed in entries
         }
         replaced = _existing(connection, list(new))
-        gone = _drop(connection, [(row[0], row[3]) for row in replaced.values()])
-        places = _Places(connection, [key for key, *_ in sessions.values()])
-        rows, last = [], home.last
+        gone = _drop(connection, [(old.key, old.length) for old in replaced.values()])
+        places = _Places(connection, [session.key for session in sessions.values()])
+        rows, last = [], space.last
         for at, analysed in new.items():
             old = replaced.get(at)
-            same = old and old[2] == analysed.entry.kind
-            place = old[1] if old and same else places.next(at[0], analysed.entry.kind)
+            keeps_place = old is not None and old.kind == analysed.entry.kind
+            place = old.place if old and keeps_place else places.next(at[0], analysed.entry.kind)
             last = KEYS.next_key(last, analysed.length)
-            rows.append(_row(analysed, last, at[0], place, home.key))
+            rows.append(_row(analysed, last, at[0], place, space.key))
         if rows:
             columns: dict[str, Any] = {name: [row[name] for row in rows] for name in _COLUMNS}
             connection.execute(_sql("add_entries"), {"workspace": workspace, **columns})
@@ -140,22 +135,22 @@ class PostgresIndex(Index, VectorIndex):
         }
         connection.execute(_sql("grow_workspace"), {"workspace": workspace, "last": last, **grown})
         for name, mark in marks.items():
-            read = {"key": sessions[name][0], "upto": mark.seq, "messages": mark.messages}
+            read = {"key": sessions[name].key, "upto": mark.seq, "messages": mark.messages}
             connection.execute(_sql("read_upto"), read)
-        self._whole = {model: min(key, home.last) for model, key in self._whole.items()}
+        self._whole = {model: min(key, space.last) for model, key in self._whole.items()}
 
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
         """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
 
         def work(connection: Connection, _again: bool) -> None:
-            home = _lock_index(connection, workspace)
+            space = _lock_index(connection, workspace)
             known = _sessions(connection, workspace, [session])
             if session not in known:
                 return
-            query = {"session": known[session][0], "refs": list(refs)}
+            query = {"session": known[session].key, "refs": list(refs)}
             found = set(connection.execute(_sql("entries_of"), query).fetchall())
             gone = _drop(connection, sorted(found))
-            shrunk = {"workspace": workspace, "entries": -gone[0], "words": -gone[1], "last": home.last}
+            shrunk = {"workspace": workspace, "entries": -gone[0], "words": -gone[1], "last": space.last}
             connection.execute(_sql("grow_workspace"), shrunk)
 
         self._connections.run(workspace, work)
@@ -170,20 +165,20 @@ class PostgresIndex(Index, VectorIndex):
         def work(connection: Connection, _again: bool) -> tuple[IndexStats, Mark]:
             if session:  # so that ``add`` can notice that the session was forgotten meanwhile
                 connection.execute(_sql("add_workspace"), {"workspace": workspace})
-            home = _workspace(connection, workspace)
-            if home is None:
+            space = _workspace(connection, workspace)
+            if space is None:
                 return IndexStats(0, 0.0, {}), Mark()
-            setattr(self._seen, workspace, home.identity)
-            having = self._count(connection, workspace, home, terms) if home.entries else {}
+            setattr(self._seen, workspace, space.identity)
+            having = self._count(connection, workspace, space, terms) if space.entries else {}
             near: dict[str, tuple[str, ...]] = {}
             for term in (term for term, count in having.items() if spelling and not count):
                 like = spelled_like(term, partial(_words_like, connection, workspace))
-                counts = self._count(connection, workspace, home, like)
+                counts = self._count(connection, workspace, space, like)
                 near[term] = tuple(word for word in like if counts[word])
                 having = {**having, **{word: counts[word] for word in near[term]}}
             known = _sessions(connection, workspace, [session]) if session else {}
-            mark = Mark(*known[session][1:]) if session in known else Mark()
-            return IndexStats(home.entries, home.mean_length, having, near), mark
+            mark = Mark(known[session].upto, known[session].messages) if session in known else Mark()
+            return IndexStats(space.entries, space.mean_length, having, near), mark
 
         return self._connections.run(workspace, work)
 
@@ -200,26 +195,26 @@ class PostgresIndex(Index, VectorIndex):
         """Return the keys of matching entries, best first."""
 
         def work(connection: Connection, _again: bool) -> list[int]:
-            home = _workspace(connection, workspace)
-            if home is None:
+            space = _workspace(connection, workspace)
+            if space is None:
                 return []
             known = _sessions(connection, workspace, filters.sessions) if filters.sessions else {}
-            sessions = [known[name][0] for name in filters.sessions if name in known]
+            sessions = [known[name].key for name in filters.sessions if name in known]
             if filters.sessions and not sessions:
                 return []
             if wanted.refs:
                 query = {"sessions": sessions, "refs": list(wanted.refs), "limit": limit}
                 return [key for (key,) in connection.execute(_sql("called"), query)]
-            search = _Search(connection, home.key, filters, sessions or None)
+            search = _Search(connection, space.key, filters, sessions or None)
             if wanted.terms:
                 weights = dict(wanted.terms)
-                common = self._count(connection, workspace, home, weights)
+                common = self._count(connection, workspace, space, weights)
                 keys_by_term = search.any_of(weights, common, wanted.days)
-                return best_keys(keys_by_term, home.mean_length, limit)
+                return best_keys(keys_by_term, space.mean_length, limit)
             if wanted.phrase:
-                return search.latest(_phrase(home.key, wanted.phrase, wanted.last_is_prefix), limit)
+                return search.latest(_phrase(space.key, wanted.phrase, wanted.last_is_prefix), limit)
             if wanted.days:
-                return search.latest(_any_mark(home.key, wanted.days), limit)
+                return search.latest(_any_mark(space.key, wanted.days), limit)
             return search.nearest(wanted.vector, self._model, self._pgvector, limit)
 
         return self._connections.run(workspace, work)
@@ -237,10 +232,10 @@ class PostgresIndex(Index, VectorIndex):
         return [row_of(row, self._model) for row in self._connections.run(workspace, work)]
 
     def _count(
-        self, connection: Connection, workspace: str, home: _Workspace, terms: Collection[str]
+        self, connection: Connection, workspace: str, space: _Workspace, terms: Collection[str]
     ) -> dict[str, int]:
         """Return how many entries have each term; counts are kept until the workspace has grown."""
-        entries = home.entries
+        entries = space.entries
         counts = {term: self._counts.get((workspace, term), (0, 0)) for term in terms}
         stale = [
             term
@@ -248,7 +243,7 @@ class PostgresIndex(Index, VectorIndex):
             if not then or not then <= entries <= then * RECOUNT_GROWTH
         ]
         if stale:
-            query = {"queries": [_lexeme(home.key, term) for term in stale], "bound": COUNT_LIMIT}
+            query = {"queries": [_lexeme(space.key, term) for term in stale], "bound": COUNT_LIMIT}
             for nth, count, last in connection.execute(_sql("count_matching"), query):
                 grown = max(1.0, entries / max(1, KEYS.number(last))) if count == COUNT_LIMIT else 1.0
                 counts[stale[nth - 1]] = (min(entries, round(count * grown)), entries)
@@ -269,8 +264,8 @@ class PostgresIndex(Index, VectorIndex):
         query = {"model": model, "limit": limit, "after": self._whole.get(model, -1)}
 
         def work(connection: Connection, _again: bool) -> tuple[int, list[Any]]:
-            home = _workspace(connection, self._workspace)
-            return home.last if home else -1, connection.execute(_sql("lacking"), query).fetchall()
+            space = _workspace(connection, self._workspace)
+            return space.last if space else -1, connection.execute(_sql("lacking"), query).fetchall()
 
         last, found = self._connections.run(self._workspace, work)
         self._whole[model] = found[0][0] - 1 if found else max(last, self._whole.get(model, -1))
@@ -303,11 +298,11 @@ class _Search:
     """Searches one workspace within the filters."""
 
     def __init__(
-        self, connection: Connection, home: int, filters: Filters, sessions: list[int] | None
+        self, connection: Connection, workspace_key: int, filters: Filters, sessions: list[int] | None
     ) -> None:
         self._connection = connection
-        self._home = home
-        self._files = _any_mark(home, [file_word(name) for name in filters.files])
+        self._workspace_key = workspace_key
+        self._files = _any_mark(workspace_key, [file_word(name) for name in filters.files])
         self._filters: dict[str, Any] = {
             "sessions": sessions,
             "trust": int(filters.trust),
@@ -330,7 +325,9 @@ class _Search:
         for term in order:
             limits.append(max(0, left))
             left -= common[term]
-        queries = [_and(_lexeme(self._home, term), _any_mark(self._home, days)) for term in order]
+        queries = [
+            _and(_lexeme(self._workspace_key, term), _any_mark(self._workspace_key, days)) for term in order
+        ]
         return list(zip(self._matching(queries, limits), (weights[term] for term in order), strict=True))
 
     def nearest(self, vector: bytes, model: str, pgvector: str, limit: int) -> list[int]:
@@ -363,6 +360,26 @@ class _Places:
         place: int = self._next.get((session, str(kind)), 0)
         self._next[session, str(kind)] = place + 1
         return place
+
+
+class _SessionRow(NamedTuple):
+    """A session in the index, and how far its log was read."""
+
+    key: int
+    upto: int
+    messages: int
+
+
+class _StoredEntry(NamedTuple):
+    """An entry in the index: the columns that the statement ``existing`` selects, in their order."""
+
+    key: int
+    place: int
+    kind: str
+    length: int
+    session: int
+    ref: str
+    start: int
 
 
 class _Workspace(NamedTuple):
@@ -402,23 +419,22 @@ def _lock_index(connection: Connection, workspace: str) -> _Workspace:
     return _Workspace(*(row or (0, 0, 0, 0, 0)))
 
 
-def _sessions(
-    connection: Connection, workspace: str, names: Sequence[str]
-) -> dict[str, tuple[int, int, int]]:
-    """Return the key of each known session, and how far its log was read."""
+def _sessions(connection: Connection, workspace: str, names: Sequence[str]) -> dict[str, _SessionRow]:
+    """Return the known ones of these sessions by name."""
     found = connection.execute(_sql("sessions"), {"workspace": workspace, "names": list(names)})
-    return {name: (key, upto, messages) for name, key, upto, messages in found}
+    return {name: _SessionRow(*row) for name, *row in found}
 
 
 def _existing(
     connection: Connection, places: Sequence[tuple[int, str, int]]
-) -> dict[tuple[int, str, int], tuple[Any, ...]]:
-    """Return by session, reference and start: key, place, kind and length of what is there."""
+) -> dict[tuple[int, str, int], _StoredEntry]:
+    """Return what is there, by session, reference and start."""
     sessions, refs, starts = (
         (list(column) for column in zip(*places, strict=True)) if places else ([], [], [])
     )
     query = {"sessions": sessions, "refs": refs, "starts": starts}
-    return {(row[4], row[5], row[6]): row for row in connection.execute(_sql("existing"), query)}
+    found = (_StoredEntry(*row) for row in connection.execute(_sql("existing"), query))
+    return {(entry.session, entry.ref, entry.start): entry for entry in found}
 
 
 def _drop(connection: Connection, found: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
@@ -433,38 +449,38 @@ def _words_like(connection: Connection, workspace: str, wanted: Mapping[str, Any
     return [word for (word,) in connection.execute(_sql("words_like"), query)]
 
 
-def _row(analysed: Analysed, key: int, session: int, place: int, home: int) -> dict[str, Any]:
+def _row(analysed: Analysed, key: int, session: int, place: int, workspace_key: int) -> dict[str, Any]:
     row = entry_row(analysed, key, session, place)
     marks = [*analysed.days, *(file_word(name) for name in analysed.entry.files)]
     terms = enumerate(analysed.terms.split(), start=1)
-    lexemes = [f"{_lexeme(home, term)}:{min(at, MOST_POSITIONS)}" for at, term in terms]
-    row["lexemes"] = " ".join([*lexemes, *(_mark(home, mark) for mark in marks)])
+    lexemes = [f"{_lexeme(workspace_key, term)}:{min(at, MOST_POSITIONS)}" for at, term in terms]
+    row["lexemes"] = " ".join([*lexemes, *(_mark(workspace_key, mark) for mark in marks)])
     # PostgreSQL stores no NUL in a text.
     return {name: one.replace("\0", "\ufffd") if isinstance(one, str) else one for name, one in row.items()}
 
 
-def _lexeme(home: int, term: str) -> str:
+def _lexeme(workspace_key: int, term: str) -> str:
     """Return a term as a lexeme of a workspace."""
     if len(term) > LONGEST_LEXEME:
         term = hashlib.sha256(term.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"'{home}:{term}'"
+    return f"'{workspace_key}:{term}'"
 
 
-def _mark(home: int, mark: str) -> str:
+def _mark(workspace_key: int, mark: str) -> str:
     """Return a day or file as a lexeme of a workspace."""
-    return f"'{home}.{mark}'"
+    return f"'{workspace_key}.{mark}'"
 
 
-def _any_mark(home: int, marks: Sequence[str]) -> str:
-    return f"({' | '.join(_mark(home, mark) for mark in marks)})" if marks else ""
+def _any_mark(workspace_key: int, marks: Sequence[str]) -> str:
+    return f"({' | '.join(_mark(workspace_key, mark) for mark in marks)})" if marks else ""
 
 
 def _and(*queries: str) -> str:
     return " & ".join(term for term in queries if term)
 
 
-def _phrase(home: int, terms: Sequence[str], last_is_prefix: bool) -> str:
-    return " <-> ".join(_lexeme(home, term) for term in terms) + (":*" if last_is_prefix else "")
+def _phrase(workspace_key: int, terms: Sequence[str], last_is_prefix: bool) -> str:
+    return " <-> ".join(_lexeme(workspace_key, term) for term in terms) + (":*" if last_is_prefix else "")
 
 
 def _is_word(term: str) -> bool:

@@ -1,4 +1,8 @@
-"""The protocols of a search index and an embedder, and their values."""
+"""The protocols of a search index and an embedder, and their values.
+
+An ``Entry`` is what can be found (``m12`` and its text), ``Analysed`` the entry prepared for search,
+``Wanted`` what is looked for (terms, a phrase, days, a vector), ``Filters`` what a hit must be.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from clew.errors import MissingExtra
 from clew.message import Trust
 from clew.settings import encoder_folder
 
@@ -42,6 +47,14 @@ def default_model() -> str:
     if folder := encoder_folder():
         return encoder_name(folder)
     return SHIPPED_MODEL if find_spec("numpy") else ""
+
+
+def index_model(model: str | None) -> str:
+    """Return the embedder of an index that is opened with ``model``; raise ``MissingExtra`` without numpy."""
+    model = default_model() if model is None else model
+    if model and find_spec("numpy") is None:
+        raise MissingExtra("clew[embeddings]")
+    return model
 
 
 class EntryKind(StrEnum):

@@ -1,15 +1,20 @@
-"""Entries of the search index as table rows and back; the layout of their keys; a first ranking by keys."""
+"""Entries of the search index as table rows and back; the layout of their keys; a first ranking by keys.
+
+Each entry also has *scope terms*, with which filters are part of a full-text search: ``t3`` (trust), ``s7``
+(session), ``kturn`` (kind), ``r…`` (role), ``f…`` (file), ``d20240131`` (day).
+"""
 
 from __future__ import annotations
 
+import calendar
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
 from heapq import nlargest
 from typing import Any
 
-from clew.memory.index.calendar import period_terms
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, IndexRow
 from clew.message import Trust
 
@@ -32,13 +37,13 @@ class _Keys:
     _LENGTH_BITS = 4
     _STEPS = 1.5  # length classes per doubling of the length
 
-    def workspace_range(self, home: int) -> range:
+    def workspace_range(self, workspace_key: int) -> range:
         """Return the keys of a workspace."""
-        return range(home << self._WORKSPACE_BITS, (home + 1) << self._WORKSPACE_BITS)
+        return range(workspace_key << self._WORKSPACE_BITS, (workspace_key + 1) << self._WORKSPACE_BITS)
 
-    def bounds(self, home: int) -> dict[str, Any]:
+    def bounds(self, workspace_key: int) -> dict[str, Any]:
         """Return its first and last key as parameters of a statement."""
-        keys = self.workspace_range(home)
+        keys = self.workspace_range(workspace_key)
         return {"first": keys[0], "last": keys[-1]}
 
     def next_key(self, key: int, length: int) -> int:
@@ -158,6 +163,54 @@ def _hashed_term(family: str, name: str) -> str:
     """Return a name as one term, whatever its characters."""
     return family + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+
+# Periods as terms -----------------------------------------------------------------------------------
+
+FIRST, LAST = date(1900, 1, 1), date(2200, 12, 31)
+"""The range that a period without a start or an end is limited to."""
+
+
+def period_terms(after: str, before: str) -> list[str] | None:
+    """Return terms such that every entry of the period has one; an empty list if the period is empty.
+
+    30 January to 1 March 2024 is ``d20240130 d20240131 m202402 d20240301``: one term for each whole year or
+    month in it, and for each remaining day.
+
+    None means that terms cannot express it: a limit is not a time, or is outside of ``FIRST`` and ``LAST``.
+    Both limits are ISO 8601 (in UTC if they have no offset) or empty. The last day is included: callers that
+    need the exact time filter again.
+    """
+    try:
+        first = _utc_day(after) if after else FIRST
+        last = _utc_day(before) if before else LAST
+    except (ValueError, OverflowError):
+        return None
+    if first > last:
+        return []
+    return list(_terms(first, last)) if first >= FIRST and last <= LAST else None
+
+
+def _utc_day(text: str) -> date:
+    moment = datetime.fromisoformat(text.upper())
+    return (moment.astimezone(UTC) if moment.tzinfo else moment).date()
+
+
+def _terms(day: date, last: date) -> Iterator[str]:
+    while day <= last:
+        end_of_year = date(day.year, 12, 31)
+        end_of_month = day.replace(day=calendar.monthrange(day.year, day.month)[1])
+        if (day.month, day.day) == (1, 1) and end_of_year <= last:
+            yield f"y{day.year}"
+            day = end_of_year
+        elif day.day == 1 and end_of_month <= last:
+            yield f"m{day:%Y%m}"
+            day = end_of_month
+        else:
+            yield f"d{day:%Y%m%d}"
+        day += timedelta(days=1)
+
+
+# Rows -----------------------------------------------------------------------------------------------
 
 # Looked up for every row of every search; an enum's own look-up takes longer than everything else.
 _KINDS = {str(kind): kind for kind in EntryKind}

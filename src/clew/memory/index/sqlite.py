@@ -1,4 +1,8 @@
-"""The search index, in the same SQLite file as the log: FTS5 for terms, and vectors."""
+"""The search index, in the same SQLite file as the log: FTS5 for terms, and vectors.
+
+A full-text query looks like ``terms : "paint" AND scope : ("s7") AND scope : ("kturn")``: an entry of session
+7 with the stem *paint* that is a turn.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,10 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-from clew.errors import MissingExtra
 from clew.log.store.database import Database, statements
 from clew.memory.index.approximate import Signs, spelled_like
 from clew.memory.index.protocol import (
@@ -25,7 +26,7 @@ from clew.memory.index.protocol import (
     Mark,
     VectorIndex,
     Wanted,
-    default_model,
+    index_model,
 )
 from clew.memory.index.rows import (
     COUNT_LIMIT,
@@ -55,11 +56,8 @@ class SqliteIndex(Index, VectorIndex):
         ``model`` names the embedder whose vectors are searched: if None, the encoder that ``CLEW_ENCODER``
         names or else, if numpy is installed, the one that ships with clew; if empty, none.
         """
-        model = default_model() if model is None else model
-        if model and find_spec("numpy") is None:
-            raise MissingExtra("clew[embeddings]")
         self._database = Database(path, busy_s, exclusive)
-        self._model = model
+        self._model = index_model(model)
         self._signs = Signs()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._whole: dict[str, int] = {}
@@ -72,9 +70,7 @@ class SqliteIndex(Index, VectorIndex):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     # Contents ------------------------------------------------------------------------------------------
@@ -84,10 +80,12 @@ class SqliteIndex(Index, VectorIndex):
     ) -> None:
         """Add entries, all or none; an existing one is replaced."""
         with self._database.writing() as connection:
-            home = _workspace(connection, workspace) or _insert(connection, "add_workspace", name=workspace)
+            workspace_key = _workspace(connection, workspace) or _insert(
+                connection, "add_workspace", name=workspace
+            )
             sessions = {analysed.entry.session for analysed in entries} | set(marks or ())
-            keys = {name: _session(connection, home, name) for name in sorted(sessions)}
-            writer = _Writer(connection, home)
+            keys = {name: _session(connection, workspace_key, name) for name in sorted(sessions)}
+            writer = _Writer(connection, workspace_key)
             for entry in entries:
                 writer.write(keys[entry.entry.session], entry)
             writer.finish()
@@ -99,11 +97,11 @@ class SqliteIndex(Index, VectorIndex):
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
         """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
         with self._database.writing() as connection:
-            home = _workspace(connection, workspace)
-            if home is None:
+            workspace_key = _workspace(connection, workspace)
+            if workspace_key is None:
                 return
-            key = _session(connection, home, session)
-            writer = _Writer(connection, home)
+            key = _session(connection, workspace_key, session)
+            writer = _Writer(connection, workspace_key)
             for ref in refs:
                 result = connection.execute(_sql("entries_of"), {"session": key, "ref": ref}).fetchall()
                 for (entry,) in result:
@@ -121,14 +119,20 @@ class SqliteIndex(Index, VectorIndex):
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
             if row is None:
                 return IndexStats(0, 0.0, {}), Mark()
-            home, entries, words = row
-            having = {term: self._count(connection, workspace, home, entries, term) for term in terms}
+            workspace_key, entries, words = row
+            having = {
+                term: self._count(connection, workspace, workspace_key, entries, term) for term in terms
+            }
             near: dict[str, tuple[str, ...]] = {}
             for term in (term for term, count in having.items() if spelling and not count):
                 like = spelled_like(term, partial(_words_like, connection))
-                near[term] = tuple(t for t in like if self._count(connection, workspace, home, entries, t))
+                near[term] = tuple(
+                    t for t in like if self._count(connection, workspace, workspace_key, entries, t)
+                )
             having |= {t: self._counts[workspace, t][0] for like in near.values() for t in like}
-            known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
+            known = connection.execute(
+                _sql("index_session"), {"workspace": workspace_key, "id": session}
+            ).fetchone()
         mark = Mark(*known[1:]) if known else Mark()
         return IndexStats(entries, words / entries if entries else 0.0, having, near), mark
 
@@ -144,17 +148,19 @@ class SqliteIndex(Index, VectorIndex):
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
             if row is None:
                 return []
-            home, entries, words = row
-            sessions = _session_keys(connection, home, filters)
+            workspace_key, entries, words = row
+            sessions = _session_keys(connection, workspace_key, filters)
             if filters.sessions and not sessions:
                 return []
             if wanted.refs:
                 return _keys_of_refs(connection, sessions, wanted.refs, limit)
             scope = _scope(filters, sessions)
-            search = _Search(connection, home, scope, filters)
+            search = _Search(connection, workspace_key, scope, filters)
             if wanted.terms:
                 search.only_on(wanted.days)
-                common = {t: self._count(connection, workspace, home, entries, t) for t, _ in wanted.terms}
+                common = {
+                    t: self._count(connection, workspace, workspace_key, entries, t) for t, _ in wanted.terms
+                }
                 return search.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
             if wanted.phrase:
                 rest = " *" if wanted.last_is_prefix else ""
@@ -163,13 +169,17 @@ class SqliteIndex(Index, VectorIndex):
                 return search.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
             self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
             allowed = search.latest("", MAX_POSTINGS) if scope or not search.timeless else None
-            return self._signs.nearest(wanted.vector, KEYS.workspace_range(home), allowed, limit)
+            return self._signs.nearest(wanted.vector, KEYS.workspace_range(workspace_key), allowed, limit)
 
     def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[IndexRow]:
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
         with self._database.reading() as connection:
-            home = _workspace(connection, workspace)
-            mine = [key for key in keys if home is not None and key in KEYS.workspace_range(home)]
+            workspace_key = _workspace(connection, workspace)
+            mine = [
+                key
+                for key in keys
+                if workspace_key is not None and key in KEYS.workspace_range(workspace_key)
+            ]
             if around:
                 beside = {"keys": json.dumps(mine), "around": around}
                 mine = [key for (key,) in connection.execute(_sql("around"), beside)]
@@ -177,12 +187,16 @@ class SqliteIndex(Index, VectorIndex):
         return [row_of(row, self._model) for row in result]
 
     def _count(
-        self, connection: sqlite3.Connection, workspace: str, home: int, entries: int, term: str
+        self, connection: sqlite3.Connection, workspace: str, workspace_key: int, entries: int, term: str
     ) -> int:
         """Return how many entries have a term; the count is kept until the workspace has grown."""
         count, then = self._counts.get((workspace, term), (0, 0))
         if not then or not then <= entries <= then * RECOUNT_GROWTH:
-            query = {"match": f"terms : {fts_quote(term)}", "bound": COUNT_LIMIT, **KEYS.bounds(home)}
+            query = {
+                "match": f"terms : {fts_quote(term)}",
+                "bound": COUNT_LIMIT,
+                **KEYS.bounds(workspace_key),
+            }
             count, last = connection.execute(_sql("count_matching"), query).fetchone()
             if count == COUNT_LIMIT:
                 count = min(entries, round(count * max(1.0, entries / KEYS.number(last))))
@@ -229,10 +243,10 @@ class SqliteIndex(Index, VectorIndex):
 class _Writer:
     """Writes entries of one workspace, and its totals at the end."""
 
-    def __init__(self, connection: sqlite3.Connection, home: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, workspace_key: int) -> None:
         self._connection = connection
-        self._home = home
-        (self._last,) = connection.execute(_sql("last_key"), KEYS.bounds(home)).fetchone()
+        self._workspace_key = workspace_key
+        (self._last,) = connection.execute(_sql("last_key"), KEYS.bounds(workspace_key)).fetchone()
         self.before = self._last
         """Every entry written gets a higher key than this."""
         self._places: dict[tuple[int, str], int] = {}
@@ -262,7 +276,7 @@ class _Writer:
         self._words -= length
 
     def finish(self) -> None:
-        grown = {"key": self._home, "entries": self._entries, "words": self._words}
+        grown = {"key": self._workspace_key, "entries": self._entries, "words": self._words}
         self._connection.execute(_sql("grow_workspace"), grown)
 
     def _next_place(self, session: int, kind: str) -> int:
@@ -276,11 +290,13 @@ class _Writer:
 class _Search:
     """Searches one workspace within the filters."""
 
-    def __init__(self, connection: sqlite3.Connection, home: int, scope: str, filters: Filters) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, workspace_key: int, scope: str, filters: Filters
+    ) -> None:
         self._connection = connection
         self._scope = scope
         self.timeless = not filters.after and not filters.before
-        self._bounds = {**KEYS.bounds(home), "timeless": self.timeless}
+        self._bounds = {**KEYS.bounds(workspace_key), "timeless": self.timeless}
         self._bounds |= {"after": filters.after, "before": filters.before}
 
     def only_on(self, days: Sequence[str]) -> None:
@@ -310,9 +326,9 @@ class _Search:
         return best_keys(keys_by_term, mean_length, limit)
 
 
-def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:
+def _session_keys(connection: sqlite3.Connection, workspace_key: int, filters: Filters) -> list[int]:
     """Return the keys of the requested sessions that exist."""
-    named = ({"workspace": home, "id": name} for name in filters.sessions)
+    named = ({"workspace": workspace_key, "id": name} for name in filters.sessions)
     result = (connection.execute(_sql("index_session"), item).fetchone() for item in named)
     return [row[0] for row in result if row]
 
@@ -341,8 +357,8 @@ def _workspace(connection: sqlite3.Connection, name: str) -> int | None:
     return row[0] if row else None
 
 
-def _session(connection: sqlite3.Connection, home: int, name: str) -> int:
-    query = {"workspace": home, "id": name}
+def _session(connection: sqlite3.Connection, workspace_key: int, name: str) -> int:
+    query = {"workspace": workspace_key, "id": name}
     row = connection.execute(_sql("index_session"), query).fetchone()
     return row[0] if row else _insert(connection, "add_index_session", **query)
 

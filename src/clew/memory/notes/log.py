@@ -1,4 +1,9 @@
-"""Note events: encode changes, and fold them into the current notes."""
+"""Note events: encode changes, and fold them into the current notes.
+
+``{"does": "add", "key": "tests", "text": …}`` as event 3 of a workspace's notes is the note ``w3``;
+``{"does": "approve", "note": "w3", …}`` approves it. A newer note in the same slot (key, scope, category)
+retires the older one.
+"""
 
 from __future__ import annotations
 
@@ -197,12 +202,8 @@ class _NoteFold:
             note = self._named(body.get("note"), stored)
             change = change_from(stored)
             self._free_slot(note)
-            self._add(
-                replace(
-                    note, status=_STATUS_AFTER[change.does], why=change.why, history=(*note.history, change)
-                ),
-                stored,
-            )
+            status, history = _STATUS_AFTER[change.does], (*note.history, change)
+            self._add(replace(note, status=status, why=change.why, history=history), stored)
         else:
             raise StoreDamaged(f"unknown action on a note: {does!r}")
 

@@ -1,4 +1,9 @@
-"""The agent's memory files as a fold of events: current files, earlier versions, paths and listings."""
+"""The agent's memory files as a fold of events: current files, earlier versions, paths and listings.
+
+``commands.py`` has the tool's commands; this file what they work on. ``resolve("/memories/a/b.md")`` is the
+place ``("a", "b.md")``; a refusal is an ``InputError`` with exactly the text that the tool of Anthropic's SDK
+answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``Note`` and its parts: text, author, trust, scope, status and history."""
+"""``Note`` and its parts: text, author, trust, scope, status and history.
+
+A note goes from proposed (or quarantined) to approved, and ends retired (replaced by a newer one) or
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +62,7 @@ class NoteStatus(StrEnum):
 
 
 WAITING = (NoteStatus.PROPOSED, NoteStatus.QUARANTINED)
+"""A person has to decide."""
 LIVE = (NoteStatus.APPROVED, *WAITING)
 
 

@@ -8,28 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
+from functools import partial
 
 from clew.errors import InputError, NotFound
 from clew.log import iso_time
 from clew.log.fold import NOTE
 from clew.log.journal import Clock, Fold, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
-from clew.memory.notes.log import (
-    NO_NOTES,
-    Notes,
-    add_body,
-    change_body,
-    fold_notes,
-    shown,
-    trusted_events,
-)
+from clew.memory.notes.log import NO_NOTES, Notes, add_body, change_body, fold_notes, shown, trusted_events
 from clew.memory.notes.note import LIVE, Draft, Note, NoteScope, plain_key
 from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, untrusted_source
 from clew.memory.notes.select import Conflict, Selection, active_notes
 from clew.message import Item, JsonObject, Trust
 from clew.secrets import mask
 
+DAY_MS = 24 * 60 * 60 * 1_000
 NOTES_SESSION = "clew:notes"
 """The session that holds the notes of a workspace."""
 ADVICE = "run `clew notes list --all` to see all notes"
@@ -50,8 +43,7 @@ class Notebook:
         """Open the notes of a workspace and, if named, of a session.
 
         ``everywhere`` names the workspace that holds the global notes; without it each workspace has its own,
-        so
-        that no tenant sees another's.
+        so that no tenant sees another's.
         """
         self.store = store
         self.workspace = workspace
@@ -80,7 +72,10 @@ class Notebook:
 
     def in_days(self, days: int) -> str:
         """Return the time this many days from now, for a note that expires."""
-        return iso_time(self._clock() + days * int(timedelta(days=1).total_seconds() * 1_000))
+        try:
+            return iso_time(self._clock() + days * DAY_MS)
+        except OverflowError as cause:
+            raise InputError(f"{days} days from now is after our calendar") from cause
 
     def notes(self) -> list[Note]:
         """Return every note, whatever its status: global, workspace, session."""
@@ -151,7 +146,7 @@ class Notebook:
         for scope, journal in self._journals.items():
             own = {note.id: selection.reasons[note.id] for note in selection.notes if note.scope is scope}
             if own:
-                _append(journal, shown(own))
+                journal.append(partial(_always, shown(own)))
 
     def _change(self, does: str, id_: str, by: str, trust: Trust, why: str) -> Note:
         journal = self._journal(self.get(id_).scope)
@@ -174,11 +169,11 @@ def _folding(store: Store, ctx: Ctx) -> Fold[Notes]:
     return lambda events, notes: fold_notes(trusted_events(store, ctx, events), notes)
 
 
+def _always(body: JsonObject, _notes: Notes) -> JsonObject:
+    return body
+
+
 def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:
     """Return the conflicts that a note is part of now."""
     notes = active_notes(notebook.notes(), notebook.now)
     return [conflict for conflict in notes.conflicts if any(other.id == note.id for other in conflict.notes)]
-
-
-def _append(journal: Journal[Notes], body: JsonObject) -> None:
-    journal.append(lambda _: body)

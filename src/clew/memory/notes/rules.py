@@ -26,7 +26,8 @@ RUN = 6
 """Words in a row that do not repeat by chance (chosen by hand)."""
 SHORTEST = 3
 """Shorter runs are too common to prove anything."""
-_SHAPELESS = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
+# Soft hyphen, zero-width characters and joiners, for str.translate: they are removed.
+_INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
 
 
 class UntrustedSource(NamedTuple):
@@ -82,6 +83,7 @@ def passages_of(item: Item) -> Iterator[NotePassage]:
 
 
 def _by_value(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
+    """Return the untrusted passage with a value of the note (a path, a number) that the user never said."""
     for value in (value for text in texts for value in note_values(text)):
         # As a whole: a user who said "40960" did not say "4096".
         if any(value in text and occurs_in(value, text) for text in vouched):
@@ -93,6 +95,7 @@ def _by_value(texts: list[str], doubtful: list[NotePassage], vouched: list[str])
 
 
 def _by_run(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
+    """Return the untrusted passage with a run of words of the note that the user never said."""
     runs = [run for text in texts for run in _runs(text)]
     own = [_flat(text) for text in vouched] if runs else []
     borrowed = [run for run in runs if not any(run in text for text in own)]
@@ -106,15 +109,15 @@ def _by_run(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -
 
 def _runs(text: str) -> Iterator[str]:
     """Yield all runs of ``RUN`` words; the whole text if it is shorter."""
-    texts = list(surface(text))
-    length = min(RUN, len(texts))
+    spoken = list(surface(text))
+    length = min(RUN, len(spoken))
     if length >= SHORTEST:
-        yield from (f" {' '.join(texts[i : i + length])} " for i in range(len(texts) - length + 1))
+        yield from (f" {' '.join(spoken[i : i + length])} " for i in range(len(spoken) - length + 1))
 
 
 def _plain(text: str) -> str:
     """Return normalized text without invisible characters, which a page may use to disguise words."""
-    return unicodedata.normalize("NFKC", text).translate(_SHAPELESS)
+    return unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
 
 
 def _flat(text: str) -> str:
@@ -139,11 +142,7 @@ SOURCES = 20
 WAITING_AT_MOST = 200
 """Most pending proposals of one log, so that a manipulated agent cannot bury the real ones."""
 
-AUTHORITY = {
-    Category.ORGANIZATION_POLICY: 3,
-    Category.PROJECT_CONVENTION: 2,
-    Category.USER_PREFERENCE: 1,
-}
+AUTHORITY = {Category.ORGANIZATION_POLICY: 3, Category.PROJECT_CONVENTION: 2, Category.USER_PREFERENCE: 1}
 """Rank of categories on one key. Categories not listed have no order."""
 _NEEDS = {Category.ORGANIZATION_POLICY: Trust.DEVELOPER}
 """The least trust needed to set a note of a category; USER if not listed."""
@@ -199,13 +198,13 @@ def require_keepable(draft: Draft) -> None:
             raise InputError(f"a note has {count} {what}", f"it takes at most {most}")
 
 
-def ruling(draft: Draft, stem: UntrustedSource | None = None) -> Ruling:
+def ruling(draft: Draft, copied_from: UntrustedSource | None = None) -> Ruling:
     """Return the status a draft starts with; raise ``InputError`` if its author may not set it at all."""
     if draft.source.author is Author.PERSON:
         require_authority(draft.category, draft.trust)
         return Ruling(NoteStatus.APPROVED, "")
-    if stem is not None:
-        return Ruling(NoteStatus.QUARANTINED, str(stem))
+    if copied_from is not None:
+        return Ruling(NoteStatus.QUARANTINED, str(copied_from))
     if draft.trust <= Trust.SEMI_TRUSTED:
         return Ruling(NoteStatus.QUARANTINED, f"it is based on {draft.trust.label} text")
     if draft.category in _NOT_THE_AGENTS:

@@ -1,7 +1,8 @@
 """Select the notes to show a model: active and relevant ones, within a token limit, and render them.
 
 On one key, organization policy outranks project conventions, and those outrank preferences; within one
-category the narrower scope wins. If neither decides, all stay active and the conflict is reported.
+category the narrower scope wins. If neither decides, all stay active and the conflict is reported. The result
+is a block for the model, with lines like ``- [w3, user] tests: Run them with -n0.``
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ RECENT = 6
 """Messages that describe the current situation (chosen by hand)."""
 RECENT_CHARACTERS = 20_000
 
-_STANDING = {
+_CATEGORY_SCORE = {
     Category.ORGANIZATION_POLICY: 4.0,
     Category.PROJECT_CONVENTION: 2.0,
     Category.USER_PREFERENCE: 1.0,
@@ -222,8 +223,8 @@ _MANNER = re.compile(
     re.IGNORECASE,
 )
 """Openings of a note that says how to answer or to work, whatever the subject."""
-_URGENCY = {Priority.LOW: -1.0, Priority.NORMAL: 0.0, Priority.HIGH: 3.0}
-_NEARNESS = {NoteScope.SESSION: 0.5, NoteScope.WORKSPACE: 0.25, NoteScope.GLOBAL: 0.0}
+_PRIORITY_SCORE = {Priority.LOW: -1.0, Priority.NORMAL: 0.0, Priority.HIGH: 3.0}
+_SCOPE_SCORE = {NoteScope.SESSION: 0.5, NoteScope.WORKSPACE: 0.25, NoteScope.GLOBAL: 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,29 +286,29 @@ def select(
     counter: TokenCounter | None = None,
 ) -> Selection:
     """Return the notes to show, in at most ``cap_tokens``. Deterministic."""
-    hold = active_notes(notes, situation.at)
-    result = matches(hold.notes, situation.text, situation.tags)
-    result.sort(key=lambda item: (-_worth(item), -item.note.priority, item.note.created, item.note.id))
+    active = active_notes(notes, situation.at)
+    ranked = matches(active.notes, situation.text, situation.tags)
+    ranked.sort(key=lambda item: (-_worth(item), -item.note.priority, item.note.created, item.note.id))
     count = (counter or counter_for("unknown")).count_text
     chosen: list[Note] = []
     reasons: dict[str, str] = {}
-    left = list(hold.out)
+    left = list(active.out)
     tokens = 0
-    specific = any(match.specific for match in result)  # then words that most notes have are no reason
-    for match in result:
+    specific = any(match.specific for match in ranked)  # then words that most notes have are no reason
+    for match in ranked:
         relevant = match.reasons if match.specific or not specific else ()
         why = [*_constant_reasons(match.note), *relevant]
         if not why:
             left.append((match.note, "not relevant now"))
             continue
-        size = count(render_notes([*chosen, match.note], hold.conflicts))
+        size = count(render_notes([*chosen, match.note], active.conflicts))
         if size > cap_tokens:
             left.append((match.note, f"with it the notes would take {size:,} of {cap_tokens:,} tokens"))
             continue
         chosen.append(match.note)
         reasons[match.note.id] = "; ".join(why)
         tokens = size
-    return Selection(tuple(chosen), reasons, tuple(left), hold.conflicts, tokens)
+    return Selection(tuple(chosen), reasons, tuple(left), active.conflicts, tokens)
 
 
 def _constant_reasons(note: Note) -> list[str]:
@@ -316,7 +317,9 @@ def _constant_reasons(note: Note) -> list[str]:
     A policy always applies. A convention or preference does if it directs work or answers of any kind; one
     that states a fact, or directs the work on something that it names, applies only if that is the subject.
     """
-    always = note.category is Category.ORGANIZATION_POLICY or (note.category in _STANDING and _directs(note))
+    always = note.category is Category.ORGANIZATION_POLICY or (
+        note.category in _CATEGORY_SCORE and _directs(note)
+    )
     reasons = [f"{note.category.label} always applies"] if always else []
     return [*reasons, "high priority"] if note.priority is Priority.HIGH else reasons
 
@@ -333,4 +336,9 @@ def _directs(note: Note) -> bool:
 
 def _worth(match: Match) -> float:
     note = match.note
-    return match.worth + _STANDING.get(note.category, 0.0) + _URGENCY[note.priority] + _NEARNESS[note.scope]
+    return (
+        match.worth
+        + _CATEGORY_SCORE.get(note.category, 0.0)
+        + _PRIORITY_SCORE[note.priority]
+        + _SCOPE_SCORE[note.scope]
+    )

@@ -10,27 +10,13 @@ from clew.memory.tiers.moves import (
     moves_for,
     tiers_of,
 )
-from clew.memory.tiers.tier import (
-    DEFAULT,
-    ArchiveSpan,
-    EvictedStub,
-    Eviction,
-    Excerpt,
-    InjectedExcerpt,
-    Tier,
-    TierMove,
-    TierPolicy,
-    Tiers,
-)
+from clew.memory.tiers.tier import DEFAULT, EvictedSpan, Excerpt, Tier, TierMove, TierPolicy, Tiers
 
 __all__ = [
     "DEFAULT",
     "NOTHING_LEFT",
-    "ArchiveSpan",
-    "EvictedStub",
-    "Eviction",
+    "EvictedSpan",
     "Excerpt",
-    "InjectedExcerpt",
     "Moment",
     "Tier",
     "TierMove",

@@ -1,4 +1,8 @@
-"""Fold compactions, undos and moves into the current tiers, and compute the moves that are due."""
+"""Fold compactions, undos and moves into the current tiers, and compute the moves that are due.
+
+A compaction by itself moves nothing: ``moves_due`` sees that ``m3-m40`` left the window and returns the move,
+which ``Memory`` records as an event; folding that event gives the new tiers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from clew.memory.tiers.events import (
 )
 from clew.memory.tiers.tier import (
     DEFAULT,
-    ArchiveSpan,
+    EvictedSpan,
     EvictedStub,
     Eviction,
     Excerpt,
@@ -101,7 +105,7 @@ class _TierFold:
         time = stored.event.time
         for digest in own_digests(stored):
             if digest.covers:
-                self.spans[digest.id] = ArchiveSpan(digest.id, stored.seq, spans(digest.covers), time)
+                self.spans[digest.id] = EvictedSpan(digest.id, stored.seq, spans(digest.covers), time)
         for name, why in shortened_messages(stored):
             self._add_stub(EvictedStub(name, stored.seq, time, f"cut short: {why}"))
 
@@ -146,7 +150,7 @@ class _TierFold:
     def _add_evicted(self, name: str, eviction: Eviction, why: str) -> None:
         """Take in what left with a compaction that was not read."""
         if eviction.covers and name not in self.spans:
-            self.spans[name] = ArchiveSpan(name, eviction.seq, eviction.covers, eviction.time)
+            self.spans[name] = EvictedSpan(name, eviction.seq, eviction.covers, eviction.time)
         elif not eviction.covers:
             self._add_stub(EvictedStub(name, eviction.seq, eviction.time, why))
 
@@ -257,7 +261,11 @@ def _archive_moves(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Ti
 
 
 def _days_before(time: str, days: float) -> str:
-    moment = datetime.fromisoformat(time.replace("Z", "+00:00")) - timedelta(days=days)
+    """Return the time so many days earlier; empty, and so before any other, if no calendar has it."""
+    try:
+        moment = datetime.fromisoformat(time.replace("Z", "+00:00")) - timedelta(days=days)
+    except OverflowError:
+        return ""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -1,4 +1,9 @@
-"""The memory tiers, what they contain, and moves between them."""
+"""The memory tiers, what they contain, and moves between them.
+
+Messages 3 to 40 leave the window with the digest ``d1`` (working to recall); after 30 days ``d1`` to ``d32``
+are represented by ``a1`` (recall to archive); an excerpt of message 12 that a request needs comes back into
+the window.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ class TierPolicy:
     archive_spans: int = 32
     """Spans per archive digest."""
     recall_days: float = 30.0
-    """Days after which a span is archived, however few there are."""
+    """Days after which a span is archived, however few there are; ``math.inf`` for never."""
     idle_messages: int = 24
     """Messages after which an injected excerpt leaves again if no request asked for it."""
 
@@ -93,14 +98,14 @@ class TierMove:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveSpan:
+class EvictedSpan:
     """Messages that left the window together, represented by a digest of level 0."""
 
     digest: str
     seq: int
     """The compaction's event number."""
     covers: str
-    """Their ids, in the notation of ``plan.spans``."""
+    """Their ids: ``m3-m40,m44``."""
     time: str
     tier: Tier = Tier.WORKING
     """``WORKING`` until the move is recorded."""
@@ -158,7 +163,7 @@ class Tiers:
 
     read: int = 0
     """The last event that it includes."""
-    spans: Mapping[str, ArchiveSpan] = field(default_factory=lambda: MappingProxyType({}))
+    spans: Mapping[str, EvictedSpan] = field(default_factory=lambda: MappingProxyType({}))
     """By their digests, oldest first."""
     stubs: Mapping[str, EvictedStub] = field(default_factory=lambda: MappingProxyType({}))
     injected: Mapping[str, InjectedExcerpt] = field(default_factory=lambda: MappingProxyType({}))
@@ -167,9 +172,9 @@ class Tiers:
     moved: int = 0
     """The last compaction whose moves are recorded."""
 
-    def archived(self) -> dict[str, list[ArchiveSpan]]:
+    def archived(self) -> dict[str, list[EvictedSpan]]:
         """Return the spans of each archive digest, oldest first."""
-        result: dict[str, list[ArchiveSpan]] = {}
+        result: dict[str, list[EvictedSpan]] = {}
         for span in self.spans.values():
             if span.into:
                 result.setdefault(span.into, []).append(span)
@@ -190,8 +195,8 @@ class Tiers:
             return span.tier
         return self.stubs[ref].tier if ref in self.stubs else Tier.WORKING
 
-    def _holding(self, number: int) -> ArchiveSpan | None:
+    def _holding(self, number: int) -> EvictedSpan | None:
         """Return the span that contains a message. Spans are in the order of their messages."""
-        remaining_spans = list(self.spans.values())
-        place = bisect_right(remaining_spans, number, key=lambda span: span.first)
-        return remaining_spans[place - 1] if place and remaining_spans[place - 1].holds(number) else None
+        spans = list(self.spans.values())
+        place = bisect_right(spans, number, key=lambda span: span.first)
+        return spans[place - 1] if place and spans[place - 1].holds(number) else None

@@ -1,26 +1,10 @@
-"""Tools for an agent to use its own memory. See README.md."""
+"""Tools for an agent to use its own memory. See README.md.
 
-from clew.memory.tools.tool import (
-    Approve,
-    Consent,
-    OpenSession,
-    Tool,
-    ToolAnswer,
-    ToolContext,
-    WriteRequest,
-    ask_later,
-)
+``Toolbox(session, memory).definitions("anthropic")`` goes into the request;
+``.run("recall_search", {"query": …})`` answers a call.
+"""
+
+from clew.memory.tools.tool import Consent, Tool, ToolAnswer, WriteRequest, ask_later
 from clew.memory.tools.toolbox import TOOLS, Toolbox
 
-__all__ = [
-    "TOOLS",
-    "Approve",
-    "Consent",
-    "OpenSession",
-    "Tool",
-    "ToolAnswer",
-    "ToolContext",
-    "Toolbox",
-    "WriteRequest",
-    "ask_later",
-]
+__all__ = ["TOOLS", "Consent", "Tool", "ToolAnswer", "Toolbox", "WriteRequest", "ask_later"]

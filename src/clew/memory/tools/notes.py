@@ -1,4 +1,8 @@
-"""Tools for notes and rules: reading is free, writing needs a person's approval."""
+"""Tools for notes and rules: reading is free, writing needs a person's approval.
+
+``remember`` proposes a note and asks; the answer is "w3 is saved", "w3 was denied" or "w3 is proposed and
+pending a person's approval".
+"""
 
 from __future__ import annotations
 
@@ -42,6 +46,7 @@ _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 
 
 def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    """Propose a note, and ask for its approval unless it is quarantined."""
     cited = _cited_items(context, tuple(arguments["sources"] or ()))
     days = bounded_number(arguments, "expires_in_days", 1, MOST_DAYS, 0)
     draft = Draft(
@@ -132,8 +137,7 @@ FORGET = Tool(
     "forget",
     "Ask to retire a note. A person approves it; the note stays in the log.",
     object_schema(
-        note=string("The note's id, like w3, or its key."),
-        why=string("Why it should be retired."),
+        note=string("The note's id, like w3, or its key."), why=string("Why it should be retired.")
     ),
     _forget,
     read_only=False,
@@ -146,8 +150,8 @@ FORGET = Tool(
 def _pin(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     quote = arguments["quote"].strip()
     require_keepable(Draft(key="rule", text=quote))
-    if stem := untrusted_source([quote], (), context.session.view()):
-        why = f"The user did not say this: {stem}. Only the user can make it a rule."
+    if copied_from := untrusted_source([quote], (), context.session.view()):
+        why = f"The user did not say this: {copied_from}. Only the user can make it a rule."
         return ToolAnswer(why, Trust.UNTRUSTED, is_error=True)
     match context.approve(WriteRequest("pin", f"pin the rule: {quote}", Trust.ASSISTANT)):
         case Consent.GIVEN:

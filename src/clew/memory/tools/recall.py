@@ -1,4 +1,9 @@
-"""Reading tools: search what left the window, open it, and show a range of it."""
+"""Reading tools: search what left the window, open it, and show a range of it.
+
+Each tool is a function and a ``Tool`` with its name and schema; an answer quotes messages between fences,
+each with its reference, role, trust and time:
+``[m12, user, 2026-11-15T09:00:00Z, characters 0-80; score 2.10]``.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +76,7 @@ NAMES_CHARACTERS = 500
 """Characters of the names of one message."""
 FAR = 12_000
 """Characters around a hit in which names are searched."""
-# Paths and files, names of several parts in camelCase, PascalCase or snake_case, ids of hexadecimal digits.
+# In the order of the alternatives: src/app/main; main.py; snake_case; SNAKE_CASE; camelCase; 4f2a91c.
 # The lookahead rejects ordinary words at once: a name has a sign, a digit or a capital.
 _NAME = re.compile(
     r"(?<![\w/.@-])(?=[^\s/._A-Z0-9]{0,200}+[/._A-Z0-9])(?:"
@@ -86,13 +91,13 @@ _NAME = re.compile(
 SHORTEST = 5
 
 
-def lost_names(result: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
+def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
     """Yield names near each hit in its message that neither the hits nor the view show.
 
     ``found`` are hits with the whole text of their messages; each message is searched once.
     """
-    shown = "\n".join(entry.text for entry, _ in result)
-    messages = {(entry.session, entry.ref): (entry, text) for entry, text in reversed(result)}
+    shown = "\n".join(entry.text for entry, _ in found)
+    messages = {(entry.session, entry.ref): (entry, text) for entry, text in reversed(found)}
     for entry, text in reversed(messages.values()):
         middle = entry.start + len(entry.text) // 2
         names: list[str] = []
@@ -140,10 +145,11 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     search_result = context.memory.find(arguments["query"], filters, limit, view, where)
     seen = list(dict.fromkeys(context.memory.ref(entry) for entry in search_result.in_view))
     if search_result.hits:
-        also = f"{len(search_result.hits)} found, best first:"
-        also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
+        heading = f"{len(search_result.hits)} found, best first:"
+        if seen:
+            heading = f"In view already, not repeated here: {', '.join(seen)}. {heading}"
         answer = quotations_answer(
-            _with_replies(context, search_result.hits, view), also, context.answer_characters
+            _with_replies(context, search_result.hits, view), heading, context.answer_characters
         )
         room = context.window_tenth - len(answer.text)
         names = _other_names(context, search_result.hits, view, room)
@@ -214,12 +220,12 @@ def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quota
 
 def _with_replies(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[Quotation]:
     """Yield hits; after each message of the assistant what the user said to it, unless the model sees it."""
-    told = {context.memory.ref(hit.entry) for hit in hits}
+    shown = {context.memory.ref(hit.entry) for hit in hits}
     for hit, quotation in zip(hits, _hit_quotations(context, hits), strict=True):
         yield quotation
         reply = context.memory.reply(hit.entry)
-        if reply and reply.ref not in told and not view.holds(reply.text):
-            told.add(reply.ref)
+        if reply and reply.ref not in shown and not view.holds(reply.text):
+            shown.add(reply.ref)
             yield reply._replace(text=reply.text[:REPLY], about=f"in reply to {quotation.ref}")
 
 
@@ -250,6 +256,7 @@ RECALL_SEARCH = Tool(
 
 
 def _open(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    """Answer with what a reference points to, and the originals of its messages."""
     ref = arguments["ref"].strip()
     if _is_rule(ref):
         return _rule(context, ref)
@@ -303,6 +310,7 @@ RECALL_OPEN = Tool(
 
 
 def _range(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
+    """Answer with a range of one message, in characters or lines."""
     place = context.memory.resolver.place(arguments["ref"])
     if place is None:
         raise InputError(

@@ -1,7 +1,8 @@
-"""``Tool``: name, JSON schema, function and provider definitions; and what tools work with.
+"""``Tool``: a tool that an agent can call, such as ``recall_search``, and what the tools work with.
 
-Strict mode requires every property to be listed as required, so an optional one may be null instead. A
-model that omits it anyway is accepted.
+Here are its definition for each provider, the JSON schema of its parameters, the check of its arguments, and
+the session that it works on. Strict mode requires every property to be listed as required, so an optional one
+may be null instead. A model that omits it anyway is accepted.
 """
 
 from __future__ import annotations
@@ -91,15 +92,16 @@ def _object(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def _what_is_wrong(name: str, schema: Mapping[str, Any], value: Json) -> str:
+    """Return what is wrong with the value of an argument; empty if nothing is."""
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if value is None:
         return "" if "null" in kinds else f"{name} is missing"
     if isinstance(value, bool) or not isinstance(value, _TYPES[kinds[0]]):
         return f"{name} is not {_CALLED[kinds[0]]}"
-    if isinstance(value, list) and not all(isinstance(value, str) for value in value):
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return f"{name} is not a list of texts"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{name} is not one of {', '.join(value for value in schema['enum'] if value)}"
+        return f"{name} is not one of {', '.join(word for word in schema['enum'] if word)}"
     return ""
 
 

@@ -23,6 +23,7 @@ from clew.message import JsonObject, Origin
 
 
 def _budget(context: ToolContext, _: dict[str, Any]) -> ToolAnswer:
+    """Answer how full the window is, and when compaction starts."""
     gauge, used = context.session.gauge, context.session.tokens
     usable = gauge.window.usable_tokens
     compact_at = gauge.policy.compact_at.of(usable)
@@ -49,16 +50,7 @@ CONTEXT_BUDGET = Tool(
 )
 
 
-TOOLS = (
-    RECALL_SEARCH,
-    RECALL_OPEN,
-    ARTIFACT_OPEN,
-    NOTES_SEARCH,
-    CONTEXT_BUDGET,
-    REMEMBER,
-    FORGET,
-    PIN,
-)
+TOOLS = (RECALL_SEARCH, RECALL_OPEN, ARTIFACT_OPEN, NOTES_SEARCH, CONTEXT_BUDGET, REMEMBER, FORGET, PIN)
 """Keep this order: a changed list of tools invalidates the prompt cache."""
 
 
@@ -71,7 +63,7 @@ class Toolbox:
         Without an index there is no ``recall_search``. Quarantined notes are never offered for approval here:
         a person releases them with ``Notebook.approve``.
         """
-        self._desk = ToolContext(session, memory, approve)
+        self._context = ToolContext(session, memory, approve)
         self.tools = tuple(tool for tool in TOOLS if memory.index is not None or tool is not RECALL_SEARCH)
 
     def definitions(self, wire: str = "anthropic") -> list[JsonObject]:
@@ -85,6 +77,6 @@ class Toolbox:
             known_names = ", ".join(tool.name for tool in self.tools)
             return ToolAnswer(f"unknown tool {name!r}; available: {known_names}", is_error=True)
         try:
-            return tool.does(self._desk, read_arguments(tool.parameters, arguments))
+            return tool.does(self._context, read_arguments(tool.parameters, arguments))
         except ClewError as error:
             return ToolAnswer(str(error), is_error=True)
