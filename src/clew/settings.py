@@ -135,9 +135,11 @@ def _count(value: object) -> int:
     number = -1
     if isinstance(value, int) and not isinstance(value, bool):
         number = value
-    elif isinstance(value, str) and (digits := value.strip().lower().replace("_", "").replace(",", "")):
-        factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1], 1)
-        number = int(digits.rstrip("km")) * factor if digits.rstrip("km").isdecimal() else -1
+    elif isinstance(value, str):
+        written = value.strip().lower().replace("_", "").replace(",", "")
+        factor = {"k": 1_000, "m": 1_000_000}.get(written[-1:], 1)
+        digits = written if factor == 1 else written[:-1]
+        number = int(digits) * factor if digits.isdecimal() else -1
     if number < 0:
         raise ValueError("expected a whole number, 0 or more")
     return number
@@ -171,24 +173,19 @@ _FEWEST_TOKENS = 1_000
 
 def _threshold(value: object) -> Threshold:
     """Parse a fraction, a number of tokens, or both: 85%, 0.85, 120k, or "85%, 120k"."""
-    parts = [text.strip() for text in value.split(", ")] if isinstance(value, str) else [value]
-    share = tokens = None
+    parts = value.split(", ") if isinstance(value, str) else [value]
+    shares: list[float] = []
+    tokens: list[int] = []
     for part in parts:
         with suppress(ValueError):
-            number = _count(part)
-            if number >= _FEWEST_TOKENS and tokens is None:
-                tokens = number
-                continue
-        try:
-            share = None if share is not None else _fraction(part)
-        except ValueError:
-            share = None
-        if share is None:
-            what = (
-                "a fraction above 0 and at most 1, like 0.85 or 85%, a number of tokens from 1,000, like 120k"
-            )
-            raise ValueError(f'expected {what}, or both: "85%, 120k"')
-    return Threshold(share, tokens)
+            shares.append(_fraction(part))
+        with suppress(ValueError):
+            tokens += [number] if (number := _count(part)) >= _FEWEST_TOKENS else []
+    if len(shares) > 1 or len(tokens) > 1 or len(shares) + len(tokens) < len(parts):
+        fraction = "a fraction above 0 and at most 1, like 0.85 or 85%"
+        absolute = "a number of tokens from 1,000, like 120k"
+        raise ValueError(f'expected {fraction}, {absolute}, or both: "85%, 120k"')
+    return Threshold(shares[0] if shares else None, tokens[0] if tokens else None)
 
 
 def _path(value: object) -> Path:
@@ -225,7 +222,7 @@ class SettingKey:
     name: str
     parse: Parser
     means: str
-    holder: SettableBy = SettableBy.ANYBODY
+    settable_by: SettableBy = SettableBy.ANYBODY
 
     @property
     def variable(self) -> str:
@@ -282,7 +279,12 @@ FILE = "clew.toml"
 PROJECT = "pyproject.toml"
 _MODEL_KEYS = frozenset({"model", "summariser", "base_url", "offline"})
 """Settings by which a user decides which model may read their sessions."""
-_OTHER_VARIABLES = frozenset({"CLEW_MODELS", "CLEW_MODEL_KEY", "CLEW_PAGER", "CLEW_TEST_DATA"})
+_OTHER_VARIABLES = frozenset(
+    {
+        *("CLEW_MODELS", "CLEW_MODEL_KEY", "CLEW_PAGER", "CLEW_COMMAND", "CLEW_HOOK", "CLEW_TOKEN"),
+        *("CLEW_TEST_DATA", "CLEW_POSTGRES_BIN"),
+    }
+)
 """Variables of clew that are not settings."""
 
 
@@ -386,7 +388,7 @@ def load_settings(
     change that: its choice is ignored with a warning.
     """
     home = clew_home(env)
-    own_values = list(_from_file(home / FILE, None, SettableBy.PERSON))
+    own_values = list(_from_file(home / FILE, own=True))
     explicit = [*_from_environment(env), *_from_flags(flags)]
     roots = [item.parse() for item in (*own_values, *explicit) if item.key.name == "trust_roots"]
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
@@ -462,8 +464,8 @@ def _from_project_file(
     if not is_trusted and is_foreign(file):
         warnings.append(f"{file} is ignored: it belongs to another user")
         return
-    for setting in _from_file(file, table, SettableBy.ANYBODY):
-        if chose_model and not is_trusted and setting.key.holder is SettableBy.TRUSTED:
+    for setting in _from_file(file, table):
+        if chose_model and not is_trusted and setting.key.settable_by is SettableBy.TRUSTED:
             yield setting._replace(
                 ignored="your own settings choose the model, and trust_roots does not hold this project"
             )
@@ -489,7 +491,8 @@ def _has_table(file: Path) -> bool:
     return file.is_file() and "[tool.clew]" in file.read_text("utf-8", "replace")
 
 
-def _from_file(file: Path, table: str | None, holder: SettableBy) -> Iterator[_Value]:
+def _from_file(file: Path, table: str | None = None, *, own: bool = False) -> Iterator[_Value]:
+    """Yield the settings of a TOML file, or of one of its tables; ``own`` if it is the user's own file."""
     if not file.is_file():
         return
     text = file.read_text("utf-8", "replace")
@@ -504,17 +507,18 @@ def _from_file(file: Path, table: str | None, holder: SettableBy) -> Iterator[_V
     for name, value in written.items() if isinstance(written, dict) else ():
         origin = f"{file}:{_line(text, table, name)}"
         key = _find_key(name.replace("-", "_"), origin)
-        _check_holder(key, value, holder, origin)
+        if not own:
+            _check_project_may_set(key, value, origin)
+        if key.settable_by is SettableBy.ENVIRONMENT:
+            raise InputError(f"{origin} sets {key.name}", f"only the variable {key.variable} can")
         yield _Value(key, value, origin)
 
 
-def _check_holder(key: SettingKey, value: object, holder: SettableBy, origin: str) -> None:
-    """Raise an error for what this file may not set: a cloned project must not redirect a user's sessions."""
-    if key.holder is SettableBy.ENVIRONMENT:
-        raise InputError(f"{origin} sets {key.name}", f"only the variable {key.variable} can")
-    address = key.name in ("model", "summariser") and "@" in str(value)
-    if holder is SettableBy.ANYBODY and (key.holder is SettableBy.PERSON or address):
-        what = f"the server of {key.name}" if address else key.name
+def _check_project_may_set(key: SettingKey, value: object, origin: str) -> None:
+    """Raise an error for what only the user may set: a cloned project must not redirect their sessions."""
+    names_server = key.name in ("model", "summariser") and "@" in str(value)
+    if key.settable_by is SettableBy.PERSON or names_server:
+        what = f"the server of {key.name}" if names_server else key.name
         raise InputError(
             f"{origin} sets {what}, which a project may not",
             f"set it in {FILE} in clew's home, with {key.variable} or with {key.flag}",
@@ -538,5 +542,6 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 def _line(text: str, table: str | None, name: str) -> int:
     """Return the line on which a key is set; ``tomllib`` does not report it."""
     start = text.find(f"[{table}]") if table else 0
+    # Matches `window = 3`, `"window" = 3` and `window.x = 3` at the start of a line.
     match = re.compile(rf"""^[ \t]*["']?{re.escape(name)}["']?[ \t]*[=.]""", re.M).search(text, max(0, start))
     return text.count("\n", 0, match.start() if match else start) + 1

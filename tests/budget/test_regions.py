@@ -108,7 +108,7 @@ def test_every_slice_says_why_it_has_its_size():
 
 def test_what_was_cut_is_counted():
     found = allot(100_000, {Region.MEMORY: 900, Region.TOOL_OUTPUTS: 80_000})
-    assert (found.cut_tokens, found.free_tokens) == (400 + 2_300, 0)
+    assert (sum(slice_.cut for slice_ in found.slices), found.free_tokens) == (400 + 2_300, 0)
 
 
 def test_the_reserves_are_the_policys_unless_they_are_asked_for():

@@ -40,6 +40,8 @@ def test_a_state_survives_a_restart(state: State):
         {**FRESH.to_json(), "lease": {}},
         {**FRESH.to_json(), "lease": {"holder": 3, "until_unix_s": 1.0}},
         {**FRESH.to_json(), "lease": {"holder": "me", "until_unix_s": "soon"}},
+        {**FRESH.to_json(), "lease": {"holder": "me", "until_unix_s": 10**400}},
+        {**FRESH.to_json(), "lease": {"holder": "me", "until_unix_s": float("inf")}},
     ],
 )
 def test_a_broken_state_is_refused(broken: dict[str, object]):
@@ -56,6 +58,21 @@ def test_a_compaction_inside_another_is_refused():
 def test_a_compaction_whose_process_died_holds_nothing_up_for_long():
     busy = FRESH.begin("gone", at_unix_s=100.0, seconds=60.0)
     assert busy.begin("next", at_unix_s=160.0, seconds=60.0).lease == Lease("next", 220.0)
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        lambda state, holder: state.ended(Trigger.PRESSURE, 100, 60, 60, holder),
+        lambda state, holder: state.failed(100, "timeout", holder),
+        lambda state, holder: state.released(holder),
+    ],
+    ids=["ended", "failed", "released"],
+)
+def test_a_compaction_that_outlived_its_lease_does_not_release_the_next_one(late):
+    second = FRESH.begin("first", at_unix_s=100.0, seconds=60.0).begin("second", at_unix_s=160.0)
+    assert late(second, "first").lease == second.lease
+    assert late(second, "second").lease is None
 
 
 def test_a_compaction_that_took_effect_is_remembered_by_what_it_left():

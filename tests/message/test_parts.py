@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.message import Json, ToolCall, message_number
+from clew.message import Cite, Json, ToolCall, message_number
 from clew.message.parts import json_leaves, json_strings
 
 
@@ -43,4 +43,4 @@ def test_leaves_of_deeply_nested_json_are_found():
     [("m1", 1), ("m12", 12), ("d1", 0), ("m", 0), ("m1@s", 0), ("m٣", 0), ("", 0), (f"m{'9' * 5_000}", 0)],
 )
 def test_the_number_of_a_message_is_read_from_its_id(name: str, number: int):
-    assert message_number(name) == number
+    assert message_number(name) == Cite(name).number == number

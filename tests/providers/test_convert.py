@@ -155,6 +155,15 @@ def test_an_answer_of_the_provider_does_not_answer_a_call_of_the_callers():
 # Ids and names -------------------------------------------------------------------------------------------
 
 
+def test_text_nested_deeper_than_the_recursion_limit_is_converted():
+    block = {"type": "new_kind", "text": "innermost"}
+    for _ in range(5_000):
+        block = {"type": "new_kind", "content": [block]}
+    (message,) = ANTHROPIC.parse([{"role": "user", "content": [block]}])
+    converted = convert([message], OPENAI)
+    assert converted.items == [{"role": "user", "content": "innermost"}]
+
+
 def test_an_id_used_twice_becomes_two_ids_and_each_answer_follows_its_call():
     history = [asked("a"), answers("a"), asked("a"), answers("a")]
     ids = re.findall(r"'(?:id|tool_use_id)': '([^']+)'", str(convert(history, ANTHROPIC).items))

@@ -39,6 +39,8 @@ TOO_LONG = {
     ),
     "Please reduce the length of the messages or completion.": (None, None),
     "Input is too long for requested model.": (None, None),
+    "prompt is too long: , tokens > 200,000": (None, 200_000),
+    f"prompt is too long: {'9' * 5_000} tokens > 200000": (None, 200_000),
 }
 
 
@@ -121,6 +123,7 @@ def test_how_long_to_wait_is_read_as_seconds_milliseconds_or_a_date(headers, sec
         ({"error": {"code": 402, "message": "no credits"}}, ModelRefused),
         ({"error": {"code": 429, "message": "slow"}}, ModelBusy),
         ({"error": {"code": "server_error", "message": "oh"}}, ModelFailed),
+        ({"error": {"code": float("nan"), "message": "oh"}}, ModelFailed),
         ({"error": "oh"}, ModelFailed),
         ({"id": "x"}, ModelFailed),
         ({}, ModelFailed),

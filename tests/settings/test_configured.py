@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+import clew
 from clew.errors import InputError
 from clew.log.store import MemoryStore
 from clew.session import Session, compact
@@ -74,6 +76,7 @@ def test_a_file_of_the_project_is_found_from_below_but_not_from_outside(home: Pa
         ("\nwindow = 'many'", "clew.toml:2: window is 'many', expected a whole number, 0 or more"),
         ("window = 0", "clew.toml:1: window is 0, expected a whole number, 1 or more"),
         ("compact_at = 85", "expected a fraction above 0 and at most 1, like 0.85 or 85%"),
+        ("window = '20km'", "window is '20km', expected a whole number, 0 or more"),
         ("compact_at = '85%, 90%'", 'a number of tokens from 1,000, like 120k, or both: "85%, 120k"'),
         ("compact_at = '9k'\ndown_to = 9000", "compacting at 9,000 tokens down to 9,000 frees nothing"),
         ("auto = 'maybe'", "auto is 'maybe', expected true or false"),
@@ -142,6 +145,18 @@ def test_a_threshold_is_a_fraction_a_number_of_tokens_or_both(
 def test_an_unknown_variable_is_a_warning(home: Path, project: Path) -> None:
     found = load_settings(env=env(home, CLEW_WINDOWS="1", CLEW_PAGER="less"), start=project)
     assert found.warnings == ("CLEW_WINDOWS is not a setting; did you mean CLEW_WINDOW?",)
+
+
+def test_every_variable_that_clew_reads_is_known(home: Path, project: Path) -> None:
+    package = Path(clew.__file__).parent
+    names = {
+        name
+        for file in package.rglob("*.py")
+        for name in re.findall(r"[\"'](CLEW_[A-Z_]+)[\"']", file.read_text("utf-8"))
+    }
+    others = dict.fromkeys(names - {key.variable for key in KEYS.values()}, "x")
+    assert "CLEW_HOOK" in others
+    assert load_settings(env=env(home, **others), start=project).warnings == ()
 
 
 def test_the_store_can_be_elsewhere(home: Path, tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""Measure how full the window is by region; decide whether to compact, and whether that pays."""
+"""Measure how full the window is by region; decide whether to compact, and whether that pays.
+
+``judge(Fill.of(allot(200_000, {Region.HISTORY: 180_000})))`` is
+``Compact(trigger=pressure, target_tokens=57600)``.
+"""
 
 from clew.budget.cost import (
     FIVE_MINUTES,
@@ -11,7 +15,6 @@ from clew.budget.cost import (
     Estimate,
     Option,
     Outlook,
-    UndoPrice,
     choose,
     compaction_price,
     estimate,
@@ -89,7 +92,6 @@ __all__ = [
     "Stop",
     "TokenBudget",
     "Trigger",
-    "UndoPrice",
     "Verdict",
     "Warn",
     "Window",

@@ -3,7 +3,9 @@
 Without a compaction the next request resends the view: read from the prompt cache if that is warm, written to
 it again if it is cold. With one, a model may first read everything and write a summary; then the unchanged
 prefix is resent and the rest of the smaller view is written to the cache. The difference is paid once. Every
-later request then reads fewer tokens; later requests are assumed to find the cache warm.
+later request then reads fewer tokens; later requests are assumed to find the cache warm. For example: pruning
+150,000 cached tokens of Claude Opus to 60,000, of which 10,000 are unchanged, costs $0.24 once and saves
+$0.045 a request, so it pays off after 5.4 requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The settings of a budget (when to compact, how far down, what is kept free) and the usable window."""
+"""The settings of a budget (when to compact, how far down, what is kept free) and the usable window.
+
+``Policy(compact_at=Limit(share=0.85, tokens=120_000))`` compacts at 85 % of the usable window or at 120,000
+tokens, whichever is less.
+"""
 
 from __future__ import annotations
 

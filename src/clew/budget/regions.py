@@ -1,4 +1,8 @@
-"""Split the window among regions: what each asks for, what it gets, and why."""
+"""Split the window among regions: what each asks for, what it gets, and why.
+
+Of 200,000 tokens, ``allot(200_000, {SYSTEM: 2_000, HISTORY: 60_000, TOOL_OUTPUTS: 120_000})`` keeps 35,200
+free for the reply, a summary call and the next result, and gives the tool outputs what is left: 102,800.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ class Region(StrEnum):
 FIXED = (Region.SYSTEM, Region.TOOLS, Region.PINNED)
 """Never cut: if these do not fit, nothing may be sent."""
 
-# Order of priority. Old tool output comes last: it is most of a session, and can be fetched again if needed.
-# The reserves come before the history, because compacting the history needs them.
+# The order in which regions are served. Old tool output comes last: it is most of a session, and can be
+# fetched again if needed. The reserves come before the history, because compacting the history needs them.
 _SERVED = (
     *FIXED,
     Region.REPLY,
@@ -84,11 +88,6 @@ class Allotment:
     def free_tokens(self) -> int:
         """Return the tokens that were given to no region."""
         return self.window_tokens - sum(slice_.given for slice_ in self.slices)
-
-    @property
-    def cut_tokens(self) -> int:
-        """Return the tokens asked for and not given, in total."""
-        return sum(slice_.cut for slice_ in self.slices)
 
     def of(self, region: Region) -> Slice:
         """Return the slice of a region."""

@@ -1,4 +1,8 @@
-"""Signals that can trigger a compaction before the window is full: milestones, phases, pauses, requests."""
+"""Signals that can trigger a compaction before the window is full: milestones, phases, pauses, requests.
+
+``Milestone("login works")`` triggers one if the window is at least 40 % full: what led to the milestone can
+be condensed. Its ``why`` becomes the reason in the log: "milestone reached: login works".
+"""
 
 from __future__ import annotations
 

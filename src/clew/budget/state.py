@@ -1,4 +1,9 @@
-"""The budget's state between requests: failed compactions, sizes of tool results, the running compaction."""
+"""The budget's state between requests: failed compactions, sizes of tool results, the running compaction.
+
+It is stored with the session, so that after a restart a compaction that failed three times is not tried again
+(``Breaker``), the room for the next tool result fits this session's results (``ResultSizes``), and two
+processes do not compact at once (``Lease``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 from clew.budget.policy import Policy
@@ -19,7 +25,7 @@ def reading(what: str) -> Iterator[None]:
     """Turn errors about the JSON's shape into an ``InputError``."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as cause:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as cause:
         raise InputError(f"this is not {what} ({cause!r})") from cause
 
 
@@ -35,6 +41,13 @@ def text(value: Json) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
     return value
+
+
+def unix_seconds(value: Json) -> float:
+    """Return a finite time; anything else is an error, for example infinity: a lease that never ends."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        raise ValueError(f"{value!r} is not a time")
+    return float(value)
 
 
 TRIES = 3
@@ -98,11 +111,7 @@ class Breaker:
 
     def to_json(self) -> JsonObject:
         """Return it as plain JSON."""
-        return {
-            "failures": self.failures,
-            "failed_at_tokens": self.failed_at_tokens,
-            "reason": self.reason,
-        }
+        return {"failures": self.failures, "failed_at_tokens": self.failed_at_tokens, "reason": self.reason}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Breaker:
@@ -171,7 +180,7 @@ class ResultSizes:
 
 
 def _rounded_up(tokens: int) -> int:
-    """Round up to three leading bits: four bucket sizes per doubling."""
+    """Round up to three leading bits, four bucket sizes per doubling: 9 to 10, 100 to 112, 1,000 to 1,024."""
     shift = max(0, tokens.bit_length() - 3)
     return -(-tokens >> shift) << shift
 
@@ -208,20 +217,31 @@ class State:
             raise CompactionUnderWay(f"{self.lease.holder} is compacting")
         return replace(self, lease=Lease(holder, at_unix_s + seconds))
 
-    def ended(self, trigger: Trigger, before_tokens: int, after_tokens: int, target_tokens: int) -> State:
-        """Return the state after a compaction that took effect."""
+    def ended(
+        self,
+        trigger: Trigger,
+        before_tokens: int,
+        after_tokens: int,
+        target_tokens: int,
+        holder: str | None = None,
+    ) -> State:
+        """Return the state after a compaction that took effect; the lease of another holder stays."""
         breaker = self.breaker.ended(before_tokens, after_tokens, target_tokens)
         # Shortening one result frees nothing else, so it must not delay the next compaction.
         left = self.after_tokens if trigger is Trigger.OVERSIZED else after_tokens
-        return replace(self, breaker=breaker, after_tokens=left, lease=None)
+        return replace(self.released(holder), breaker=breaker, after_tokens=left)
 
-    def failed(self, used_tokens: int, reason: str) -> State:
+    def failed(self, used_tokens: int, reason: str, holder: str | None = None) -> State:
         """Return the state after a failed or refused compaction, which left the view unchanged."""
-        return replace(self, breaker=self.breaker.failed(used_tokens, reason), lease=None)
+        return replace(self.released(holder), breaker=self.breaker.failed(used_tokens, reason))
 
-    def released(self) -> State:
-        """Return the state without a running compaction."""
-        return replace(self, lease=None)
+    def released(self, holder: str | None = None) -> State:
+        """Return the state without the running compaction of this holder; None for any holder.
+
+        A compaction that outlives its lease must not release that of the next one.
+        """
+        is_of_another = self.lease is not None and holder not in (None, self.lease.holder)
+        return self if is_of_another else replace(self, lease=None)
 
     def undone(self, used_tokens: int) -> State:
         """Return the state after an undo, so that the restored messages are not compacted again at once."""
@@ -249,8 +269,12 @@ class State:
                 results=ResultSizes.from_json(value["results"]),
                 breaker=Breaker.from_json(value["breaker"]),
                 after_tokens=None if after is None else count(after),
-                lease=None if lease is None else Lease(text(lease["holder"]), float(lease["until_unix_s"])),
+                lease=None if lease is None else _lease(lease),
             )
+
+
+def _lease(value: Mapping[str, Any]) -> Lease:
+    return Lease(text(value["holder"]), unix_seconds(value["until_unix_s"]))
 
 
 FRESH = State()

@@ -1,4 +1,9 @@
-"""Decide whether to compact now, and why: pressure with hysteresis, signals, and when to stop instead."""
+"""Decide whether to compact now, and why: pressure with hysteresis, signals, and when to stop instead.
+
+``judge`` returns one of four verdicts: ``Calm`` (nothing to do), ``Warn``, ``Compact`` with a trigger and a
+target, or ``Stop`` if compaction would not help. Each says why: "182,000 of 192,000 usable tokens are in use
+(95%); the limit is 163,200: 85% of 192,000".
+"""
 
 from __future__ import annotations
 
@@ -184,14 +189,14 @@ def judge(
     if fill.used_tokens <= fill.fixed_tokens:
         return Calm(f"{fill}, and nothing of it can be compacted")
     reasons: list[str] = []
-    for wish in _wishes(case, tuple(signals)):
-        if isinstance(wish, Compact):
-            return _past_breaker(case, wish)
-        reasons.append(wish.why)
-    return _otherwise(case, reasons)
+    for answer in _answers(case, tuple(signals)):
+        if isinstance(answer, Compact):
+            return _past_breaker(case, answer)
+        reasons.append(answer.why)
+    return _calm_or_warn(case, reasons)
 
 
-def _wishes(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm]:
+def _answers(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm]:
     """Yield the reasons to compact, most urgent first; ``Calm`` says why a signal is ignored."""
     request = CompactionRequested(Asker.USER)
     if request in signals:
@@ -241,6 +246,7 @@ def _half(case: _Case) -> int:
 
 
 def _past_breaker(case: _Case, wish: Compact) -> Verdict:
+    """Return the compaction, or a warning or a stop if earlier ones failed too often."""
     breaker = case.state.breaker
     match breaker.stance(case.fill.used_tokens, asked=wish.trigger is Trigger.MANUAL):
         case Stance.CLOSED:
@@ -253,7 +259,7 @@ def _past_breaker(case: _Case, wish: Compact) -> Verdict:
     return Warn(f"{wish.why}, but {breaker.question}")
 
 
-def _otherwise(case: _Case, reasons: list[str]) -> Calm | Warn:
+def _calm_or_warn(case: _Case, reasons: list[str]) -> Calm | Warn:
     levels, used = case.levels, case.fill.used_tokens
     if used >= levels.compact_at:
         return Warn(f"{case.fill}, but {_waiting_reason(case)}")
@@ -279,11 +285,6 @@ def _too_much_fixed(case: _Case) -> str:
 
 def _fits(fill: Fill) -> bool:
     return fill.used_tokens <= fill.window.usable_tokens
-
-
-KIND = "token_budget"
-"""The kind of the event in the log."""
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)

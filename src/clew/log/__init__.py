@@ -1,15 +1,17 @@
-"""The log: append-only events in a hash chain, and views folded from them. See README.md."""
+"""The log: append-only events in a hash chain, and views folded from them. See README.md.
+
+Events 1, 2, 3 (``message``) and 4 (``compaction`` of the first two) fold into a view that shows the digest of
+event 4 and the message of event 3; an ``undo`` as event 5 brings the first two messages back.
+"""
 
 from clew.log.chain import (
     EncodedEvent,
-    HashedFields,
     canonical,
     chain,
     digest,
     digest_of_fields,
     encode,
     iso_time,
-    link,
     new_event,
     new_id,
     parse_body,
@@ -31,7 +33,6 @@ from clew.log.fold import (
     RESUME,
     RULES,
     SWITCH,
-    TIER,
     TOKEN_BUDGET,
     TOOL_COMPACTION,
     UNDO,
@@ -46,7 +47,7 @@ from clew.log.fold import (
 )
 from clew.log.transfer import ImportResult, export_session, export_session_zstd, import_session
 from clew.log.verify import ChainCheck, EventRow, Flaw, check_session
-from clew.log.view import CompactionStep, LogProblem, Prefix, Ref, Splice, View, view_from_json, view_to_json
+from clew.log.view import LogProblem, Prefix, Ref, Splice, View, view_from_json, view_to_json
 from clew.message.codec import message_from_json, message_to_json
 
 __all__ = [
@@ -65,17 +66,14 @@ __all__ = [
     "RESUME",
     "RULES",
     "SWITCH",
-    "TIER",
     "TOKEN_BUDGET",
     "TOOL_COMPACTION",
     "UNDO",
     "ChainCheck",
-    "CompactionStep",
     "EncodedEvent",
     "EventKind",
     "EventRow",
     "Flaw",
-    "HashedFields",
     "ImportResult",
     "LogProblem",
     "Prefix",
@@ -95,7 +93,6 @@ __all__ = [
     "fold",
     "import_session",
     "iso_time",
-    "link",
     "load_messages",
     "message_event",
     "message_from_json",

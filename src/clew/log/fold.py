@@ -1,7 +1,8 @@
 """The kinds of events, and the fold of a log into a view.
 
-A kind says how its events change a view and which messages they hold. To add one, add a value to the mapping
-passed to ``fold``.
+A kind says how its events change a view and which messages they hold: a ``message`` adds one reference, a
+``compaction`` replaces some by references to its own messages, an ``undo`` takes that back, a ``pin`` changes
+nothing. To add one, add a value to the mapping passed to ``fold``.
 """
 
 from __future__ import annotations
@@ -130,6 +131,11 @@ It does not change clew's view, which is the whole conversation, unless a ``resu
 
 
 def _resume(view: View, stored: StoredEvent) -> View:
+    """Return the view after a resume: kept system messages, the summary, other kept messages, what followed.
+
+    ``{"compaction": 9, "messages": 1, "keeps": [1, 8], "system": 1}``: the tool's compaction is event 9 and
+    has one message (the summary); it kept messages 1 and 8, of which the first is the system prompt.
+    """
     body: dict[str, Any] = stored.event.body
     try:
         at, system = body["compaction"], body["system"]

@@ -1,4 +1,8 @@
-"""A state that is folded from the events of one kind in a log, kept up to date, and appended to."""
+"""A state that is folded from the events of one kind in a log, kept up to date, and appended to.
+
+The notes of a workspace are such a state: ``Journal(store, ctx, NOTE, fold_notes, NO_NOTES)`` reads the
+events of kind ``note``, and ``append`` adds one that was decided on the newest notes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The store protocol (``Store``, ``Snapshots``) and its values: context, event, stored event, head."""
+"""The store protocol (``Store``, ``Snapshots``) and its values: context, event, stored event, head.
+
+``store.append(Ctx(workspace="local", session="fix-login"), [event], expect=head)`` appends an event if the
+session still ends at ``head``, and returns its new head.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from clew.errors import InputError
+from clew.errors import HeadMoved, InputError
 from clew.message import JsonObject
 
 
@@ -84,6 +88,12 @@ def require_name(what: str, value: str) -> None:
     """Raise ``InputError`` for a name that is empty or not printable."""
     if not value or not value.isprintable():
         raise InputError(f"{what} {value!r} is empty or not printable")
+
+
+def require_head(ctx: Ctx, head: Head, expect: Head | None) -> None:
+    """Raise ``HeadMoved`` if a writer expects another head than the session has; None expects nothing."""
+    if expect is not None and expect != head:
+        raise HeadMoved(f"session {ctx.session!r} is at event {head.seq}, not at {expect.seq}")
 
 
 class Store(Protocol):

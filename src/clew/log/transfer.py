@@ -1,8 +1,14 @@
 """Export a whole session to one file, import it, and record which events were imported.
 
 The file is JSON lines: a first line that names the session and its head, then one line per event with its
-full body. Any tool can read it, and it proves itself: every line's hash follows from the one before. An
-import recomputes every hash and rejects the file at the first mismatch, before anything is written.
+full body::
+
+    {"clew": "session", "version": 1, "session": "fix-login", "head": [2, "sha256:ab…"]}
+    {"seq": 1, "id": "01…", "kind": "message", "version": 1, "time": "2026-…", "body": {…}, "hash": …}
+    {"seq": 2, …}
+
+Any tool can read it, and it proves itself: every line's hash follows from the one before. An import
+recomputes every hash and rejects the file at the first mismatch, before anything is written.
 
 An export proves that it is complete, not that its content is true: its author chose every label in it. Each
 import is therefore recorded, before its events are appended, in a session that no file can name.
@@ -50,8 +56,8 @@ def require_importable_name(session: str) -> None:
 def note_import(store: Store, ctx: Ctx, after: int, until: int) -> None:
     """Record that a session's events after ``after``, up to ``until``, come from a file."""
     body: JsonObject = {"imported": ctx.session, "after": after, "until": until}
-    kept_ctx = Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION)
-    store.append(kept_ctx, [new_event(ABOUT.name, body, ABOUT.version)], None)
+    imports = Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION)
+    store.append(imports, [new_event(ABOUT.name, body, ABOUT.version)], None)
 
 
 def imported_events(store: Store, ctx: Ctx) -> ImportedEvents:
@@ -128,25 +134,32 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult
         ctx = Ctx(workspace=workspace, session=_read_first_line(file).session)
         require_importable_name(ctx.session)
         here = store.head(ctx)
-        present_head, shared = _verify(file, root(ctx.session), here)
-        if shared.seq and shared != (here if shared.seq == here.seq else _head_at(store, ctx, shared.seq)):
+        heads = _verify(file, root(ctx.session), here.seq)
+        if heads.shared.seq and heads.shared != _head_at(store, ctx, heads.shared.seq):
             raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
         head = here
-        if present_head.seq > here.seq:
-            note_import(store, ctx, here.seq, present_head.seq)
+        if heads.last.seq > here.seq:
+            note_import(store, ctx, here.seq, heads.last.seq)
         for batch in _batches(file, here.seq):
             head = store.append(ctx, batch, head)
-    return ImportResult(ctx, head, max(0, present_head.seq - here.seq))
+    return ImportResult(ctx, head, max(0, heads.last.seq - here.seq))
 
 
-def _verify(inp: IO[bytes], start: Head, here: Head) -> tuple[Head, Head]:
-    """Check the whole file; return its head, and its head at the last event that may exist here too."""
+class _FileHeads(NamedTuple):
+    """Heads of an exported session: after its last event, and after the last that the store has too."""
+
+    last: Head
+    shared: Head
+
+
+def _verify(inp: IO[bytes], start: Head, stored_events: int) -> _FileHeads:
+    """Check the whole file; ``stored_events`` is how many events the store has of this session."""
     head = shared = start
     for line in _lines(inp):
         head = line.stored.head
-        if head.seq <= here.seq:
+        if head.seq <= stored_events:
             shared = head
-    return head, shared
+    return _FileHeads(head, shared)
 
 
 def _head_at(store: Store, ctx: Ctx, seq: int) -> Head:
@@ -190,14 +203,14 @@ def _read_first_line(inp: IO[bytes]) -> _ExportHeader:
 def _lines(inp: IO[bytes]) -> Iterator[_ExportLine]:
     """Yield the events of the file from its start, each checked against the one before."""
     with _open_unpacked(inp) as lines:
-        promise = _parse_header(next(iter(lines), b""))
-        head = root(promise.session)
+        header = _parse_header(next(iter(lines), b""))
+        head = root(header.session)
         for number, line in enumerate(lines, start=2):
             stored = _read_event(line, head, number)
             head = stored.head
             yield _ExportLine(stored, len(line))
-    if head != promise.head:
-        raise ExportDamaged(f"line 1 promises {promise.head.seq} events, the file ends at event {head.seq}")
+    if head != header.head:
+        raise ExportDamaged(f"line 1 promises {header.head.seq} events, the file ends at event {head.seq}")
 
 
 def _parse_header(line: bytes) -> _ExportHeader:

@@ -1,8 +1,9 @@
 """Recompute a session's hash chain and report exactly what does not match.
 
 Each event is checked against the stored hash of its predecessor, so one changed field is one flaw and not one
-for every later event. Only the next link shows whether a field or the hash was changed, so a flaw may be
-reported one event late.
+for every later event. If the hash of event 7 does not follow from its fields, either a field or the hash was
+changed, and only event 8 shows which: it was built on the hash that event 7 had when it was written. A flaw
+may therefore be reported one event late.
 """
 
 from __future__ import annotations
@@ -60,14 +61,24 @@ HASHED = "id, kind, version, time or digest"
 """The fields that may have been changed if a hash does not match."""
 
 
+class _Guess(NamedTuple):
+    """What an event may have been when it was hashed, and the flaw that this implies."""
+
+    header: HashedFields
+    previous: str
+    """The hash of the event before it."""
+    flaw: Flaw | None = None
+
+
 class ChainCheck:
     """Checks the events of one session in order."""
 
     def __init__(self, ctx: Ctx) -> None:
         self._ctx = ctx
         self._seq, self._stored = root(ctx.session)
+        """The number of the last event, and its hash as stored."""
         self._derived = self._stored
-        """The hash that the last event should have by its own fields."""
+        """The hash that the last event should have by its fields; if not the same, its flaw is pending."""
 
     def see(self, row: EventRow) -> Iterator[Flaw]:
         """Check the next event."""
@@ -77,30 +88,33 @@ class ChainCheck:
             ):
                 yield from self._follow(HashedFields(seq, id_, kind, version, time, body_digest), value, body)
             case _:
-                yield from self._settle(None)
+                yield from self._report_pending(None)
                 yield self._flaw(self._seq + 1, "row", "numbers and text where they belong", repr(row[:-1]))
                 known = row.hash if isinstance(row.hash, str) else ""
                 self._move(self._seq + 1, known, known)
 
     def end(self, head: Head) -> Iterator[Flaw]:
         """Check that the session ends at its head."""
-        yield from self._settle(head.hash)
+        yield from self._report_pending(head.hash)
         if head.seq != self._seq:
             yield self._flaw(None, "head seq", str(self._seq), str(head.seq))
         elif head.hash not in (self._stored, self._derived):
             yield self._flaw(None, "head hash", self._stored, head.hash)
 
     def _follow(self, header: HashedFields, value: str, body: str) -> Iterator[Flaw]:
-        """Check the hash of an event against its predecessor; report a flaw and continue after it."""
-        for guess, previous, flaw in self._guesses(header, body):
-            if link(guess, previous) == value:
-                yield from self._settle(previous)
-                yield from [flaw] if flaw else []
-                yield from self._check_body(guess, body)
-                self._move(guess.seq, value, value)
+        """Check the hash of an event against its predecessor; report a flaw and continue after it.
+
+        If no guess gives its hash, one of its fields or its hash was changed: reported with the next event.
+        """
+        for guess in self._guesses(header, body):
+            if link(guess.header, guess.previous) == value:
+                yield from self._report_pending(guess.previous)
+                yield from [guess.flaw] if guess.flaw else []
+                yield from self._check_body(guess.header, body)
+                self._move(guess.header.seq, value, value)
                 return
         place, previous = self._seq + 1, self._stored
-        yield from self._settle(None)
+        yield from self._report_pending(None)
         yield from self._check_body(header, body)
         if header.seq == place:
             self._move(place, value, link(header, previous))
@@ -109,18 +123,20 @@ class ChainCheck:
         if header.seq > place:  # some are missing: continue from here; an earlier one again is ignored
             self._move(header.seq, value, value)
 
-    def _guesses(self, header: HashedFields, body: str) -> Iterator[tuple[HashedFields, str, Flaw | None]]:
+    def _guesses(self, header: HashedFields, body: str) -> Iterator[_Guess]:
         """Yield what the event may have been when it was hashed, most likely first."""
         place = self._seq + 1
-        yield header, self._stored, None
-        yield header, self._derived, None
-        yield header._replace(seq=place), self._stored, self._flaw(place, "seq", str(place), str(header.seq))
-        yield header._replace(digest=body), self._stored, self._flaw(place, "digest", body, header.digest)
+        yield _Guess(header, self._stored)
+        yield _Guess(header, self._derived)
+        wrong_seq = self._flaw(place, "seq", str(place), str(header.seq))
+        yield _Guess(header._replace(seq=place), self._stored, wrong_seq)
+        wrong_digest = self._flaw(place, "digest", body, header.digest)
+        yield _Guess(header._replace(digest=body), self._stored, wrong_digest)
 
     def _move(self, seq: int, stored: str, derived: str) -> None:
         self._seq, self._stored, self._derived = seq, stored, derived
 
-    def _settle(self, built_on: str | None) -> Iterator[Flaw]:
+    def _report_pending(self, built_on: str | None) -> Iterator[Flaw]:
         """Report the last event if its hash did not match, given the hash that the next one was built on."""
         stored, derived = self._stored, self._derived
         if stored == derived:

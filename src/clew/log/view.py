@@ -109,7 +109,10 @@ class LogProblem(NamedTuple):
 
 
 class Splice(NamedTuple):
-    """Messages to show instead of consecutive ones: from ``first`` to ``last``, both included."""
+    """Messages to show instead of consecutive ones: from ``first`` to ``last``, both included.
+
+    ``Splice(Ref(1), Ref(8), (Ref(9, 0),))``: the first message of event 9, a digest, replaces events 1 to 8.
+    """
 
     first: Ref
     last: Ref
@@ -158,10 +161,8 @@ class View:
     def splice(self, seq: int, splices: Iterable[Splice]) -> View:
         """Return this view after a compaction, which changes ``compacted`` even if ``off`` is set."""
         before = self.whole if self.compacted is None else self.compacted
-        remaining_refs = _splice(before, splices)
-        return replace(
-            self, compacted=Prefix(remaining_refs), steps=(*self.steps, CompactionStep(seq, before))
-        )
+        shown = _splice(before, splices)
+        return replace(self, compacted=Prefix(shown), steps=(*self.steps, CompactionStep(seq, before)))
 
     def resume(self, refs: Iterable[Ref]) -> View:
         """Return a view that starts with these references, before any compaction of clew's own."""
@@ -183,7 +184,7 @@ class View:
 
 def _splice(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
     """Return the references of a view after a compaction: each replaced run becomes what is shown instead."""
-    remaining_refs: list[Ref] = []
+    shown: list[Ref] = []
     places = {ref: i for i, ref in enumerate(before)}
     done = 0
     try:
@@ -191,12 +192,12 @@ def _splice(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
             start, stop = places[splice.first], places[splice.last] + 1
             if not done <= start < stop:
                 raise StoreDamaged(f"a compaction replaces event {splice.first.seq} twice")
-            remaining_refs += before[done:start]
-            remaining_refs += splice.shows
+            shown += before[done:start]
+            shown += splice.shows
             done = stop
     except KeyError as missing:
         raise StoreDamaged(f"a compaction replaces {missing.args[0]}, which is not shown") from None
-    return remaining_refs + before[done:]
+    return shown + before[done:]
 
 
 def view_to_json(view: View) -> JsonObject:
@@ -233,7 +234,10 @@ def view_from_json(value: JsonObject) -> View:
 
 
 class Runs(Sequence[Ref]):
-    """References stored as runs: the first event, how many consecutive ones, and which message of each."""
+    """References stored as runs: the first event, how many consecutive ones, and which message of each.
+
+    ``[(1, 3, 0), (9, 1, 1)]`` holds ``Ref(1), Ref(2), Ref(3), Ref(9, 1)``.
+    """
 
     __slots__ = ("_ends", "_firsts", "runs")
 

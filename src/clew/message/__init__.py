@@ -3,7 +3,6 @@
 from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
 from clew.message.message import (
     LONGEST_RULE,
-    ROLE_TRUST,
     Cite,
     Item,
     Message,
@@ -39,7 +38,6 @@ from clew.message.parts import (
 
 __all__ = [
     "LONGEST_RULE",
-    "ROLE_TRUST",
     "ApprovalAnswer",
     "ApprovalRequest",
     "Cite",

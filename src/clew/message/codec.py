@@ -1,9 +1,17 @@
-"""Messages as JSON and back, without loss.
+"""Messages as JSON and back, without loss: the form in which the log stores them.
 
 A message carries its content twice: as parts, and as the native object it was read from, which the parts' own
 natives are pieces of. The JSON holds the native object once, and everything that repeats a piece of it is a
-pointer: ``{"at": ["content", 0, "text"]}``. Reading restores the same sharing, by which codecs recognise
-untouched parts, so a reloaded message renders byte-identical.
+pointer into it (``at``)::
+
+    {"role": "assistant",
+     "parts": [{"type": "text", "trust": "assistant", "text": {"at": ["content", 0, "text"]},
+                "native": {"wire": "anthropic", "at": ["content", 0]}}],
+     "native": {"wire": "anthropic",
+                "value": {"role": "assistant", "content": [{"type": "text", "text": "…"}]}}}
+
+Reading restores the same sharing, by which codecs recognise untouched parts, so a reloaded message renders
+byte-identical.
 """
 
 # ruff: noqa: ANN401  # fields of parts, and JSON on its way in, are what they are
@@ -137,18 +145,18 @@ class _ValuePaths:
         return self._texts.get(text)
 
 
-_NOTHING = _ValuePaths(None)
+_NO_PATHS = _ValuePaths(None)
 
 
 class _MessageWriter:
     """Writes one message; remembers which natives it has written."""
 
     def __init__(self) -> None:
-        self._seen: dict[int, int] = {}
-        self._held: list[_ValuePaths] = []
+        self._seen: dict[int, int] = {}  # the number of each native, by its identity
+        self._paths: list[_ValuePaths] = []  # by that number: where its values are
 
     def message(self, message: Message) -> JsonObject:
-        native, paths = self._native(message.native, _NOTHING)
+        native, paths = self._native(message.native, _NO_PATHS)
         value: JsonObject = {"role": message.role.value}
         if message.origin is not Origin.SPOKEN:
             value["origin"] = message.origin.value
@@ -187,12 +195,12 @@ class _MessageWriter:
         if native is None:
             return None, paths
         if (number := self._seen.get(id(native))) is not None:
-            return {"same": number}, self._held[number]
+            return {"same": number}, self._paths[number]
         path = paths.place(native.value)
         if path is None:
             paths = _ValuePaths(native.value)
-        self._seen[id(native)] = len(self._held)
-        self._held.append(paths)
+        self._seen[id(native)] = len(self._paths)
+        self._paths.append(paths)
         return _native_to_json(native, path), paths
 
 
@@ -239,6 +247,7 @@ class _MessageReader:
 
     def __init__(self) -> None:
         self._natives: list[tuple[Native, Any]] = []
+        """In the order of the text, each with the value that pointers inside it start from."""
 
     def message(self, value: Any) -> Message:
         native, root = self._native(value.get("native"), None)

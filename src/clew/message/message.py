@@ -1,4 +1,8 @@
-"""Messages (role, parts, origin), items (messages with ids), citations, and simple questions to a history."""
+"""Messages (role, parts, origin), items (messages with ids), citations, and simple questions to a history.
+
+``Message(Role.USER, (Text("Fix the tests"),))`` is a message; ``Item("m12", message)`` is the same message as
+the twelfth of its session; ``Cite("m12", 0, 0, 3)`` quotes "Fix" of its first part.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +74,11 @@ class Message:
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
+    def is_from_user(self) -> bool:
+        """Whether the user wrote it: not a harness, a summariser or a tool in the user's name."""
+        return self.role is Role.USER and self.origin is Origin.SPOKEN and not any(self.results)
+
+    @property
     def calls(self) -> Iterator[ToolCall]:
         """Yield the tool calls."""
         return (part for part in self.parts if isinstance(part, ToolCall))
@@ -94,10 +103,6 @@ def turns(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
             start = i
     if messages:
         yield start, len(messages)
-
-
-LONGEST_RULE = 600
-"""Characters of a rule that are quoted at most; a longer one is cut after a clause (chosen by hand)."""
 
 
 class Item(NamedTuple):
@@ -130,14 +135,16 @@ class Cite(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number in the id of the message, such as 7 of ``m7``; 0 if it has none."""
-        digits = self.message[1:]
-        return int(digits) if digits.isdecimal() else 0
+        """The number in the id of the message, such as 7 of ``m7``; 0 for a digest and any other id."""
+        return message_number(self.message)
 
     def quote(self, message: Message) -> str:
         """Return the cited text."""
         return words(message.parts[self.part])[self.start : self.end]
 
+
+LONGEST_RULE = 600
+"""Characters of a rule that are quoted at most; a longer one is cut after a clause (chosen by hand)."""
 
 _HOLDS_TEXT = (Text, ToolResult, Thinking)
 """Made once, because ``words`` is called tens of thousands of times in one compaction."""
@@ -181,8 +188,7 @@ def fixed_prefix(items: Sequence[Item]) -> int:
 def last_user_message(items: Sequence[Item]) -> Item | None:
     """Return the last message that the user wrote, or None."""
     for item in reversed(items):
-        message = item.message
-        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
+        if item.message.is_from_user:
             return item
     return None
 

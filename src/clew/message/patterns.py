@@ -1,4 +1,7 @@
-"""Regular expressions that are compiled on first use, so that importing a module with many is cheap."""
+"""Regular expressions that are compiled on first use, so that importing a module with many is cheap.
+
+``_PATH = lazy_pattern("[a-z]+/[a-z]+")`` is used like the result of ``re.compile``.
+"""
 
 from __future__ import annotations
 

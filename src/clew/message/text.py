@@ -2,7 +2,8 @@
 
 A model may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible
 characters in between, as the end of a fence. ``escape_tags`` puts a backslash after the bracket of anything
-that reads as an opening bracket followed by the letters of *clew*, in one pass, linear in the text.
+that reads as an opening bracket followed by the letters of *clew* (in ``<clew-data>`` between ``<`` and
+``c``), in one pass, linear in the text.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def ellipsize(text: str, limit: int) -> str:
 
 
 _BRACKETS = "<＜﹤‹〈〈⟨❮❰ᐸ˂≺❬《⟪≪⋖⧼⦑"
+# The same bracket as an escape of HTML (&lt;), JSON (\u003c), a string literal (\x3c, \74) or a URL (%3C).
 _SPELT_BRACKETS = (
     "&(?i:lt);?", "&#0*60;?", "&#[xX]0*3[cC];?", r"\\u003[cC]", r"\\[ux]\{0*3[cC]\}", r"\\x3[cC]",
     r"\\0*74", "%(?:25)*3[cC]",

@@ -1,6 +1,7 @@
 """One provider API as pure functions: the ``Api`` protocol, and helpers for requests and responses.
 
-An ``Ask`` becomes the history exactly as its session sends it, then the instruction. No I/O.
+An ``Ask`` becomes the history exactly as its session sends it, then the instruction. No I/O: ``remote.py``
+sends what ``Api.body`` returns, and gives the answer to ``Api.reply``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from clew.providers.shapes import as_list, as_object, as_text, objects
 from clew.providers.wire import Wire
 from clew.tokens import model_named
 
+# Half of a surrogate pair.
 _HALF = re.compile("[\ud800-\udfff]")
 
 

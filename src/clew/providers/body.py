@@ -1,4 +1,8 @@
-"""A request body that can be read, changed and rendered; unchanged parts are rendered byte for byte."""
+"""A request body that can be read, changed and rendered; unchanged parts are rendered byte for byte.
+
+``Body.parse(text).render_text() == text`` for every body; after ``replace(body, messages=body.messages[2:])``
+the two entries are gone and all other bytes are the same.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,8 @@ class BodySource:
 
     value: Json = None
     text: str | None = None
-    taken: SplitJson[ObjectMember] | SplitJson[ListEntry] | None = None
+    split: SplitJson[ObjectMember] | SplitJson[ListEntry] | None = None
+    """The text of each member or entry, if it was read from text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +59,8 @@ class Body:
         if isinstance(raw, bytes):
             raw = raw.decode("utf-8", "surrogateescape")
         if isinstance(raw, str):
-            value, taken = split_json(raw, LIST_KEYS)
-            source = BodySource(value, raw, taken)
+            value, split = split_json(raw, LIST_KEYS)
+            source = BodySource(value, raw, split)
         else:
             source = BodySource(cast(Json, raw))
         if wire is not None:
@@ -79,11 +84,11 @@ class Body:
         if source.text is not None and value is source.value:
             return source.text
         writer = _writer(source.text or "")
-        match value, source.taken:
-            case list(), SplitJson(pieces=[ListEntry(), *_]) as taken:
-                return taken.joined(list(self._item_texts(writer)))
-            case dict(), SplitJson(pieces=[ObjectMember(), *_]) as taken:
-                return taken.joined(list(self._member_texts(value, taken.pieces, writer)))
+        match value, source.split:
+            case list(), SplitJson(pieces=[ListEntry(), *_]) as split:
+                return split.joined(list(self._item_texts(writer)))
+            case dict(), SplitJson(pieces=[ObjectMember(), *_]) as split:
+                return split.joined(list(self._member_texts(value, split.pieces, writer)))
             case _:
                 return _encode(value, writer)
 
@@ -132,6 +137,7 @@ class Body:
     def _member_texts(
         self, value: JsonObject, members: Sequence[ObjectMember], writer: json.JSONEncoder
     ) -> Iterator[str]:
+        """Yield the text of each field: the original if it is unchanged, else newly written."""
         last = {member.key: member for member in members}
         for member in members:
             if member.key not in value:
@@ -162,7 +168,7 @@ def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -
 def _read(wire: Wire, source: BodySource) -> Body:
     """Return the body with its system field and messages parsed; other fields stay as they are."""
     value = source.value
-    pieces = source.taken.pieces if source.taken else ()
+    pieces = source.split.pieces if source.split else ()
     if isinstance(value, list):
         entries = [piece for piece in pieces if isinstance(piece, ListEntry)]
         return Body(wire, messages=_messages(wire, value, entries), source=source)
@@ -175,8 +181,8 @@ def _read(wire: Wire, source: BodySource) -> Body:
     if key in rest:
         system = (wire.parse_system(rest.pop(key)),)
     if _holds_messages(wire, value.get(wire.list_key)):
-        taken = {piece.key: piece.entries for piece in pieces if isinstance(piece, ObjectMember)}
-        listed = taken.get(wire.list_key)
+        entries_of = {piece.key: piece.entries for piece in pieces if isinstance(piece, ObjectMember)}
+        listed = entries_of.get(wire.list_key)
         messages = _messages(wire, rest.pop(wire.list_key), listed.pieces if listed else ())
     return Body(wire, system, messages, rest, source=source)
 

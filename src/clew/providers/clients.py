@@ -46,6 +46,7 @@ KEY_VARIABLE = "CLEW_MODEL_KEY"
 NO_KEY = "clew-has-no-key"
 """Sent if there is no key, because the SDKs require one."""
 
+# anthropic/claude-sonnet-4-5, openai-chat/llama-3@http://localhost:8080/v1
 _NAME = re.compile(r"(?P<api>anthropic|openai-chat|openai)/(?P<model>[^/].*?)(?:@(?P<url>https?://.+))?")
 
 

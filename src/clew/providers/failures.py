@@ -1,6 +1,7 @@
 """Convert providers' error responses and SDK failures to clew's errors, without leaking keys.
 
-Recognises "request too long" errors of many providers and reads the token counts they state.
+Recognises "request too long" errors of many providers and reads the token counts they state: "prompt is too
+long: 210000 tokens > 200000 maximum" becomes ``ContextTooLong`` with both numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelFailed, Mode
 from clew.message import Json, JsonObject
 from clew.message.text import ellipsize, one_line
 from clew.providers.api import int_or_zero
-from clew.providers.shapes import as_number, as_object, as_text
+from clew.providers.shapes import as_object, as_text
 
 _CODES = ("context_length_exceeded", "exceed_context_size_error", "request_too_large")
 
@@ -61,17 +62,19 @@ def length_in_error(code: str, message: str, fields: JsonObject) -> Length | Non
     if match is None and code not in _CODES:
         return None
     numbers = match.groupdict() if match else {}
-    tokens = _number(numbers.get("tokens")) or int_or_zero(
-        fields.get("n_prompt_tokens")
-    )  # llama.cpp's fields
+    # llama.cpp has the numbers in fields of their own.
+    tokens = _number(numbers.get("tokens")) or int_or_zero(fields.get("n_prompt_tokens"))
     limit = _number(numbers.get("limit")) or int_or_zero(fields.get("n_ctx"))
     return Length(tokens or None, limit or None)
 
 
 def _number(text: str | None) -> int:
-    return int(text.replace(",", "")) if text else 0
+    """Read ``128,000``; 0 for no number, or one that no window has."""
+    digits = (text or "").replace(",", "")
+    return int(digits) if 0 < len(digits) <= _MOST_DIGITS else 0
 
 
+_MOST_DIGITS = 18
 _LONGEST_DETAIL = 400  # characters of an error's detail: a few sentences (chosen by hand)
 _OVERLOADED = (429, 503, 529)
 # Keys of the large providers, also masked ones, and any token after the word Bearer.
@@ -113,8 +116,8 @@ def error_in_body(value: JsonObject) -> ModelError:
     if not value.get("error"):
         return ModelFailed(f"the response has no answer, only {', '.join(sorted(value)) or 'no fields'}")
     code = as_object(value["error"]).get("code")
-    status = 429 if code == "rate_limit_exceeded" else as_number(code)
-    return error_for_response(int(status or 500), {}, value)
+    status = 429 if code == "rate_limit_exceeded" else int_or_zero(code)
+    return error_for_response(status or 500, {}, value)
 
 
 def connection_errors() -> tuple[type[Exception], ...]:

@@ -1,8 +1,11 @@
 """Compare entries of message lists without their cache marks, remove the marks and put them back.
 
+Used if a caller passes the whole list at every turn: the entries of the last turn are recognised in it.
+
 Clients of Anthropic mark the last messages of each request for the prompt cache (``cache_control``) and
 unmark those of the previous request; some write a text as a block to be able to mark it. Bedrock uses a
-separate block as a mark (``cachePoint``). None of this changes the content of a message.
+separate block as a mark (``cachePoint``). None of this changes the content of a message: to clew, ``"hi"``
+and ``[{"type": "text", "text": "hi", "cache_control": …}]`` are the same.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from clew.message import Json, JsonObject
 
 MARK = "cache_control"
 POINT = "cachePoint"
-_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+"""Block types that Anthropic does not allow a mark on."""
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -57,6 +61,7 @@ def without_marks(entry: JsonObject) -> JsonObject:
 
 
 def _unmarked_block(block: JsonObject) -> JsonObject:
+    """Return a block without its mark and those of the blocks in it; the same object if there are none."""
     bare = {key: value for key, value in block.items() if key != MARK} if MARK in block else block
     content = bare.get("content")
     if not isinstance(content, list):
@@ -76,7 +81,9 @@ def _is_point(block: Json) -> bool:
 
 def marks_in(entry: Any) -> list[Json]:  # noqa: ANN401  # dictionaries, or objects of SDKs
     """Return the marks of an entry in order: their values, or the whole block if a block is the mark."""
-    return list(_marks(entry)) if isinstance(entry, dict) else []
+    if not isinstance(entry, dict) or (MARK not in entry and not isinstance(entry.get("content"), list)):
+        return []  # most entries
+    return list(_marks(entry))
 
 
 def _marks(block: JsonObject) -> Iterator[Json]:
@@ -101,7 +108,7 @@ def with_mark(entry: JsonObject, mark: Json) -> JsonObject | None:
     blocks = list(content) if isinstance(content, list) else []
     for place in reversed(range(len(blocks))):
         block = blocks[place]
-        if isinstance(block, dict) and block.get("type") not in _UNMARKABLE and block.get("text") != "":
+        if isinstance(block, dict) and block.get("type") not in UNMARKABLE and block.get("text") != "":
             blocks[place] = {**block, MARK: mark}
             return {**entry, "content": blocks}
     return None

@@ -1,4 +1,7 @@
-"""Read and write media: kinds of media types, OpenAI's ``data:`` URLs, audio and file objects."""
+"""Read and write media: kinds of media types, OpenAI's ``data:`` URLs, audio and file objects.
+
+``read_url("data:image/png;base64,iVBO…")`` is ``MediaSource("image/png", "iVBO…")``.
+"""
 
 from __future__ import annotations
 

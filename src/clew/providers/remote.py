@@ -1,6 +1,7 @@
 """Models behind a provider API: one exchange with its retries, whole or streamed, blocking or async.
 
-``exchange`` and ``stream_reply`` do no I/O; ``RemoteModel`` and ``AsyncRemoteModel`` send what they ask for.
+``exchange`` and ``stream_reply`` decide what to send (again without a refused field, again after a pause) and
+do no I/O; ``RemoteModel`` and ``AsyncRemoteModel`` send what they ask for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Named rules for what a provider's API refuses, and the check that runs them.
 
 A rule has an id that error messages and docs share, a level, a source that documents it, and a function that
-finds violations. Rules look at the request body as it would be sent, not at clew's messages, so that they can
-also check requests built by others.
+finds violations: ``A1 messages.3.content.1: tool_use t1 has no tool_result in the next message``. Rules look
+at the request body as it would be sent, not at clew's messages, so that they can also check requests built by
+others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from clew.message import Json, JsonObject
-from clew.providers.shapes import as_text
+from clew.providers.shapes import as_text, objects
 
 ViewT = TypeVar("ViewT")
 
@@ -172,6 +173,12 @@ def once_per_check(make: Callable[[JsonObject], ViewT]) -> Callable[[JsonObject]
         return cast(ViewT, body.views[make])
 
     return look
+
+
+@once_per_check
+def messages(body: JsonObject) -> list[tuple[int, str, JsonObject]]:
+    """Return the entries of ``messages`` that are objects (Anthropic, OpenAI Chat): index, role, message."""
+    return [(i, as_text(item.get("role")), item) for i, item in objects(body.get("messages"))]
 
 
 # gpt-5.2, openai/gpt-4o, o3-mini, chatgpt-4o-latest, codex-mini; not gpt-oss, which other vendors serve.

@@ -1,4 +1,7 @@
-"""Models that answer from a script, for tests and demos without a network."""
+"""Models that answer from a script, for tests and demos without a network.
+
+``ScriptedModel("first answer", ModelTimeout(), "third answer")`` answers, fails, and answers.
+"""
 
 from __future__ import annotations
 

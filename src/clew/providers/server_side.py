@@ -1,4 +1,7 @@
-"""The protocol for the server side of a provider API; OpenAI's error responses."""
+"""The protocol for the server side of a provider API; OpenAI's error responses.
+
+The proxy uses it for answers of its own, and the test server for all of them.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,11 @@ def as_object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
+def object_or_none(value: Json) -> JsonObject | None:
+    """Return the object, or None."""
+    return value if isinstance(value, dict) else None
+
+
 def as_list(value: Json) -> list[Json]:
     """Return the list, or an empty one."""
     return value if isinstance(value, list) else []

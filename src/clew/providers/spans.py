@@ -1,14 +1,15 @@
 """Parse JSON and keep the exact text of each entry, so that unchanged entries can be written byte for byte.
 
 Only one level is split: the members of an object, or the entries of a list. All text in between, such as
-commas and white space, is kept as well, so that the pieces joined again are the whole text.
+commas and white space, is kept as well, so that the pieces joined again are the whole text: ``[1, 2 ]`` is
+the head ``[``, the entries ``1`` and ``2``, the gap ``, `` and the tail `` ]``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
@@ -86,6 +87,7 @@ def split_json(
 def _split_json(
     text: str, keys: frozenset[str]
 ) -> tuple[Json, SplitJson[ObjectMember] | SplitJson[ListEntry] | None]:
+    """Split an object or a list; for any other value there is nothing to split."""
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     match text[start : start + 1]:
         case "{":
@@ -111,35 +113,37 @@ def _trailing_space(text: str, end: int) -> str:
 
 
 def _split_list(text: str, start: int) -> tuple[SplitJson[ListEntry], int]:
-    entries: list[ListEntry] = []
-    gaps: list[str] = []
-    at = _skip(text, start + 1)
-    head = text[start:at]
-    end = at
-    while text[at : at + 1] != "]":
-        if entries:
-            at = _skip(text, _expect(text, at, ","))
-            gaps.append(text[end:at])
+    def entry(at: int) -> tuple[ListEntry, int]:
         value, end = _scan(text, at)
-        entries.append(ListEntry(value, text[at:end]))
-        at = _skip(text, end)
-    return SplitJson(head, entries, gaps, text[end : at + 1]), at + 1
+        return ListEntry(value, text[at:end]), end
+
+    return _split_pieces(text, start, "]", entry)
 
 
 def _split_object(text: str, start: int, keys: frozenset[str]) -> tuple[SplitJson[ObjectMember], int]:
-    members: list[ObjectMember] = []
+    return _split_pieces(text, start, "}", lambda at: _split_member(text, at, keys))
+
+
+def _split_pieces(
+    text: str, start: int, closing: str, read_piece: Callable[[int], tuple[Piece, int]]
+) -> tuple[SplitJson[Piece], int]:
+    """Split the list or object that begins at ``start``; return it and the index after it.
+
+    ``read_piece`` reads one entry or member at an index; it returns it and the index after it.
+    """
+    pieces: list[Piece] = []
     gaps: list[str] = []
     at = _skip(text, start + 1)
     head = text[start:at]
     end = at
-    while text[at : at + 1] != "}":
-        if members:
+    while text[at : at + 1] != closing:
+        if pieces:
             at = _skip(text, _expect(text, at, ","))
             gaps.append(text[end:at])
-        member, end = _split_member(text, at, keys)
-        members.append(member)
+        piece, end = read_piece(at)
+        pieces.append(piece)
         at = _skip(text, end)
-    return SplitJson(head, members, gaps, text[end : at + 1]), at + 1
+    return SplitJson(head, pieces, gaps, text[end : at + 1]), at + 1
 
 
 def _split_member(text: str, start: int, keys: frozenset[str]) -> tuple[ObjectMember, int]:

@@ -1,9 +1,9 @@
 """``Wire``, the description of one wire format, and helpers for reading and writing its entries.
 
 A wire format is a value: functions that read and write one entry of its message list, and the rules its API
-enforces. Rendering writes each message over its ``native`` object and returns that same object if nothing
-differs. So an unchanged message is rendered identically, and a message with one changed part keeps its other
-parts, unknown fields and key order.
+enforces; ``WIRES["anthropic"].parse(items)`` and ``.render(messages)`` use them. Rendering writes each
+message over its ``native`` object and returns that same object if nothing differs. So an unchanged message is
+rendered identically, and a message with one changed part keeps its other parts, unknown fields and key order.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def native_object(native: Native | None, wire: str) -> JsonObject | None:
     return None
 
 
-def given_system(messages: Sequence[Message], wire: str) -> Json:
+def original_system(messages: Sequence[Message], wire: str) -> Json:
     """Return the system field that a single message was read from; None for anything else."""
     native = messages[0].native if len(messages) == 1 else None
     return native.value if native is not None and native.wire == wire else None

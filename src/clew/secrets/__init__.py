@@ -1,14 +1,15 @@
-"""Find secrets (keys, tokens, passwords) in text and mask them. See README.md."""
+"""Find secrets (keys, tokens, passwords) in text and mask them. See README.md.
 
-from clew.secrets.find import FoundSecret, SecretRule, find, rules
-from clew.secrets.mask import MaskedText, mask
+``mask("export GITHUB_TOKEN=ghp_16C7…").text`` is ``export GITHUB_TOKEN=[secret:github-token:cef6]``.
+"""
+
+from clew.secrets.find import FoundSecret, find, rules
+from clew.secrets.mask import mask
 from clew.secrets.messages import MessageSecret, find_in_message, mask_json, mask_message
 
 __all__ = [
     "FoundSecret",
-    "MaskedText",
     "MessageSecret",
-    "SecretRule",
     "find",
     "find_in_message",
     "mask",

@@ -38,6 +38,7 @@ class SecretRule:
     regex: str
     """Matched from ``back`` characters before a keyword."""
     back: int = 0
+    """How far before its keyword a secret may begin, in characters."""
     loose: bool = False
     """A secret may be short or contain spaces, so the keyword is searched in the whole text."""
     entropy: float = 0.0
@@ -76,17 +77,16 @@ def entropy(text: str) -> float:
 def rules() -> tuple[SecretRule, ...]:
     """Return the rules; where matches overlap, the earlier rule names the secret."""
     written = tomllib.loads(files("clew.secrets").joinpath("rules.toml").read_text("utf-8"))
-    nothing = tuple(written["placeholders"])
-    return tuple(_rule(entry, nothing) for entry in written["rule"])
+    return tuple(_rule(entry, tuple(written["placeholders"])) for entry in written["rule"])
 
 
 def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> SecretRule:
-    fresh = "" if entry.get("inside") else _WORD_START
+    start = "" if entry.get("inside") else _WORD_START
     return SecretRule(
         entry["id"],
         entry["description"],
         tuple(_spellings(entry["keywords"]) if entry.get("any_case") else entry["keywords"]),
-        fresh + entry["regex"],
+        start + entry["regex"],
         entry.get("back", 0),
         entry.get("loose", False),
         entry.get("entropy", 0.0),
@@ -107,9 +107,11 @@ MIN_RUN = 16
 """The shortest run, in characters, that may be a key."""
 NAME_REACH = 48
 """How far before a run its name may begin: ``"aws_secret_access_key": "``."""
-_GIVEN = re.compile(r"[:=]|(?:er|ER|ic|en|ey|rd|et)[ \"',]{1,4}$")
-"""What precedes a run that is assigned to a name, a flag or a header."""
+_ASSIGNED = re.compile(r"[:=]|(?:er|ER|ic|en|ey|rd|et)[ \"',]{1,4}$")
+"""What precedes a run that is assigned to a name (``key = ``), a flag (``--token ``) or a header
+(``Bearer ``)."""
 _SIGNS = b"_-+/=.~%$"
+# Translates each byte to x if a key may contain it, else to a space: a long run of x may be a key.
 _DENSE = bytes(
     ord("x") if (chr(byte).isalnum() and byte < 128) or byte in _SIGNS else ord(" ") for byte in range(256)
 )
@@ -142,14 +144,17 @@ def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
 
 
 def _regions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the long runs, each extended to the name before it; no two overlap."""
+    """Yield the long runs, each extended to the name before it; no two overlap.
+
+    In ``key = sk-ant-0123456789abcdef0 end`` that is ``key = sk-ant-0123456789abcdef0``.
+    """
     dense = text.encode("latin-1", "replace").translate(_DENSE)
     run, done = b"x" * MIN_RUN, 0
     at = dense.find(run)
     while at >= 0:
         end = dense.find(b" ", at + MIN_RUN)
         end = len(text) if end < 0 else end
-        match = _GIVEN.search(text, max(0, at - 8), at)
+        match = _ASSIGNED.search(text, max(0, at - 8), at)
         yield max(done, at - NAME_REACH if match else at - 1), end  # a keyword may begin one symbol earlier
         done = end
         at = dense.find(run, end)
@@ -177,7 +182,10 @@ def _by_keyword(ranked: Sequence[Ranked]) -> dict[str, tuple[Ranked, ...]]:
 
 
 def _alternation(words: Iterable[str]) -> str:
-    """Return a pattern that matches the longest of the words without backtracking."""
+    """Return a pattern that matches the longest of the words without backtracking.
+
+    Words with a common start share it: ``sk``, ``sk-ant`` and ``xox`` give ``(?:sk(?:-ant)?|xox)``.
+    """
     tails: dict[str, list[str]] = {}
     for word in words:
         tails.setdefault(word[:1], []).append(word[1:])

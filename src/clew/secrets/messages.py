@@ -96,47 +96,48 @@ class _Masking:
 
     def __init__(self, key: bytes | None) -> None:
         self._key = key
-        self._became: dict[int, Json] = {}
+        self._masked: dict[int, Json] = {}
+        """What each object becomes, by its identity; an object that must not be searched becomes itself."""
         self._natives: dict[int, Native] = {}
-        self._open: set[int] = set()
-        """Ids of objects inside content that a model or tool wrote; field names in it seal nothing."""
+        self._model_written: set[int] = set()
+        """Identities of objects that a model or tool wrote: a field ``signature`` in them seals nothing."""
 
     def body(self, value: JsonObject) -> JsonObject:
-        self._open.update(map(id, _nodes(value)))
+        self._model_written.update(map(id, _nodes(value)))
         masked = self._json(value)
         return masked if isinstance(masked, dict) else value
 
     def message(self, message: Message) -> Message:
-        self._leave_closed(message.parts)
-        self._open_up(message.native)
+        self._exclude_sealed(message.parts)
+        self._mark_model_written(message.native)
         parts, native = self._parts(message.parts), self._native(message.native)
         same = native is message.native and parts is message.parts
         return message if same else replace(message, parts=parts, native=native)
 
-    def _leave_closed(self, parts: Sequence[Part]) -> None:
+    def _exclude_sealed(self, parts: Sequence[Part]) -> None:
         """Mark what must not be searched, even if repeated: media bytes, sealed parts."""
         for part in parts:
             if isinstance(part, ToolResult):
-                self._leave_closed(part.parts)
+                self._exclude_sealed(part.parts)
             elif part.native and isinstance(part, Media):
-                self._leave_bytes(part, part.native.value)
+                self._exclude_bytes(part, part.native.value)
             elif part.native and _is_sealed(part):
-                self._leave(part.native.value)
+                self._exclude(part.native.value)
 
-    def _leave_bytes(self, media: Media, value: Json) -> None:
+    def _exclude_bytes(self, media: Media, value: Json) -> None:
         if _is_text(media):
             return
         for node in _nodes(value):
             if isinstance(node, str) and (_is_bytes(node) or (media.data and media.data in node)):
-                self._became[id(node)] = node
+                self._masked[id(node)] = node
 
-    def _open_up(self, native: Native | None) -> None:
+    def _mark_model_written(self, native: Native | None) -> None:
         """Mark what a model or tool wrote inside a provider's blocks."""
         for node in _nodes(native.value) if native else ():
-            if isinstance(node, dict) and id(node) not in self._open:
+            if isinstance(node, dict) and id(node) not in self._model_written:
                 values = [child for name, child in node.items() if name in MODEL_WRITTEN]
                 values += [node["content"]] if node.get("type") == "tool_result" and "content" in node else []
-                self._open.update(id(inner) for child in values for inner in _nodes(child))
+                self._model_written.update(id(inner) for child in values for inner in _nodes(child))
 
     def _parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         created = tuple(map(self._part, parts))
@@ -145,7 +146,7 @@ class _Masking:
     def _part(self, part: Part) -> Part:
         if _is_sealed(part):
             return part
-        self._open_up(part.native)
+        self._mark_model_written(part.native)
         native = self._native(part.native)
         created = self._masked_part(part, native)
         same = all(getattr(created, field.name) is getattr(part, field.name) for field in fields(part))
@@ -174,7 +175,7 @@ class _Masking:
                 return replace(part, native=native)
 
     def _arguments(self, raw: JsonObject | str) -> JsonObject | str:
-        self._open.update(map(id, _nodes(raw)))
+        self._model_written.update(map(id, _nodes(raw)))
         masked = self._json(raw)
         return masked if isinstance(masked, dict | str) else raw
 
@@ -188,34 +189,35 @@ class _Masking:
         self._natives[id(native)] = created
         return created
 
-    def _leave(self, value: Json) -> None:
+    def _exclude(self, value: Json) -> None:
         """Mark an object and everything in it as unchanged."""
         for node in _nodes(value):
-            self._became[id(node)] = node
+            self._masked[id(node)] = node
 
     def _json(self, value: Json) -> Json:
         if not isinstance(value, str | list | dict):
             return value
-        if id(value) not in self._became:
+        if id(value) not in self._masked:
             # From the innermost outwards: arguments may be nested deeper than Python's recursion limit.
             for node in reversed([node for node in _nodes(value) if isinstance(node, str | list | dict)]):
-                if id(node) not in self._became:
-                    self._became[id(node)] = self._fresh(node)
-        return self._became[id(value)]
+                if id(node) not in self._masked:
+                    self._masked[id(node)] = self._fresh(node)
+        return self._masked[id(value)]
 
     def _fresh(self, value: str | list[Json] | JsonObject) -> Json:
+        """Return a text, list or object with its secrets masked; the same object if it has none."""
         if isinstance(value, str):
             masked = mask(value, self._key)
             return masked.text if masked.found else value
         if isinstance(value, list):
             values = [self._json(child) for child in value]
             return value if all(map(is_, values, value)) else values
-        sealing = id(value) not in self._open
-        data = {name: self._field(name, child, sealing) for name, child in value.items()}
+        data = {name: self._field(value, name) for name in value}
         return value if all(data[name] is value[name] for name in value) else data
 
-    def _field(self, name: str, child: Json, sealing: bool) -> Json:
-        if sealing and name in SEALED and isinstance(child, str):
+    def _field(self, holder: JsonObject, name: str) -> Json:
+        child = holder[name]
+        if name in SEALED and isinstance(child, str) and id(holder) not in self._model_written:
             return child
         masked = self._json(child)
         if isinstance(masked, str) and masked is child and (rule := _rule_by_name(name, masked)):
@@ -264,8 +266,15 @@ def _rule_by_name(name: str, value: str) -> str | None:
 # Only looking ----------------------------------------------------------------------------------------
 
 
-def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
-    """Yield for each secret in a part: where it is, the rule, and the secret."""
+class _Sighting(NamedTuple):
+    where: str
+    """Kind of the part, as in ``MessageSecret``."""
+    rule: str
+    secret: str
+
+
+def _secrets(part: Part) -> Iterator[_Sighting]:
+    """Yield the secrets in a part."""
     match part:
         case Text(text=text) | Thinking(text=text):
             yield from _in_text("text" if isinstance(part, Text) else "thinking", text)
@@ -275,7 +284,7 @@ def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
             yield from _in_json("arguments", arguments)
         case ToolResult(parts=parts):
             for inner in parts:
-                yield from (("result", rule, secret) for _, rule, secret in _secrets(inner))
+                yield from (sighting._replace(where="result") for sighting in _secrets(inner))
         case Unknown(native=Native() as native):
             yield from _in_json("other", native.value, sealing=True)
         case Compacted(text=str(text)) | ApprovalAnswer(reason=str(text)):
@@ -286,18 +295,18 @@ def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
             pass
 
 
-def _in_media(media: Media) -> Iterator[tuple[str, str, str]]:
+def _in_media(media: Media) -> Iterator[_Sighting]:
     url = None if _is_bytes(media.url or "") else media.url
     for text in filter(None, (url, media.title, media.data if _is_text(media) else None)):
         yield from _in_text("media", text)
 
 
-def _in_text(where: str, text: str) -> Iterator[tuple[str, str, str]]:
+def _in_text(where: str, text: str) -> Iterator[_Sighting]:
     for rule, start, end in find(text):
-        yield where, rule, text[start:end]
+        yield _Sighting(where, rule, text[start:end])
 
 
-def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[tuple[str, str, str]]:
+def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[_Sighting]:
     for node in _nodes(value):
         if isinstance(node, dict):
             for name, child in node.items():
@@ -309,8 +318,8 @@ def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[tupl
                     yield from _in_text(where, child)
 
 
-def _in_field(where: str, name: str, value: str) -> Iterator[tuple[str, str, str]]:
+def _in_field(where: str, name: str, value: str) -> Iterator[_Sighting]:
     inside = list(_in_text(where, value))
     yield from inside
     if not inside and (rule := _rule_by_name(name, value)):
-        yield where, rule, value
+        yield _Sighting(where, rule, value)

@@ -1,4 +1,7 @@
-"""Token counts (exact with a tokenizer, else estimated and calibrated), and a table of models and prices."""
+"""Token counts (exact with a tokenizer, else estimated and calibrated), and a table of models and prices.
+
+``counter_for("claude-opus-4-5").count_text("Hello world 123")`` is 5, by estimate.
+"""
 
 from clew.tokens.calibrate import Calibration
 from clew.tokens.counter import TokenCounter, counter_for

@@ -1,9 +1,11 @@
 """Calibrate a family's scale from the usage that its provider reports.
 
-Each report is one equation: so many words, digits, marks and so on cost so many tokens. It moves every factor
-in proportion to its uncertainty and to its share of the report (a Kalman filter that keeps variances only).
-The error of a report is limited to three standard deviations: early reports have a large effect, later ones
-a small one, and an outlier cannot destroy the calibration.
+Each report is one equation: so many words, digits, marks and so on cost so many tokens. A request counted as
+1,000 words is expected to cost 1,230 tokens of Claude; if the provider reports 1,300, the factor of words
+moves from 1.23 towards 1.30. Every factor moves in proportion to its uncertainty and to its share of the
+report (a Kalman filter that keeps variances only). The error of a report is limited to three standard
+deviations: early reports have a large effect, later ones a small one, and an outlier cannot destroy the
+calibration.
 
 For a family whose scale was measured, or whose texts a tokenizer counts, the learnt scale is used only while
 it has predicted the reports better. So reports that are off for another reason do not make a known model
@@ -81,32 +83,41 @@ def before_reports(family: Family) -> CalibratedScale:
     return CalibratedScale(tuple(Factor(value, (value * unsure) ** 2) for value, unsure in pairs))
 
 
-def learn(family: Family, known_scale: CalibratedScale, counted: Tally, reported: int) -> CalibratedScale:
-    """Return the scale updated with one report; an empty or impossible report changes nothing."""
+def learn(family: Family, known: CalibratedScale, counted: Tally, reported: int) -> CalibratedScale:
+    """Return the scale updated with one report; an empty or impossible report changes nothing.
+
+    ``counted`` is what clew counted in the request, ``reported`` the tokens that its provider reported.
+    """
     if reported <= 0 or not any(counted.kinds):
-        return known_scale
-    expected = counted.tokens(known_scale.scale)
+        return known
+    expected = counted.tokens(known.scale)
     estimated = 0.0 if family.is_counted else expected - counted.known
     noise = ESTIMATE_NOISE * estimated + EXACT_NOISE * (expected - estimated) + 1.0
-    doubt = (f.variance * n * n for f, n in zip(known_scale.factors, counted.kinds, strict=True))
-    spread = noise**2 + sum(doubt)
+    # The variance of the error: that of each factor, times its amount squared, and the noise of the estimate.
+    variances = (f.variance * n * n for f, n in zip(known.factors, counted.kinds, strict=True))
+    spread = noise**2 + sum(variances)
     limit = MAX_DEVIATIONS * math.sqrt(spread)
-    surprise = max(-limit, min(limit, reported - expected))
+    surprise = _clamp(reported - expected, -limit, limit)
     factors = []
     for start, factor, amount in zip(
-        before_reports(family).factors, known_scale.factors, counted.kinds, strict=True
+        before_reports(family).factors, known.factors, counted.kinds, strict=True
     ):
         gain = factor.variance * amount / spread
-        value = max(start.value / MAX_FACTOR, min(start.value * MAX_FACTOR, factor.value + gain * surprise))
+        value = _clamp(factor.value + gain * surprise, start.value / MAX_FACTOR, start.value * MAX_FACTOR)
         variance = factor.variance * (1.0 - gain * amount) + (start.value * FORGETTING) ** 2
         factors.append(Factor(value, min(start.variance, variance)))
-    unlearnt = abs(counted.tokens(family.scale) / reported - 1.0)
+    error = abs(expected / reported - 1.0)
+    start_error = abs(counted.tokens(family.scale) / reported - 1.0)
     return CalibratedScale(
         tuple(factors),
-        known_scale.reports + 1,
-        known_scale.error * REMEMBERED + min(1.0, abs(expected / reported - 1.0)),
-        known_scale.start_error * REMEMBERED + min(1.0, unlearnt),
+        known.reports + 1,
+        known.error * REMEMBERED + min(1.0, error),
+        known.start_error * REMEMBERED + min(1.0, start_error),
     )
+
+
+def _clamp(value: float, least: float, most: float) -> float:
+    return max(least, min(most, value))
 
 
 @dataclass(slots=True)

@@ -1,4 +1,10 @@
-"""Count the tokens of texts, parts, messages and histories for one model."""
+"""Count the tokens of texts, parts, messages and histories for one model.
+
+``counter_for("gpt-5").count(message)`` includes what the provider adds around a message and a call (framing),
+and images by the provider's formula. A count is first a *tally* (tokens by kind: words, digits, marks, …),
+which the scale of the model's family converts to tokens, so that the same tally fits a calibrated scale
+later.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +52,7 @@ Value = TypeVar("Value")
 Key: TypeAlias = str | tuple[int, int]
 
 SHORT = 64
+"""The longest text, in characters, that is its own cache key."""
 
 
 def key_of(text: str) -> Key:
@@ -209,10 +216,11 @@ class TokenCounter:
         self.exact = tokenizer is not None
         """Whether text is counted by the model's own tokenizer. Framing and media are always estimated."""
         self._tokenizer = tokenizer
+        # The scale in use, and the calibration it was made from: renewed by ``tokens`` after a report.
         self._learnt = self.calibration.learnt.get(family.name)
         self._scale = self.calibration.scale(family)
         self._texts: TextCache[Tally] = TextCache()
-        self._balance = MessageWeigher(family, self.weigh_text)
+        self._weigher = MessageWeigher(family, self.weigh_text)
 
     def count_text(self, text: str) -> int:
         """Return the tokens of a text on its own: at least 1 unless it is empty."""
@@ -220,11 +228,17 @@ class TokenCounter:
 
     def count(self, message: Message) -> int:
         """Return the tokens of a message as part of a request."""
+        part = message.parts[0] if len(message.parts) == 1 else None
+        framing = self.family.framing.message
+        if type(part) is ToolResult and len(part.parts) == 1:
+            part, framing = part.parts[0], framing + self.family.framing.result
+        if type(part) is Text:  # most messages: this takes half as long as a sum
+            return self.tokens(self.weigh_text(part.text), framing)
         return self.tokens(self.weigh(message))
 
     def count_part(self, part: Part) -> int:
         """Return the tokens of one part of a message."""
-        return self.tokens(total(self._balance.part(part)))
+        return self.tokens(total(self._weigher.part(part)))
 
     def count_all(self, messages: Iterable[Message]) -> int:
         """Return the tokens of a history."""
@@ -236,18 +250,18 @@ class TokenCounter:
 
     def weigh(self, message: Message) -> Tally:
         """Return the tally of a message."""
-        return total(self._balance.message(message))
+        return total(self._weigher.message(message))
 
     def weigh_all(self, messages: Iterable[Message]) -> Tally:
         """Return the tally of a history."""
-        return total(tally for message in messages for tally in self._balance.message(message))
+        return total(tally for message in messages for tally in self._weigher.message(message))
 
-    def tokens(self, tally: Tally) -> int:
-        """Convert a tally to this family's tokens with the current calibration."""
+    def tokens(self, tally: Tally, framing: int = 0) -> int:
+        """Convert a tally, with so much more framing, to this family's tokens by the current calibration."""
         learnt = self.calibration.learnt.get(self.family.name)
         if learnt is not self._learnt:
             self._learnt, self._scale = learnt, self.calibration.scale(self.family)
-        return round(tally.tokens(self._scale))
+        return round(tally.tokens(self._scale, framing))
 
     def report_usage(self, counted: Tally, reported: int) -> None:
         """Calibrate with one call: the tally of its whole input, and the input tokens its provider reported.

@@ -1,4 +1,7 @@
-"""Tokens of an image: its size, read from the first bytes of the file, and the providers' formulas."""
+"""Tokens of an image: its size, read from the first bytes of the file, and the providers' formulas.
+
+``patches(28, 1568, 1568)(Size(1000, 1000))`` is 1,296 tokens: 36 patches of 28 pixels each way.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,8 @@ def image_size(data: str) -> Size | None:
 
 
 def _decode(data: str, size: int) -> bytes:
-    length = -(-size // 3) * 4
+    """Decode the first ``size`` bytes of a base64 text."""
+    length = -(-size // 3) * 4  # base64 has four characters for three bytes
     wanted = "".join(data[: length + length // 16].split())[:length]  # may be wrapped, from 64 columns on
     try:
         return binascii.a2b_base64(wanted[: len(wanted) // 4 * 4])
@@ -73,6 +77,7 @@ def _decode(data: str, size: int) -> bytes:
 
 
 def _size_in_header(head: bytes) -> Size | None:
+    """Return the size of a PNG, GIF or WebP from the fields of its header."""
     if head.startswith(b"\x89PNG\r\n\x1a\n") and len(head) >= 24:
         return Size(*struct.unpack(">II", head[16:24]))
     if head.startswith((b"GIF87a", b"GIF89a")) and len(head) >= 10:

@@ -1,7 +1,8 @@
 """Context windows, prices and tokenizers of models, from a dated table that users can override.
 
-The table is ``models.toml`` in this folder. To override entries, pass a file of the same form to ``models``,
-or set the environment variable ``CLEW_MODELS`` to its path.
+The table is ``models.toml`` in this folder; ``model_named("us.anthropic.claude-opus-4-5-20251101-v1:0")`` is
+its entry ``claude-opus-4-5``. To override entries, pass a file of the same form to ``models``, or set the
+environment variable ``CLEW_MODELS`` to its path.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class ModelInfo:
 UNKNOWN = ModelInfo("unknown", window_tokens=128_000, max_output_tokens=8_192, tokenizer="other", known=False)
 """Assumed for an unknown model: a common window size, and no price."""
 
-# A model's name may have a route or cloud in front, and a revision, variant or date behind it.
+# A model's name may have a route or cloud in front (``openrouter/anthropic/``, ``us.anthropic.``), and a
+# revision or variant (``-v1:0``, ``@default``, ``[1m]``) and a date (``-20251101``, ``-latest``) behind it.
 _ROUTE = re.compile(
     r"^(?:.*/)?(?:(?:[a-z-]+\.)?(?:anthropic|deepseek|meta|mistral|moonshot|openai|qwen|zai)\.)?"
 )

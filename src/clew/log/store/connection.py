@@ -1,4 +1,7 @@
-"""Open a SQLite file with durable settings: network disks, checkpoints, locks, translated errors."""
+"""Open a SQLite file with durable settings: network disks, checkpoints, locks, translated errors.
+
+Used by ``database.py``, which shares one connection between threads, and by ``audit.py``, which only reads.
+"""
 
 from __future__ import annotations
 

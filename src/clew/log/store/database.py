@@ -1,4 +1,8 @@
-"""One SQLite file with its statements and migrations, shared by threads and safe across forks."""
+"""One SQLite file with its statements and migrations, shared by threads and safe across forks.
+
+``with database.writing() as connection: …`` is one transaction; ``statements()["add_event"]`` is the SQL
+below the line ``-- add_event: …`` of ``statements.sql``.
+"""
 
 from __future__ import annotations
 
@@ -77,9 +81,8 @@ def migrate(database: sqlite3.Connection, known_migrations: Sequence[Migration] 
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        for migration in _pending(
-            database, known_migrations
-        ):  # checked again: another process may have migrated
+        # Checked again: another process may have migrated since.
+        for migration in _pending(database, known_migrations):
             for step in migration.steps():
                 database.execute(step)
             row = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}

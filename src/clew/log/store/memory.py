@@ -6,9 +6,9 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from clew.errors import DuplicateEvent, HeadMoved, NotFound
+from clew.errors import DuplicateEvent, NotFound
 from clew.log import EncodedEvent, chain, encode, parse_body, root
-from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, StoredEvent, require_name
+from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, StoredEvent, require_head, require_name
 
 
 @dataclass(slots=True)
@@ -31,10 +31,7 @@ class MemoryStore(Store):
         encoded = [encode(event) for event in events]
         with self._lock:
             session = self._sessions.get(ctx) or _MemorySession(root(ctx.session))
-            if expect is not None and expect != session.head:
-                raise HeadMoved(
-                    f"session {ctx.session!r} is at event {session.head.seq}, not at {expect.seq}"
-                )
+            require_head(ctx, session.head, expect)
             _refuse_known_ids(session, encoded)
             for stored, event in zip(chain(session.head, encoded), encoded, strict=True):
                 session.kept.append((stored, event.body))

@@ -1,9 +1,10 @@
 """The log in a SQLite file: no server, several threads and processes.
 
-Long texts are stored apart from their events, each once, compressed. A body is canonical JSON, in which
-control characters occur only escaped, so a raw STX…ETX can mark the place of a long string unambiguously, and
-putting the string back restores the body byte for byte. Strings are what repeats in real sessions (a file
-read again, an image sent again), in bodies that differ by an id.
+Long texts are stored apart from their events, each once, compressed: the body ``{"text":"…50 kB…"}`` is kept
+as ``{"text":␂sha256:9f…␃}``. A body is canonical JSON, in which control characters occur only escaped, so a
+raw STX…ETX can mark the place of a long string unambiguously, and putting the string back restores the body
+byte for byte. Strings are what repeats in real sessions (a file read again, an image sent again), in bodies
+that differ by an id.
 """
 
 from __future__ import annotations
@@ -12,15 +13,24 @@ import json
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-from clew.errors import ClewError, DuplicateEvent, HeadMoved, NotFound, StoreDamaged, UnsafeFileSystem
+from clew.errors import ClewError, DuplicateEvent, NotFound, StoreDamaged, UnsafeFileSystem
 from clew.log import EncodedEvent, chain, digest, digest_of_fields, encode, parse_body, root
 from clew.log.chain import ZSTD_MAGIC
-from clew.log.protocol import Ctx, Event, Head, SessionInfo, Snapshots, Store, StoredEvent, require_name
+from clew.log.protocol import (
+    Ctx,
+    Event,
+    Head,
+    SessionInfo,
+    Snapshots,
+    Store,
+    StoredEvent,
+    require_head,
+    require_name,
+)
 from clew.log.store.connection import Mount, network_type, read_mounts
 from clew.log.store.database import Database, statements
 from clew.message import JsonObject
@@ -32,6 +42,7 @@ MB with nothing apart, 56 MB from 4 KiB, 48 MB from 2 KiB, 45 MB from 1 KiB; eac
 the reading speed."""
 
 # Possessive quantifiers: backtracking would use some 60 bytes of memory for every escape in a string.
+# A JSON string with its quotes: "a \"b\" c".
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARK = re.compile(rb"\x02(sha256:[0-9a-f]{64})\x03")
 
@@ -50,6 +61,17 @@ def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:
     short = _STRING.sub(lambda match: mark(match[0]) if len(match[0]) > SEPARATE_FROM else match[0], body)
     # Still long because of many short strings: then the whole body is stored apart.
     return (short if len(short) <= SEPARATE_FROM else mark(short)), blobs
+
+
+def detach_all(encoded: Iterable[EncodedEvent]) -> tuple[list[bytes], dict[str, bytes]]:
+    """Return the bodies of events with their long strings replaced by marks, and those strings by digest."""
+    bodies: list[bytes] = []
+    blobs: dict[str, bytes] = {}
+    for event in encoded:
+        body, apart = detach(event.body)
+        bodies.append(body)
+        blobs |= apart
+    return bodies, blobs
 
 
 def attach(body: bytes, fetch: Callable[[str], bytes]) -> bytes:
@@ -191,9 +213,7 @@ class SqliteStore(Store, Snapshots):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     # The Store interface -------------------------------------------------------------------------------
@@ -204,8 +224,7 @@ class SqliteStore(Store, Snapshots):
         bodies, blobs = self._lay_out(ctx, encoded)
         with self._database.writing() as connection:
             key, head = find_session(connection, ctx)
-            if expect is not None and expect != head:
-                raise HeadMoved(f"session {ctx.session!r} is at event {head.seq}, not at {expect.seq}")
+            require_head(ctx, head, expect)
             if not events:
                 return head
             stored = chain(head, encoded)
@@ -290,12 +309,7 @@ class SqliteStore(Store, Snapshots):
         self, ctx: Ctx, encoded: Sequence[EncodedEvent]
     ) -> tuple[list[bytes], list[tuple[str, str, int, bytes]]]:
         """Return the bodies as laid out for the file, and the new blobs; needs no write lock."""
-        bodies = []
-        apart: dict[str, bytes] = {}
-        for event in encoded:
-            body, blobs = detach(event.body)
-            bodies.append(body)
-            apart |= blobs
+        bodies, apart = detach_all(encoded)
         rows = [
             (ctx.workspace, name, *pack(content))
             for name, content in apart.items()

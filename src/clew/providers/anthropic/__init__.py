@@ -1,4 +1,4 @@
-"""Anthropic Messages."""
+"""The wire format of Anthropic Messages."""
 
 from clew.providers.anthropic import codec
 from clew.providers.wire import Wire

@@ -1,4 +1,7 @@
-"""Requests to and responses from Anthropic's Messages API, whole or streamed."""
+"""Requests to and responses from Anthropic's Messages API, whole or streamed. No I/O: see ``remote.py``.
+
+A stream of ``text_delta`` events is assembled into the body that the same request would have got whole.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,9 @@ class AnthropicAssembler:
     def __init__(self) -> None:
         self._message: JsonObject = {}
         self._blocks: dict[int, JsonObject] = {}
+        """By index: each block as its start event has it."""
         self._grown: dict[int, dict[str, list[str]]] = {}
+        """By index and field: the pieces that followed, ``{0: {"text": ["Hel", "lo"]}}``."""
         self._ended = False
 
     def add(self, event: JsonObject) -> Iterator[Piece]:

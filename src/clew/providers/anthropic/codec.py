@@ -1,4 +1,11 @@
-"""Anthropic Messages: read and write the entries of ``messages`` and the ``system`` field."""
+"""Anthropic Messages: read and write the entries of ``messages`` and the ``system`` field.
+
+``{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}`` is read as a
+message with the role ``tool`` and one ``ToolResult``; every part keeps its block as ``native``.
+
+Writing lays the fields of a part over its ``native`` object (``overlay``): an unchanged part is written as
+that very object.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +32,11 @@ from clew.message import (
 from clew.providers.wire import (
     arguments_object,
     differs,
-    given_system,
     kind_of,
     native_object,
     only_texts,
     origin_and_trust,
+    original_system,
     overlay,
     read_content,
     text_at,
@@ -195,7 +202,7 @@ def _role_name(role: Role) -> str:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``system`` field; a single unchanged message is written as it was read."""
-    original = given_system(messages, NAME)
+    original = original_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = write_content(parts, original, _blocks)
     return content if differs(original, content) else original

@@ -1,4 +1,8 @@
-"""All rules of Anthropic's API; here those on images, system turns and server tools (A11, A14, A20, A21)."""
+"""All rules of Anthropic's API (``RULES``); here those on images, system turns and server tools.
+
+Each function yields the violations of one rule (its docstring begins with the rule's id: A11, A14, A20, A21);
+the table below it has the rule's level, evidence and advice. The other rules are in the ``rules_…`` files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rules about the content of messages (A0, A7, A9, A15, A16b, A18)."""
+"""Anthropic's rules about the content of messages (A0, A7, A9, A15, A16b, A18).
+
+Each function yields the violations of one rule, such as a ``tool_use`` block in a user message; the table at
+the end has the rule's level, evidence and advice.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,8 @@ import re
 from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
-from clew.providers.anthropic.rules_walk import (
-    CALL,
-    RESULT,
-    Block,
-    blocks,
-    inner_blocks,
-    messages,
-    turns,
-)
-from clew.providers.rules import ApiRule, RuleFinding, RuleLevel
+from clew.providers.anthropic.rules_walk import CALL, RESULT, Block, blocks, inner_blocks, turns
+from clew.providers.rules import ApiRule, RuleFinding, RuleLevel, messages
 from clew.providers.shapes import Shape, as_list, as_text, misfits, objects
 
 _ROLES = frozenset({"user", "assistant", "system"})
@@ -49,9 +45,8 @@ _OTHERS = frozenset(
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_CALLED_NAME = re.compile(
-    r"(?s).{1,200}"
-)  # a call may name a tool with a name that a definition could not have
+# A call may name a tool with a name that a definition could not have.
+_CALLED_NAME = re.compile(r"(?s).{1,200}")
 
 
 def malformed_messages(body: JsonObject) -> Iterator[RuleFinding]:

@@ -1,4 +1,7 @@
-"""Request parameters that each Claude model accepts. Rules do not apply to models that are not listed."""
+"""Request parameters that each Claude model accepts. Rules do not apply to models that are not listed.
+
+``known_family({"model": "claude-opus-4-7"}).sampling`` is ``Sampling.NONE``: a temperature is refused.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,20 @@ class ClaudeFamily:
 _CLASSIC = ClaudeFamily()
 _ADAPTIVE = ClaudeFamily(MAX_EFFORTS, prefill=False)
 _OPUS_4_7 = ClaudeFamily(ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.NONE)
-_OPUS_4_8 = ClaudeFamily(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.NONE, system_turns=True)
+_OPUS_4_8 = ClaudeFamily(
+    ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.NONE, system_turns=True
+)
 # Sonnet 5 accepts a system turn and ignores it, so no rule reports it.
 _SONNET_5 = ClaudeFamily(
-    ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.DEFAULTS, system_turns=True
+    ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.DEFAULTS, system_turns=True
 )
 _FABLE_5 = ClaudeFamily(
-    ALL_EFFORTS, False, thinking_budget=False, thinking_off=False, sampling=Sampling.NONE, system_turns=True
+    ALL_EFFORTS,
+    prefill=False,
+    thinking_budget=False,
+    thinking_off=False,
+    sampling=Sampling.NONE,
+    system_turns=True,
 )
 
 FAMILIES: dict[str, ClaudeFamily] = {

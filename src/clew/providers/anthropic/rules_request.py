@@ -1,4 +1,8 @@
-"""Rules about request fields: numbers, tools, cache marks, models, compaction (A10 to A22, A32 to A37)."""
+"""Anthropic's rules about request fields: numbers, tools, cache marks, models, compaction (A10 to A37).
+
+Each function yields the violations of one rule, such as a fifth ``cache_control`` mark; the tables have the
+rule's level, evidence and advice.
+"""
 
 from __future__ import annotations
 

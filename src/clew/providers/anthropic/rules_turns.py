@@ -1,4 +1,8 @@
-"""Rules about turns: pairs of calls and results, and the order of blocks (A1 to A6, A8, A9b)."""
+"""Anthropic's rules about turns: pairs of calls and results, and the order of blocks (A1 to A6, A8, A9b).
+
+Each function yields the violations of one rule, such as a call without a result in the next turn; the table
+at the end has the rule's level, evidence and advice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,8 @@ from clew.providers.anthropic.rules_walk import (
 from clew.providers.rules import ApiRule, RuleFinding, RuleLevel
 from clew.providers.shapes import as_object, as_text
 
-_NOBODY = MergedTurn("", -1, -1, -1)
+_NO_TURN = MergedTurn("", -1, -1, -1)
+"""Stands before the first and after the last turn, so that each turn has neighbours."""
 
 
 def _ids(blocks: list[Block], key: str) -> set[str]:
@@ -28,7 +33,7 @@ def _ids(blocks: list[Block], key: str) -> set[str]:
 
 def unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
     """A1: a call without its result in the next turn."""
-    for turn, following in pairwise([*turns(body), _NOBODY]):
+    for turn, following in pairwise([*turns(body), _NO_TURN]):
         if turn.role != "assistant" or not (calls := turn.calls):
             continue
         answered = _ids(following.results, "tool_use_id") if following.role == "user" else set()
@@ -40,7 +45,7 @@ def unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
 
 def unexpected_results(body: JsonObject) -> Iterator[RuleFinding]:
     """A2: a result whose call is not in the previous turn."""
-    for previous, turn in pairwise([_NOBODY, *turns(body)]):
+    for previous, turn in pairwise([_NO_TURN, *turns(body)]):
         if turn.role != "user" or not turn.results:
             continue
         called = _ids(previous.calls, "id") if previous.role == "assistant" else set()

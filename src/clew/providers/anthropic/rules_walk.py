@@ -1,4 +1,8 @@
-"""Walk an Anthropic request body: its blocks, and its messages as the API merges them."""
+"""Walk an Anthropic request body: its blocks, and its messages as the API merges them.
+
+The rules use it: three messages ``user, user, assistant`` are two turns, and an error of the API about
+``messages.1`` means the third message.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message import JsonObject
-from clew.providers.rules import RuleFinding, once_per_check
+from clew.providers.rules import RuleFinding, messages, once_per_check
 from clew.providers.shapes import as_object, as_text, objects
 
 CALL = "tool_use"
@@ -61,12 +65,6 @@ class MergedTurn:
         """Report the block at that index of the turn, with both places if the API counts differently."""
         where, text = self.blocks[at].where, f"messages.{self.number}.content.{at}"
         return RuleFinding(where, problem, text if text != where else None)
-
-
-@once_per_check
-def messages(body: JsonObject) -> list[tuple[int, str, JsonObject]]:
-    """Return the messages that are objects: index, role, message."""
-    return [(i, as_text(item.get("role")), item) for i, item in objects(body.get("messages"))]
 
 
 @once_per_check

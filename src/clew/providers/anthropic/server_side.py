@@ -1,4 +1,7 @@
-"""The server side of Anthropic's Messages API."""
+"""The server side of Anthropic's Messages API: replies written as the provider's server writes them.
+
+The proxy uses it for answers of its own, and the test server for all of them.
+"""
 
 from __future__ import annotations
 

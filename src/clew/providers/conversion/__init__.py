@@ -1,5 +1,7 @@
 """Convert a history to another wire format, and list what could not be converted.
 
+``convert(messages, "openai").items`` is the list for OpenAI Chat, ``.losses`` what it could not carry.
+
 - A history that is in the target's format and passes its check is returned unchanged.
 - Tool results are placed as the target requires. Anthropic and Gemini: all results of a batch at the start of
   the next user message. OpenAI Chat: one ``tool`` message each, right after the calls. OpenAI Responses: one
@@ -91,12 +93,20 @@ def _if_unchanged(
     messages: Sequence[Message], target: Target, choices: ConversionOptions
 ) -> Converted | None:
     """Return the history unchanged if it is already in the target's format and needs no repair."""
+    if not choices.repair and all(
+        target.native(message.native) or _is_plain_text(message) for message in messages
+    ):
+        return _render(messages, target, ())
     if not all(target.native(message.native) for message in messages):
         return None
     converted = _render(messages, target, ())
-    if not choices.repair:
-        return converted
     return None if target.wire.check(converted.body, scope=CheckScope.MESSAGES).refused else converted
+
+
+def _is_plain_text(message: Message) -> bool:
+    """Whether a message is text of the user's role that was read in no format: any target can write it."""
+    texts = message.native is None and message.role is Role.USER
+    return texts and all(isinstance(part, Text) for part in message.parts)
 
 
 def _render(messages: Sequence[Message], target: Target, losses: Sequence[ConversionLoss]) -> Converted:
@@ -119,6 +129,7 @@ def _system_apart(messages: Sequence[Message], target: Target) -> int:
 
 
 def _convert(messages: Sequence[Message], target: Target, choices: ConversionOptions) -> Converted:
+    """Convert the parts, put them into the target's order, and write the messages."""
     messages = [_with_some_content(message, target) for message in messages]
     pairing = pair([_without_server_tools(message) for message in messages])
     names = name_calls(messages, pairing, target)

@@ -1,8 +1,9 @@
 """Convert each part to the target format.
 
-Parts that were read in the target's own format are kept. Parts that no other provider accepts (signed
-thinking, server-side tools, approvals, compactions) become text or are dropped, and are reported, as are
-fields that the neutral part does not represent.
+A call of Anthropic becomes one of OpenAI with another id if that is too long; its signed thinking is dropped
+and reported. Parts that were read in the target's own format are kept. Parts that no other provider accepts
+(signed thinking, server-side tools, approvals, compactions) become text or are dropped, and are reported, as
+are fields that the neutral part does not represent.
 """
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ def _report_fields(
 
 
 def _convert(conversion: Conversion, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
+    """Return what a part becomes in the target's format: itself, another part, text, or nothing."""
     match part:
         case Text():
             return _convert_text(conversion, place, part)
@@ -329,18 +331,17 @@ def _loss_and_text(part: Part) -> tuple[ConversionLossKind, str]:
             return ConversionLossKind.UNKNOWN, text
 
 
-def _texts_in(value: Json) -> Iterator[str]:
-    """Yield the texts in an object of unknown kind: everything under ``text``."""
-    if isinstance(value, list):
-        for inner in value:
-            yield from _texts_in(inner)
-    elif isinstance(value, dict):
-        yield from _texts_of_object(value)
-
-
-def _texts_of_object(value: JsonObject) -> Iterator[str]:
-    text = value.get("data") if value.get("type") == "text" and "data" in value else value.get("text")
-    if isinstance(text, str) and text.strip():
-        yield text
-    for key in ("source", "content"):
-        yield from _texts_in(value.get(key))
+def _texts_in(value: Json) -> list[str]:
+    """Return the texts in an object of unknown kind: everything under ``text``, at any depth."""
+    texts: list[str] = []
+    pending = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending.extend(reversed(node))
+        elif isinstance(node, dict):
+            text = node.get("data") if node.get("type") == "text" and "data" in node else node.get("text")
+            if isinstance(text, str) and text.strip():
+                texts.append(text)
+            pending += [node.get("content"), node.get("source")]  # the last one is looked at first
+    return texts

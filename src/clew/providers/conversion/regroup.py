@@ -1,7 +1,9 @@
 """Put calls, results and roles into the order that a target requires.
 
-Parts are moved together with their original place. If nothing has to move, the pieces of a message stay
-together and the original message is used.
+For Anthropic, ``[assistant: call a, assistant: call b, user: "and?", tool: result a, tool: result b]``
+becomes ``[assistant: calls a and b, user: results a and b, "and?"]``. Parts are moved together with their
+original place. If nothing has to move, the pieces of a message stay together and the original message is
+used.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ def regroup(drafts: Sequence[DraftMessage], conversion: Conversion) -> list[Draf
     ends = _ends_of_answers(drafts)
     dangling = frozenset(conversion.pairing.dangling)
     out: list[DraftMessage] = []
-    run: list[DraftMessage] = []
+    run: list[DraftMessage] = []  # messages of the assistant in a row: their results follow the last of them
     for i, draft in enumerate(drafts):
         if draft.role is Role.ASSISTANT:
             run.append(draft)

@@ -1,6 +1,7 @@
 """Targets of a conversion: what each wire format can represent, valid ids and names, and reported losses.
 
-A valid name is kept. The replacement of an invalid name depends only on that name, so a growing history
+Anthropic, for example, wants results right after their calls (``answers_follow``) and no blank text. A valid
+id or tool name is kept. The replacement of an invalid name depends only on that name, so a growing history
 always gets the same names; two different names never become the same.
 """
 
@@ -96,21 +97,21 @@ class Target:
     longest_name: int
     takes_media: Callable[[Media, Role], bool]
     """Whether a medium is allowed in a message of this role; ``TOOL`` means inside a tool result."""
-    error_flag: bool
+    error_flag: bool = False
     """A tool result has an error flag."""
-    object_arguments: bool
+    object_arguments: bool = False
     """The arguments of a call are an object, not text."""
-    answers_follow: bool
+    answers_follow: bool = False
     """The results of a message's calls must come right after it."""
-    alternates: bool
+    alternates: bool = False
     """Roles must alternate: consecutive messages of one role are joined."""
-    calls_last: bool
+    calls_last: bool = False
     """The calls of a message must be its last parts."""
-    instructions_anywhere: bool
+    instructions_anywhere: bool = False
     """System and developer messages may be anywhere in the list."""
-    blank_text: bool
+    blank_text: bool = False
     """Text of white space only is accepted."""
-    last_space: bool
+    last_space: bool = False
     """The last assistant text may end in white space."""
 
     @property
@@ -139,16 +140,18 @@ def _chat_takes(media: Media, role: Role) -> bool:
         return bool(media.data or media.url)
     if media.kind == "audio":
         return bool(media.data) and media.media_type in ("audio/wav", "audio/mpeg")
-    return _is_paper(media) and bool(media.data or _openai_file(media))
+    return _is_document(media) and bool(media.data or _openai_file(media))
 
 
 def _responses_takes(media: Media, role: Role) -> bool:
-    known = media.kind == "image" or _is_paper(media)
-    there = role in (Role.USER, Role.TOOL)
-    return known and there and bool(media.data or media.url or _openai_file(media))
+    if role not in (Role.USER, Role.TOOL):
+        return False
+    return (media.kind == "image" or _is_document(media)) and bool(
+        media.data or media.url or _openai_file(media)
+    )
 
 
-def _is_paper(media: Media) -> bool:
+def _is_document(media: Media) -> bool:
     return media.kind == "document" and kind_of_type(media.media_type) not in ("audio", "video")
 
 
@@ -176,9 +179,6 @@ TARGETS: dict[str, Target] = {
         answers_follow=True,
         alternates=True,
         calls_last=True,
-        instructions_anywhere=False,
-        blank_text=False,
-        last_space=False,
     ),
     "openai": Target(
         name="openai",
@@ -187,11 +187,7 @@ TARGETS: dict[str, Target] = {
         tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
         longest_name=64,
         takes_media=_chat_takes,
-        error_flag=False,
-        object_arguments=False,
         answers_follow=True,
-        alternates=False,
-        calls_last=False,
         instructions_anywhere=True,
         blank_text=True,
         last_space=True,
@@ -203,11 +199,6 @@ TARGETS: dict[str, Target] = {
         tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
         longest_name=64,
         takes_media=_responses_takes,
-        error_flag=False,
-        object_arguments=False,
-        answers_follow=False,
-        alternates=False,
-        calls_last=False,
         instructions_anywhere=True,
         blank_text=True,
         last_space=True,
@@ -223,15 +214,13 @@ TARGETS: dict[str, Target] = {
         object_arguments=True,
         answers_follow=True,
         alternates=True,
-        calls_last=False,
-        instructions_anywhere=False,
-        blank_text=False,
         last_space=True,
     ),
 }
 
 
 _MARK_LENGTH = 9
+"""Characters that a replaced name ends with, to tell it from others: ``my_tool_3f9a01bc``."""
 
 
 @dataclass(slots=True)
@@ -240,12 +229,12 @@ class Namer:
 
     accepted: re.Pattern[str]
     longest: int
-    _given: dict[tuple[str, int], str] = field(default_factory=dict)
+    _names: dict[tuple[str, int], str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
     def name(self, wanted: str, use: int = 0) -> str:
         """Return the name for the ``use``-th thing with the name ``wanted``."""
-        known = self._given.get((wanted, use))
+        known = self._names.get((wanted, use))
         if known is not None:
             return known
         name = wanted if use == 0 and self.accepted.fullmatch(wanted) else self._candidate(wanted, use, 0)
@@ -253,7 +242,7 @@ class Namer:
         while name in self._taken:
             tries += 1
             name = self._candidate(wanted, use, tries)
-        self._given[wanted, use] = name
+        self._names[wanted, use] = name
         self._taken.add(name)
         return name
 

@@ -26,7 +26,8 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.providers.frameworks.codec import Codec
+from clew.providers.frameworks import Codec
+from clew.providers.shapes import object_or_none
 from clew.providers.wire import arguments_object, native_object, overlay, text_at
 
 NAME = "converse"
@@ -58,6 +59,7 @@ def _is_mark(block: object) -> bool:
 
 
 def _part(block: Any, trust: Trust) -> Part:  # noqa: ANN401  # JSON
+    """Read one block, which has one key: ``{"toolUse": {"toolUseId", "name", "input"}}``."""
     native = Native(NAME, block)
     kind = next(iter(block), "empty") if isinstance(block, dict) else "not-an-object"
     value = block.get(kind) if isinstance(block, dict) else None
@@ -180,8 +182,7 @@ def _block(part: Part) -> Any:  # noqa: ANN401  # JSON, with bytes
 
 def _inner(base: JsonObject | None, kind: str) -> JsonObject | None:
     """Return the object under a block's only key."""
-    value = base.get(kind) if base else None
-    return value if isinstance(value, dict) else None
+    return object_or_none(base.get(kind)) if base else None
 
 
 def _reasoning(part: Thinking) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.providers.frameworks.codec import Codec, original, unknown_entry
+from clew.providers.frameworks import Codec, original, unknown_entry
 from clew.providers.wire import text_at
 
 NAME = "langchain"
@@ -97,6 +97,7 @@ def _parts(content: object, trust: Trust) -> Iterator[Part]:
 
 
 def _part(block: JsonObject, trust: Trust) -> Part:
+    """Read one block of content: text, thinking, a server-side call, media."""
     native, kind = Native(NAME, block), str(block.get("type", "untyped"))
     match kind:
         case "text" | "output_text" | "input_text" | "text-plain" if isinstance(block.get("text"), str):
@@ -107,7 +108,7 @@ def _part(block: JsonObject, trust: Trust) -> Part:
             raw = block.get("args", block.get("input"))
             arguments = raw if isinstance(raw, dict | str) else {}
             name = str(block.get("name", ""))
-            return ToolCall(str(block["id"]), name, arguments, True, trust=trust, native=native)
+            return ToolCall(str(block["id"]), name, arguments, server_side=True, trust=trust, native=native)
         case "compaction":
             text, sealed = text_at(block, "content"), text_at(block, "encrypted_content")
             return Compacted("compaction", text, sealed, trust=Trust.UNTRUSTED, native=native)
@@ -135,6 +136,7 @@ def _thinking(block: JsonObject, trust: Trust, native: Native) -> Part:
 
 
 def _media(kind: str, block: JsonObject, trust: Trust, native: Native) -> Part:
+    """Read a medium, whose source is in the block itself, under its kind or under ``source``."""
     inner = block.get(kind) if isinstance(block.get(kind), dict) else block.get("source")
     fields: JsonObject = {**block, **(inner if isinstance(inner, dict) else {})}
     url = fields.get("url", block.get("image_url"))
@@ -189,6 +191,7 @@ def _call(part: ToolCall) -> Any:  # noqa: ANN401  # a call as LangChain holds i
 
 
 def _content(parts: Sequence[Part], raw: object, calls: Sequence[ToolCall]) -> Any:  # noqa: ANN401  # text or blocks
+    """Return parts in the form the content had: plain text, or blocks with those that repeat calls."""
     if isinstance(raw, str):
         return "\n".join(part.text for part in parts if isinstance(part, Text))
     blocks = [written for part in parts if (written := _block(part)) is not None]

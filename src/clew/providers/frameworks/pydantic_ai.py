@@ -30,7 +30,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.providers.frameworks.codec import Codec, original, unknown_entry
+from clew.providers.frameworks import Codec, original, unknown_entry
 
 NAME = "pydantic_ai"
 _INJECTED = "injected"
@@ -63,6 +63,7 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
 
 
 def _speaker(part: Any) -> str:  # noqa: ANN401  # a part
+    """Return the role of a request's part, or ``injected`` for text of the harness."""
     match part.part_kind:
         case "user-prompt" | "speech":
             return Role.USER.value
@@ -88,7 +89,7 @@ def _request_parts(part: Any, trust: Trust) -> Iterator[Part]:  # noqa: ANN401  
         case "retry-prompt" if part.tool_name:
             texts = (Text(part.model_response(), trust=Trust.UNTRUSTED),)
             call, name = part.tool_call_id, part.tool_name
-            yield ToolResult(call, texts, True, name, trust=Trust.UNTRUSTED, native=native)
+            yield ToolResult(call, texts, is_error=True, name=name, trust=Trust.UNTRUSTED, native=native)
         case "compaction":
             yield Compacted("compaction", part.content, trust=Trust.UNTRUSTED, native=native)
         case "system-prompt" | "instruction" if isinstance(part.content, str):
@@ -151,7 +152,7 @@ def _response_part(part: Any) -> Part:  # noqa: ANN401  # a part
                 part.tool_call_id, part.tool_name, arguments, server_side, trust=trust, native=native
             )
         case "builtin-tool-return":
-            return _result(part, native, True)
+            return _result(part, native, server_side=True)
         case "compaction":
             return Compacted("compaction", part.content, trust=Trust.UNTRUSTED, native=native)
         case "file":
@@ -219,13 +220,15 @@ def _rewritten(base: Any, parts: Sequence[Part]) -> Iterator[Any]:  # noqa: ANN4
 
 def _current_content(content: Sequence[Any], parts: Sequence[Part]) -> list[Any]:
     """Return user content with the current texts and the objects that are still there."""
-    waiting = [item for item in content if not isinstance(item, str) and not _is_mark(item)]
+    objects = [item for item in content if not isinstance(item, str) and not _is_mark(item)]
     kept: list[Any] = []
     for part in parts:
-        if isinstance(part, Text):
+        native = part.native
+        same = [item for item in objects if native and _user_content(item, part.trust, native) == part]
+        if same:
+            kept.append(same[0])
+        elif isinstance(part, Text):
             kept.append(part.text)
-        elif waiting:
-            kept.append(waiting.pop(0))
     return kept
 
 

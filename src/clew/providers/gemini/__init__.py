@@ -1,27 +1,19 @@
-"""Gemini contents."""
+"""The wire format of Gemini: the ``contents`` of a request."""
 
-from clew.providers.gemini.calls import NAME
-from clew.providers.gemini.codec import (
-    ROLES,
-    UNDERSTOOD,
-    parse_item,
-    parse_system,
-    render_items,
-    render_system,
-)
+from clew.providers.gemini import calls, codec
 from clew.providers.wire import Wire
 
 GEMINI = Wire(
-    name=NAME,
+    name=calls.NAME,
     title="Gemini contents",
     list_key="contents",
     system_key="systemInstruction",
-    parse_item=parse_item,
-    render_items=render_items,
-    parse_system=parse_system,
-    render_system=render_system,
+    parse_item=codec.parse_item,
+    render_items=codec.render_items,
+    parse_system=codec.parse_system,
+    render_system=codec.render_system,
     rules_module="clew.providers.gemini.rules",
-    roles=ROLES,
-    understood=UNDERSTOOD,
+    roles=codec.ROLES,
+    understood=codec.UNDERSTOOD,
     system_aliases=("system_instruction",),
 )

@@ -26,6 +26,7 @@ SNAKE = {
     "fileUri": "file_uri",
     "displayName": "display_name",
 }
+"""The second spelling of each field name that the API accepts."""
 
 
 def field_name(name: str, holder: JsonObject | None) -> str:

@@ -1,4 +1,11 @@
-"""Gemini: read and write the entries of ``contents`` and the ``systemInstruction`` field."""
+"""Gemini: read and write the entries of ``contents`` and the ``systemInstruction`` field.
+
+``{"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "ok"}}}]}`` is read as
+a message with the role ``tool`` and one ``ToolResult``; every part keeps its object as ``native``.
+
+Writing lays the fields of a part over its ``native`` object (``overlay``): an unchanged part is written as
+that very object.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +42,8 @@ from clew.providers.gemini.calls import (
     response_fields,
 )
 from clew.providers.media import kind_of_type
-from clew.providers.wire import given_system, native_object, only_texts, origin_and_trust, overlay, text_at
+from clew.providers.shapes import object_or_none
+from clew.providers.wire import native_object, only_texts, origin_and_trust, original_system, overlay, text_at
 
 ROLES = frozenset({"user", "model", "function", "tool", "system"})
 """The roles that the API knows."""
@@ -180,7 +188,7 @@ def _render_content(message: Message) -> JsonObject:
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``systemInstruction`` field; a single unchanged message is written as it was read."""
     parts = [part for message in messages for part in message.parts]
-    original = given_system(messages, NAME)
+    original = original_system(messages, NAME)
     if isinstance(original, str) and original == messages[0].text:
         return original
     match parts:
@@ -218,8 +226,7 @@ def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
 def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None) -> JsonObject:
     """Write a part with one nested object: ``{"functionCall": {…}}``."""
     key = field_name(_nested_key(part), base)
-    stored = base.get(key) if base else None
-    original = stored if isinstance(stored, dict) else None
+    original = object_or_none(base.get(key)) if base else None
     match part:
         case ToolCall() if _runs_code(part):
             value = code_fields(part, original)

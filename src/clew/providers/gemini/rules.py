@@ -1,7 +1,9 @@
 """Rules of Google's Gemini API (G0 to G3).
 
-Requests have the model in their URL, not in their body: add it under ``model`` to apply the rules that depend
-on it. Field names are read in both spellings that the API accepts, camel case and snake case.
+Each function yields the violations of one rule, such as two responses to three calls; the table at the end
+has the rule's level, evidence and advice. Requests have the model in their URL, not in their body: add it
+under ``model`` to apply the rules that depend on it. Field names are read in both spellings that the API
+accepts, camel case and snake case.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import NamedTuple
 
 from clew.message import Json, JsonObject
 from clew.providers.rules import ApiRule, CheckScope, RuleFinding, RuleLevel, in_order, once_per_check
-from clew.providers.shapes import as_list, as_object, as_text, objects
+from clew.providers.shapes import as_list, as_object, as_text, object_or_none, objects
 
 MAX_NAME = 128
 
@@ -66,10 +68,6 @@ def _either(value: JsonObject, camel: str, snake: str) -> Json:
     return value[camel] if camel in value else value.get(snake)
 
 
-def _object(value: Json) -> JsonObject | None:
-    return value if isinstance(value, dict) else None
-
-
 @once_per_check
 def _turns(body: JsonObject) -> list[GeminiTurn]:
     turns: list[GeminiTurn] = []
@@ -86,7 +84,7 @@ def _part(content: int, at: int, part: JsonObject) -> GeminiPart:
     call = _either(part, "functionCall", "function_call")
     response = _either(part, "functionResponse", "function_response")
     signed = bool(_either(part, "thoughtSignature", "thought_signature"))
-    return GeminiPart(content, at, _object(call), _object(response), signed)
+    return GeminiPart(content, at, object_or_none(call), object_or_none(response), signed)
 
 
 def malformed(body: JsonObject) -> Iterator[RuleFinding]:

@@ -1,4 +1,7 @@
-"""Requests to and responses from OpenAI's Chat Completions API and compatible servers, whole or streamed."""
+"""Requests to and responses from OpenAI's Chat Completions API and compatible servers, whole or streamed.
+
+No I/O: ``remote.py`` sends the bodies. A stream of chunks is assembled into the body of a whole response.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,7 @@ class ChatAssembler:
     """Assembles the chunks up to the one with a finish reason, and the usage after it."""
 
     def __init__(self) -> None:
-        self._said: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
         self._calls: dict[int, _Call] = {}
         self._reason: Json = None
         self._usage: Json = None
@@ -139,7 +142,7 @@ class ChatAssembler:
         for key in (*_THINKING, "content", "refusal"):
             more = as_text(delta.get(key))
             if more:
-                self._said.setdefault(key, []).append(more)
+                self._texts.setdefault(key, []).append(more)
                 yield Piece(more, key in _THINKING)
         for nth, call in objects(delta.get("tool_calls")):
             self._grow(call, nth)
@@ -158,7 +161,7 @@ class ChatAssembler:
         if self._reason is None:
             raise ModelFailed("the answer broke off before its end")
         message: JsonObject = {"role": "assistant", "content": None}
-        message |= {key: "".join(pieces) for key, pieces in self._said.items()}
+        message |= {key: "".join(pieces) for key, pieces in self._texts.items()}
         if self._calls:
             message["tool_calls"] = [self._calls[index].body() for index in sorted(self._calls)]
         return {"choices": [{"message": message, "finish_reason": self._reason}], "usage": self._usage}

@@ -1,16 +1,21 @@
 """OpenAI Chat Completions: read and write the entries of ``messages``.
 
+``{"role": "tool", "tool_call_id": "c1", "content": "ok"}`` is read as a message with one ``ToolResult``.
+
 A reply has several fields: reasoning (of compatible servers), content, refusal, audio, tool calls. A part
 that was read from such a field, not from a block, has an object with only that field as its ``native``, such
 as ``{"refusal": "No."}``, so that it can be written back to the same field. The legacy ``function_call`` and
 the calls of some compatible servers have no id: such a call and its result get an id made from the tool's
 name, which is never written.
+
+Writing lays the fields of a part over its ``native`` object (``overlay``): an unchanged part is written as
+that very object.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from clew.message import (
     Json,
@@ -28,15 +33,16 @@ from clew.message import (
     Unknown,
 )
 from clew.providers.media import read_audio, read_file, read_url, write_audio, write_file, write_url
+from clew.providers.shapes import object_or_none
 from clew.providers.wire import (
     derived_id,
     differs,
-    given_system,
     is_derived_id,
     kind_of,
     native_object,
     only_texts,
     origin_and_trust,
+    original_system,
     overlay,
     read_content,
     same_wire,
@@ -48,108 +54,6 @@ NAME = "openai"
 
 STRAY = "entry of tool_calls"
 """The kind of an ``Unknown`` part that was read from the list of calls."""
-
-
-def parse_calls(item: JsonObject) -> Iterator[Part]:
-    """Yield the calls of an assistant message."""
-    entries, legacy = item.get("tool_calls"), item.get("function_call")
-    if isinstance(entries, list):
-        for entry in entries:
-            native = Native(NAME, entry)
-            call = _parse_entry(entry, native) if isinstance(entry, dict) else None
-            yield call or Unknown(STRAY, native=native)
-    if isinstance(legacy, dict) and legacy.get("name"):
-        native = Native(NAME, {"function_call": legacy})
-        call = _call(None, legacy, "arguments", native)
-        if call:
-            yield call
-
-
-def _parse_entry(entry: JsonObject, native: Native) -> ToolCall | None:
-    call_id = entry.get("id")
-    body, key = _body(entry)
-    if not isinstance(call_id, str | None) or body is None:
-        return None
-    return _call(call_id, body, key, native)
-
-
-def _body(entry: JsonObject) -> tuple[JsonObject | None, str]:
-    """Return the object that names the tool, and its key for the arguments. Some servers omit ``type``."""
-    kind, key = ("custom", "input") if entry.get("type") == "custom" else ("function", "arguments")
-    body = entry.get(kind)
-    return (body if isinstance(body, dict) else None), key
-
-
-def _call(call_id: str | None, body: JsonObject, key: str, native: Native) -> ToolCall | None:
-    name, arguments = body.get("name"), body.get(key, "")
-    if not isinstance(name, str) or not isinstance(arguments, str | dict):
-        return None
-    return ToolCall(call_id or derived_id(NAME, name), name, arguments, trust=Trust.ASSISTANT, native=native)
-
-
-def render_call(part: Part) -> Iterator[Json]:
-    """Write one entry of ``tool_calls``; nothing for parts of other formats."""
-    if not isinstance(part, ToolCall):
-        if part.native is not None and same_wire(part.native, NAME):
-            yield part.native.value
-        return
-    base = native_object(part.native, NAME)
-    if base is None:
-        inner: JsonObject = {"name": part.name, "arguments": part.input_text}
-        yield overlay(None, {"id": _written_id(part), "type": "function", "function": inner})
-        return
-    body, key = _body(base)
-    fields: JsonObject = {"custom" if key == "input" else "function": _render_body(part, body or {}, key)}
-    if _written_id(part) is not None:
-        fields["id"] = part.call_id
-    yield overlay(base, fields)
-
-
-def render_legacy(part: Part, field: JsonObject) -> Json:
-    """Write the value of ``function_call``."""
-    body = field["function_call"]
-    if not isinstance(part, ToolCall) or not isinstance(body, dict):
-        return body
-    return _render_body(part, body, "arguments")
-
-
-def _render_body(part: ToolCall, body: JsonObject, key: str) -> JsonObject:
-    original = body.get(key)
-    arguments: Json = part.arguments if type(original) is type(part.arguments) else part.input_text
-    if original is None and not part.arguments:
-        arguments = None
-    return overlay(body, {"name": part.name, key: arguments})
-
-
-def _written_id(part: ToolCall) -> str | None:
-    return None if is_derived_id(NAME, part.call_id) else part.call_id
-
-
-def parse_answer(
-    item: JsonObject, native: Native, parse_content: Callable[[Json, Trust], tuple[Part, ...]]
-) -> Part:
-    """Read a message with the role ``tool`` or the legacy role ``function``."""
-    call_id, name = text_at(item, "tool_call_id"), text_at(item, "name")
-    if not call_id and not name:
-        return Unknown("answer to no call", native=native)
-    parts = parse_content(item.get("content"), Trust.UNTRUSTED)
-    return ToolResult(call_id or derived_id(NAME, name or ""), parts, name=name, native=native)
-
-
-def render_answer(
-    part: ToolResult, render_content: Callable[[Sequence[Part], JsonObject | None, Json], Json]
-) -> JsonObject:
-    """Write a tool result as a message of its own."""
-    base = native_object(part.native, NAME)
-    content = render_content(part.parts, base, "")
-    if base is None:
-        return {"role": "tool", "tool_call_id": part.call_id, "content": content}
-    fields: JsonObject = {"content": content}
-    if not is_derived_id(NAME, part.call_id):
-        fields["tool_call_id"] = part.call_id
-    if part.name is not None:
-        fields["name"] = part.name
-    return overlay(base, fields)
 
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -173,16 +77,16 @@ def parse_item(item: Json) -> Message:
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     role = _role(item.get("role"))
     if role is Role.TOOL:
-        return Message(role, (parse_answer(item, native, parse_content),), native=native)
+        return Message(role, (_parse_answer(item, native),), native=native)
     if role is Role.ASSISTANT:
         return Message(role, tuple(_parse_reply(item)), native=native)
     origin, trust = origin_and_trust(item, ROLES, role)
-    return Message(role, parse_content(item.get("content"), trust), origin, native)
+    return Message(role, _parse_content(item.get("content"), trust), origin, native)
 
 
 def parse_system(value: Json) -> Message:
     """Read a separate system prompt; in a request it is a message of the list."""
-    return Message(Role.SYSTEM, parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
+    return Message(Role.SYSTEM, _parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
 
 
 def _role(value: Json) -> Role:
@@ -197,7 +101,7 @@ def _parse_reply(item: JsonObject) -> Iterator[Part]:
     reasoning = _reasoning_fields(item)
     if reasoning:
         yield _parse_reasoning(reasoning)
-    yield from parse_content(item.get("content"), trust)
+    yield from _parse_content(item.get("content"), trust)
     refusal, audio = item.get("refusal"), item.get("audio")
     if isinstance(refusal, str) and refusal:
         yield Text(refusal, trust=trust, native=Native(NAME, {"refusal": refusal}))
@@ -205,7 +109,7 @@ def _parse_reply(item: JsonObject) -> Iterator[Part]:
         native = Native(NAME, {"audio": audio})
         data, file_id = text_at(audio, "data"), text_at(audio, "id")
         yield Media("audio", data=data, file_id=file_id, trust=trust, native=native)
-    yield from parse_calls(item)
+    yield from _parse_calls(item)
 
 
 def _reasoning_fields(item: JsonObject) -> JsonObject:
@@ -214,6 +118,7 @@ def _reasoning_fields(item: JsonObject) -> JsonObject:
 
 
 def _parse_reasoning(fields: JsonObject) -> Thinking:
+    """Read the fields in which compatible servers send reasoning; the text and a signature, if any."""
     original = fields.get("reasoning_details")
     details = [entry for entry in original if isinstance(entry, dict)] if isinstance(original, list) else []
     texts = (text_at(entry, "text") or text_at(entry, "summary") or "" for entry in details)
@@ -224,7 +129,56 @@ def _parse_reasoning(fields: JsonObject) -> Thinking:
     return Thinking(text, signature, redacted, trust=Trust.ASSISTANT, native=Native(NAME, fields))
 
 
-def parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
+def _parse_answer(item: JsonObject, native: Native) -> Part:
+    """Read a message with the role ``tool`` or the legacy role ``function``."""
+    call_id, name = text_at(item, "tool_call_id"), text_at(item, "name")
+    if not call_id and not name:
+        return Unknown("answer to no call", native=native)
+    parts = _parse_content(item.get("content"), Trust.UNTRUSTED)
+    return ToolResult(call_id or derived_id(NAME, name or ""), parts, name=name, native=native)
+
+
+def _parse_calls(item: JsonObject) -> Iterator[Part]:
+    """Yield the calls of an assistant message."""
+    entries, legacy = item.get("tool_calls"), item.get("function_call")
+    if isinstance(entries, list):
+        for entry in entries:
+            native = Native(NAME, entry)
+            call = _parse_entry(entry, native) if isinstance(entry, dict) else None
+            yield call or Unknown(STRAY, native=native)
+    if isinstance(legacy, dict) and legacy.get("name"):
+        native = Native(NAME, {"function_call": legacy})
+        call = _call(None, legacy, "arguments", native)
+        if call:
+            yield call
+
+
+def _parse_entry(entry: JsonObject, native: Native) -> ToolCall | None:
+    call_id = entry.get("id")
+    body, key = _body(entry)
+    if not isinstance(call_id, str | None) or body is None:
+        return None
+    return _call(call_id, body, key, native)
+
+
+def _body(entry: JsonObject) -> tuple[JsonObject | None, str]:
+    """Return the object that names the tool, and its key for the arguments. Some servers omit ``type``.
+
+    ``{"id": "c1", "function": {"name": "ls", "arguments": "{}"}}`` gives the inner object and ``arguments``.
+    """
+    kind, key = ("custom", "input") if entry.get("type") == "custom" else ("function", "arguments")
+    body = entry.get(kind)
+    return (body if isinstance(body, dict) else None), key
+
+
+def _call(call_id: str | None, body: JsonObject, key: str, native: Native) -> ToolCall | None:
+    name, arguments = body.get("name"), body.get(key, "")
+    if not isinstance(name, str) or not isinstance(arguments, str | dict):
+        return None
+    return ToolCall(call_id or derived_id(NAME, name), name, arguments, trust=Trust.ASSISTANT, native=native)
+
+
+def _parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
     """Read a ``content`` field: text, or a list of parts."""
     return read_content(content, trust, NAME, _parse_block)
 
@@ -236,6 +190,7 @@ def _parse_block(block: Json, trust: Trust) -> Part:
 
 
 def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None:
+    """Read a block of a known type; None for any other."""
     kind = block.get("type")
     value = block.get(kind) if isinstance(kind, str) else None
     match kind:
@@ -269,7 +224,7 @@ def render_items(message: Message) -> list[Json]:
     native = message.native
     if native and native.wire == NAME and not isinstance(native.value, dict):
         return [native.value]  # was not an object, so no part of it can have changed
-    items: list[Json] = [render_answer(part, render_content) for part in message.results]
+    items: list[Json] = [_render_answer(part) for part in message.results]
     rest = [part for part in message.parts if not isinstance(part, ToolResult)]
     match rest:
         case [Unknown(native=Native() as whole_native)] if native and whole_native.value is native.value:
@@ -289,12 +244,12 @@ def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
         fields["role"] = role.value
     if role is Role.ASSISTANT:
         return overlay(base, fields | _reply_fields(parts, base))
-    return overlay(base, fields | {"content": render_content(parts, base, "")})
+    return overlay(base, fields | {"content": _render_content(parts, base, "")})
 
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write a separate system prompt; a single unchanged message is written as it was read."""
-    original = given_system(messages, NAME)
+    original = original_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = write_content(parts, original, _blocks)
     return content if differs(original, content) else original
@@ -306,15 +261,14 @@ def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
         slots[_slot(part)].append(part)
     # Content may be null only if there are calls.
     nothing = None if slots["tool_calls"] or slots["function_call"] else ""
-    fields: JsonObject = {"content": render_content(slots["content"], base, nothing)}
+    fields: JsonObject = {"content": _render_content(slots["content"], base, nothing)}
     base = base or {}
     fields |= _render_reasoning(slots["reasoning"], base)
-    reasons = {_slot(part) for part in _parse_reply(base)}
     for slot in ("refusal", "audio", "tool_calls", "function_call"):
         if slots[slot]:
             fields[slot] = _render_slot(slot, slots[slot])
-        elif slot in reasons:
-            fields[slot] = None
+        elif base.get(slot) and any(_slot(part) == slot for part in _parse_reply(base)):
+            fields[slot] = None  # what it held was removed
     return fields
 
 
@@ -359,7 +313,7 @@ def _same_words(a: Thinking, b: Thinking) -> bool:
 
 def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
     if slot == "tool_calls":
-        return [entry for part in parts for entry in render_call(part)]
+        return [entry for part in parts for entry in _render_call(part)]
     first = parts[0]
     field = native_object(first.native, NAME) or {}
     match first:
@@ -367,12 +321,64 @@ def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
             return text
         case Media(data=data, file_id=file_id):
             audio = field["audio"]
-            return overlay(audio if isinstance(audio, dict) else None, {"id": file_id, "data": data})
+            return overlay(object_or_none(audio), {"id": file_id, "data": data})
         case _:
-            return render_legacy(first, field)
+            return _render_legacy(first, field)
 
 
-def render_content(parts: Sequence[Part], base: JsonObject | None, nothing: Json) -> Json:
+def _render_call(part: Part) -> Iterator[Json]:
+    """Write one entry of ``tool_calls``; nothing for parts of other formats."""
+    if not isinstance(part, ToolCall):
+        if part.native is not None and same_wire(part.native, NAME):
+            yield part.native.value
+        return
+    base = native_object(part.native, NAME)
+    if base is None:
+        inner: JsonObject = {"name": part.name, "arguments": part.input_text}
+        yield overlay(None, {"id": _written_id(part), "type": "function", "function": inner})
+        return
+    body, key = _body(base)
+    fields: JsonObject = {"custom" if key == "input" else "function": _render_body(part, body or {}, key)}
+    if _written_id(part) is not None:
+        fields["id"] = part.call_id
+    yield overlay(base, fields)
+
+
+def _render_legacy(part: Part, field: JsonObject) -> Json:
+    """Write the value of ``function_call``."""
+    body = field["function_call"]
+    if not isinstance(part, ToolCall) or not isinstance(body, dict):
+        return body
+    return _render_body(part, body, "arguments")
+
+
+def _render_body(part: ToolCall, body: JsonObject, key: str) -> JsonObject:
+    original = body.get(key)
+    arguments: Json = part.arguments if type(original) is type(part.arguments) else part.input_text
+    if original is None and not part.arguments:
+        arguments = None
+    return overlay(body, {"name": part.name, key: arguments})
+
+
+def _written_id(part: ToolCall) -> str | None:
+    return None if is_derived_id(NAME, part.call_id) else part.call_id
+
+
+def _render_answer(part: ToolResult) -> JsonObject:
+    """Write a tool result as a message of its own."""
+    base = native_object(part.native, NAME)
+    content = _render_content(part.parts, base, "")
+    if base is None:
+        return {"role": "tool", "tool_call_id": part.call_id, "content": content}
+    fields: JsonObject = {"content": content}
+    if not is_derived_id(NAME, part.call_id):
+        fields["tool_call_id"] = part.call_id
+    if part.name is not None:
+        fields["name"] = part.name
+    return overlay(base, fields)
+
+
+def _render_content(parts: Sequence[Part], base: JsonObject | None, nothing: Json) -> Json:
     """Write the content of a message in the form it was read in; emptied content becomes ``nothing``."""
     original = base.get("content") if base is not None else None
     content = write_content(parts, original, _blocks)
@@ -397,11 +403,7 @@ def _fresh_block(part: Media | Thinking, base: JsonObject | None) -> JsonObject:
     if part.kind == "image":
         original = base.get("image_url") if base else None
         url: JsonObject = {"url": write_url(part, "image/png")}
-        return overlay(base, {"type": "image_url", "image_url": overlay(_object(original), url)})
+        return overlay(base, {"type": "image_url", "image_url": overlay(object_or_none(original), url)})
     if part.kind == "audio":
         return overlay(base, {"type": "input_audio", "input_audio": write_audio(part)})
     return overlay(base, {"type": "file", "file": overlay(None, write_file(part))})
-
-
-def _object(value: Json) -> JsonObject | None:
-    return value if isinstance(value, dict) else None

@@ -1,4 +1,8 @@
-"""Rules of OpenAI's Chat Completions API (O0 to O7)."""
+"""Rules of OpenAI's Chat Completions API (O0 to O7).
+
+Each function yields the violations of one rule, such as a ``tool`` message that answers no call; the tables
+have the rule's level, evidence and advice.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from clew.providers.rules import (
     RuleLevel,
     in_order,
     may_be_openai,
+    messages,
     once_per_check,
 )
 from clew.providers.shapes import (
@@ -25,12 +30,6 @@ from clew.providers.shapes import (
     misfits,
     objects,
 )
-
-
-@once_per_check
-def messages(body: JsonObject) -> list[tuple[int, str, JsonObject]]:
-    """Return the messages that are objects: index, role, message."""
-    return [(i, as_text(item.get("role")), item) for i, item in objects(body.get("messages"))]
 
 
 @once_per_check

@@ -1,27 +1,19 @@
 """The wire format of OpenAI Responses."""
 
-from clew.providers.openai_responses.calls import NAME
-from clew.providers.openai_responses.codec import (
-    ROLES,
-    UNDERSTOOD,
-    parse_item,
-    parse_system,
-    render_items,
-    render_system,
-)
+from clew.providers.openai_responses import calls, codec
 from clew.providers.wire import Wire
 
 RESPONSES = Wire(
-    name=NAME,
+    name=calls.NAME,
     title="OpenAI Responses",
     list_key="input",
     system_key="instructions",
-    parse_item=parse_item,
-    render_items=render_items,
-    parse_system=parse_system,
-    render_system=render_system,
+    parse_item=codec.parse_item,
+    render_items=codec.render_items,
+    parse_system=codec.parse_system,
+    render_system=codec.render_system,
     rules_module="clew.providers.openai_responses.rules",
-    roles=ROLES,
-    understood=UNDERSTOOD,
+    roles=codec.ROLES,
+    understood=codec.UNDERSTOOD,
     takes_plain_text=True,
 )

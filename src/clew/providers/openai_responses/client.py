@@ -1,4 +1,7 @@
-"""Requests to and responses from OpenAI's Responses API, whole or streamed."""
+"""Requests to and responses from OpenAI's Responses API, whole or streamed.
+
+No I/O: ``remote.py`` sends the bodies. The last event of a stream holds the whole response.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 """OpenAI Responses: read and write the items of ``input`` and the ``instructions`` field.
 
-Each item is read as one message: a reasoning item, a call and its output are separate entries. A message from
-another format with several of these is written as several items, in order.
+Each item is read as one message: a reasoning item, a call and its output are separate entries.
+``{"type": "function_call_output", "call_id": "c1", "output": "ok"}`` is a message with one ``ToolResult``. A
+message from another format with several of these is written as several items, in order.
+
+Writing lays the fields of a part over its ``native`` object (``overlay``): an unchanged part is written as
+that very object.
 """
 
 from __future__ import annotations
@@ -42,87 +46,17 @@ from clew.providers.openai_responses.calls import (
 )
 from clew.providers.wire import (
     differs,
-    given_system,
     kind_of,
     native_object,
     only_texts,
     origin_and_trust,
+    original_system,
     overlay,
     read_content,
     same_wire,
     text_at,
     write_content,
 )
-
-
-def parse_reasoning(item: JsonObject, native: Native) -> Part:
-    """Read a reasoning item: its content if it has any, else its summary."""
-    if not only_texts(item, "id", "encrypted_content"):
-        return Unknown("reasoning", native=native)
-    text, encrypted = _reasoning_text(item), text_at(item, "encrypted_content")
-    item_id = text_at(item, "id")
-    return Thinking(text, encrypted, not text, item_id=item_id, trust=Trust.ASSISTANT, native=native)
-
-
-def _reasoning_text(item: JsonObject) -> str:
-    return _join_texts(item.get("content")) or _join_texts(item.get("summary"))
-
-
-def _join_texts(entries: Json) -> str:
-    entries = entries if isinstance(entries, list) else []
-    return "\n\n".join(text_at(entry, "text") or "" for entry in entries if isinstance(entry, dict))
-
-
-def parse_compaction(item: JsonObject, native: Native) -> Part:
-    """Read a provider's compaction item."""
-    if not only_texts(item, "encrypted_content"):
-        return Unknown(kind_of(item), native=native)
-    return Compacted(kind_of(item), encrypted=text_at(item, "encrypted_content"), native=native)
-
-
-def parse_approval(item: JsonObject, native: Native) -> Part:
-    """Read an approval request of a remote tool, or a person's answer."""
-    match item:
-        case {"approval_request_id": str(key), "approve": bool(approved)} if only_texts(item, "reason"):
-            return ApprovalAnswer(key, approved, text_at(item, "reason"), trust=Trust.USER, native=native)
-        case {"type": "mcp_approval_request", "id": str(key), "name": str(name)}:
-            arguments = item.get("arguments", "")
-            if isinstance(arguments, str | dict):
-                return ApprovalRequest(key, name, arguments, trust=Trust.ASSISTANT, native=native)
-    return Unknown(kind_of(item), native=native)
-
-
-def render_other(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
-    """Write an item that is neither a message nor a call or its output."""
-    base = native_object(part.native, NAME)
-    match part:
-        case Thinking():
-            return overlay(base, _reasoning_fields(part, base))
-        case Compacted():
-            return overlay(base, {"type": part.kind, "encrypted_content": part.encrypted})
-        case ApprovalRequest():
-            fields: JsonObject = {"type": "mcp_approval_request", "id": part.approval_id, "name": part.name}
-            written = base is None or "arguments" in base or part.arguments
-            return overlay(base, {**fields, "arguments": part.arguments} if written else fields)
-        case ApprovalAnswer():
-            return overlay(
-                base,
-                {
-                    "type": "mcp_approval_response",
-                    "approval_request_id": part.approval_id,
-                    "approve": part.approved,
-                    "reason": part.reason,
-                },
-            )
-
-
-def _reasoning_fields(part: Thinking, base: JsonObject | None) -> JsonObject:
-    fields: JsonObject = {"type": "reasoning", "id": part.item_id, "encrypted_content": part.signature}
-    if base is None or _reasoning_text(base) != part.text:
-        fields["summary"] = [{"type": "summary_text", "text": part.text}] if part.text else []
-        fields["content"] = None
-    return fields
-
 
 ROLES = frozenset({"user", "assistant", "system", "developer"})
 """The roles that the API knows."""
@@ -168,22 +102,60 @@ def _role(item: JsonObject, otherwise: Role = Role.USER) -> Role:
 
 
 def _parse_other(item: JsonObject, native: Native) -> Message:
+    """Read an item that is not a message: a call, an output, reasoning, a compaction, an approval."""
     kind = kind_of(item)
     if is_call(kind):
         return Message(Role.ASSISTANT, parse_call(item, native, _parse_content), native=native)
     if is_output(kind):
         return Message(Role.TOOL, (parse_output(item, native, _parse_output),), native=native)
     if kind == "reasoning":
-        return Message(Role.ASSISTANT, (parse_reasoning(item, native),), native=native)
+        return Message(Role.ASSISTANT, (_parse_reasoning(item, native),), native=native)
     if kind in ("compaction", "compaction_summary", "context_compaction"):
-        return Message(Role.ASSISTANT, (parse_compaction(item, native),), Origin.SUMMARY, native)
+        return Message(Role.ASSISTANT, (_parse_compaction(item, native),), Origin.SUMMARY, native)
     if kind == "mcp_approval_request":
-        return Message(Role.ASSISTANT, (parse_approval(item, native),), native=native)
+        return Message(Role.ASSISTANT, (_parse_approval(item, native),), native=native)
     if kind == "mcp_approval_response":
         # Not a new user turn: like a tool result, it is part of the running turn.
-        return Message(Role.TOOL, (parse_approval(item, native),), native=native)
+        return Message(Role.TOOL, (_parse_approval(item, native),), native=native)
     role = _role(item, Role.ASSISTANT)
     return Message(role, (Unknown(kind, native=native),), native=native)
+
+
+def _parse_reasoning(item: JsonObject, native: Native) -> Part:
+    """Read a reasoning item: its content if it has any, else its summary."""
+    if not only_texts(item, "id", "encrypted_content"):
+        return Unknown("reasoning", native=native)
+    text, encrypted = _reasoning_text(item), text_at(item, "encrypted_content")
+    item_id = text_at(item, "id")
+    return Thinking(text, encrypted, not text, item_id=item_id, trust=Trust.ASSISTANT, native=native)
+
+
+def _reasoning_text(item: JsonObject) -> str:
+    return _join_texts(item.get("content")) or _join_texts(item.get("summary"))
+
+
+def _join_texts(entries: Json) -> str:
+    entries = entries if isinstance(entries, list) else []
+    return "\n\n".join(text_at(entry, "text") or "" for entry in entries if isinstance(entry, dict))
+
+
+def _parse_compaction(item: JsonObject, native: Native) -> Part:
+    """Read a provider's compaction item."""
+    if not only_texts(item, "encrypted_content"):
+        return Unknown(kind_of(item), native=native)
+    return Compacted(kind_of(item), encrypted=text_at(item, "encrypted_content"), native=native)
+
+
+def _parse_approval(item: JsonObject, native: Native) -> Part:
+    """Read an approval request of a remote tool, or a person's answer."""
+    match item:
+        case {"approval_request_id": str(key), "approve": bool(approved)} if only_texts(item, "reason"):
+            return ApprovalAnswer(key, approved, text_at(item, "reason"), trust=Trust.USER, native=native)
+        case {"type": "mcp_approval_request", "id": str(key), "name": str(name)}:
+            arguments = item.get("arguments", "")
+            if isinstance(arguments, str | dict):
+                return ApprovalRequest(key, name, arguments, trust=Trust.ASSISTANT, native=native)
+    return Unknown(kind_of(item), native=native)
 
 
 def _parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
@@ -269,6 +241,7 @@ def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | 
 
 
 def _render_part(part: Part, message: Message) -> Iterator[Json]:
+    """Write a part that is an item of its own."""
     match part:
         case ToolCall():
             shared = (r for r in message.results if r.server_side and r.native is part.native)
@@ -280,15 +253,47 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
         case ToolResult():
             yield render_output(part, _render_output)
         case Thinking() | Compacted() | ApprovalRequest() | ApprovalAnswer():
-            yield render_other(part)
+            yield _render_other(part)
         case _:
             if part.native is not None and part.native.wire == NAME:
                 yield part.native.value
 
 
+def _render_other(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
+    """Write an item that is neither a message nor a call or its output."""
+    base = native_object(part.native, NAME)
+    match part:
+        case Thinking():
+            return overlay(base, _reasoning_fields(part, base))
+        case Compacted():
+            return overlay(base, {"type": part.kind, "encrypted_content": part.encrypted})
+        case ApprovalRequest():
+            fields: JsonObject = {"type": "mcp_approval_request", "id": part.approval_id, "name": part.name}
+            written = base is None or "arguments" in base or part.arguments
+            return overlay(base, {**fields, "arguments": part.arguments} if written else fields)
+        case ApprovalAnswer():
+            return overlay(
+                base,
+                {
+                    "type": "mcp_approval_response",
+                    "approval_request_id": part.approval_id,
+                    "approve": part.approved,
+                    "reason": part.reason,
+                },
+            )
+
+
+def _reasoning_fields(part: Thinking, base: JsonObject | None) -> JsonObject:
+    fields: JsonObject = {"type": "reasoning", "id": part.item_id, "encrypted_content": part.signature}
+    if base is None or _reasoning_text(base) != part.text:
+        fields["summary"] = [{"type": "summary_text", "text": part.text}] if part.text else []
+        fields["content"] = None
+    return fields
+
+
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``instructions`` field as one text; a single unchanged message is written as it was read."""
-    original = given_system(messages, NAME)
+    original = original_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = _render_content(parts, original, Role.SYSTEM)
     if not differs(original, content):

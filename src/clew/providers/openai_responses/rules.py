@@ -1,4 +1,8 @@
-"""Rules of OpenAI's Responses API (P0 to P8)."""
+"""Rules of OpenAI's Responses API (P0 to P8).
+
+Each function yields the violations of one rule, such as a reasoning item without the item it led to; the
+table at the end has the rule's level, evidence and advice.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,18 @@ from clew.providers.rules import (
 )
 from clew.providers.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
 
-_GIVEN = frozenset({"input_text", "input_image", "input_file", "input_audio"})
+_INPUT_PARTS = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _PART_KINDS = {
-    "user": _GIVEN,
-    "system": _GIVEN,
-    "developer": _GIVEN,
+    "user": _INPUT_PARTS,
+    "system": _INPUT_PARTS,
+    "developer": _INPUT_PARTS,
     "assistant": frozenset({"output_text", "refusal"}),
 }
-_ANY_PART = _GIVEN | {"output_text", "refusal", "text", "image_url", "tool_use", "tool_result", "image"}
+_ANY_PART = _INPUT_PARTS | {"output_text", "refusal", "text", "image_url", "tool_use", "tool_result", "image"}
 """Parts of this API and of others. Unlisted kinds may be new, and are not reported."""
 
 
-def others_parts(where: str, item: JsonObject) -> Iterator[RuleFinding]:
+def _wrong_parts(where: str, item: JsonObject) -> Iterator[RuleFinding]:
     """Yield the parts that a message of this role does not accept."""
     role = as_text(item.get("role"))
     wrong = _ANY_PART - _PART_KINDS[role] if role in _PART_KINDS else frozenset()
@@ -95,7 +99,7 @@ def malformed(body: JsonObject) -> Iterator[RuleFinding]:
     for i, item in enumerate(as_list(raw)):
         if isinstance(item, dict):
             yield from _malformed_item(f"input.{i}", item)
-            yield from others_parts(f"input.{i}", item) if strict else ()
+            yield from _wrong_parts(f"input.{i}", item) if strict else ()
         else:
             yield RuleFinding(f"input.{i}", "must be an object")
 
@@ -118,16 +122,16 @@ def stranded_reasoning(body: JsonObject) -> Iterator[RuleFinding]:
     """P1: a reasoning item without the item it led to."""
     if not may_be_openai(body):
         return
-    pending: list[tuple[int, JsonObject]] = []
+    pending: list[tuple[int, JsonObject]] = []  # reasoning items whose follower has not come yet
     for i, kind, item in _items(body):
         if kind == "reasoning":
             if item.get("id"):
                 pending.append((i, item))
         elif pending:
             if not _follows_reasoning(kind, item, _is_stored(body)):
-                yield from _stranded_reasoning(pending)
+                yield from _stranded_findings(pending)
             pending = []
-    yield from _stranded_reasoning(pending)
+    yield from _stranded_findings(pending)
 
 
 def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
@@ -138,7 +142,7 @@ def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
     return made_by_model and (bool(item.get("id")) or not stored)
 
 
-def _stranded_reasoning(pending: list[tuple[int, JsonObject]]) -> Iterator[RuleFinding]:
+def _stranded_findings(pending: list[tuple[int, JsonObject]]) -> Iterator[RuleFinding]:
     for i, item in pending:
         yield RuleFinding(
             f"input.{i}", f"reasoning {as_text(item.get('id'))} without its required following item"

@@ -1,4 +1,9 @@
-"""Pooled connections to a PostgreSQL server: transactions with retries, migrations, translated errors."""
+"""Pooled connections to a PostgreSQL server: transactions with retries, migrations, translated errors.
+
+``connections.fetch(workspace, query, …)`` reads, ``connections.run(workspace, work)`` writes in one
+transaction. Every transaction enters a workspace first, and the server's row-level security hides the rows of
+all others.
+"""
 
 from __future__ import annotations
 
@@ -141,8 +146,10 @@ class Connections:
         return self._retry(attempt)
 
     def _retry(self, work: Callable[[Connection, bool], T]) -> T:
+        """Run ``work`` again after a conflict or a lost connection, until ``busy_s`` has passed."""
         deadline = time.monotonic() + self._busy_s
-        retrying = tried = False
+        tried = False
+        retrying = False  # after a lost connection only: a conflict is known to have committed nothing
         while True:
             try:
                 with self._open_pool().connection(max(0.1, deadline - time.monotonic())) as connection:
@@ -159,6 +166,7 @@ class Connections:
 
     @contextmanager
     def _transaction(self, connection: Connection, workspace: str, first: SqlQuery | None) -> Iterator[Rows]:
+        """Begin a transaction in a workspace, with a first query; commit or roll back at the end."""
         enter = self._enter(workspace)
         queries = [SqlQuery(sql("begin"), {}), enter, *([first] if first else [])]
         values = {name: value for query in queries for name, value in query.values.items()}
@@ -182,6 +190,7 @@ class Connections:
         return SqlQuery(sql("enter"), {"schema": self._schema, "workspace": workspace, "busy": busy_ms})
 
     def _open_pool(self) -> psycopg_pool.ConnectionPool[Connection]:
+        """Return the pool of this process; after a fork, a new one."""
         with self._lock:
             if self._closed:
                 raise StoreError(f"{self.name} was closed")

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from clew.errors import DuplicateEvent, HeadMoved, NotFound, StoreDamaged
+from clew.errors import DuplicateEvent, NotFound, StoreDamaged
 from clew.log import ABOUT, EncodedEvent, chain, digest, encode, root
 from clew.log.protocol import (
     Ctx,
@@ -24,12 +23,13 @@ from clew.log.protocol import (
     Snapshots,
     Store,
     StoredEvent,
+    require_head,
     require_name,
 )
 from clew.log.store.postgres.connection import Connection, Connections, Rows, SqlQuery, UniqueViolation, sql
 from clew.log.store.sqlite import (
     PAGE,
-    detach,
+    detach_all,
     event_from_row,
     events_statement,
     is_apart,
@@ -93,9 +93,7 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     # The protocol --------------------------------------------------------------------------------------
@@ -125,18 +123,17 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
         statement = events_statement(kinds)
         bounds: dict[str, Any] = {"until": LAST if until is None else max(0, min(until, LAST)), "page": PAGE}
         bounds["kinds"] = None if kinds is None else list(kinds)
-        start, last = max(0, min(after, LAST)), -1
-        while last < 0 or start < min(last, bounds["until"]):
-            query = _named(statement, ctx, **bounds, after=start)
-            first = [_named("session_of", ctx)] if last < 0 else []
-            *found, rows = self.connections.fetch(ctx.workspace, *first, query)
-            if found:
-                last = found[0][0][1] if found[0] else 0
-            # The second query may see events that were appended after the first.
+        start = max(0, min(after, LAST))
+        page = _named(statement, ctx, **bounds, after=start)
+        session, rows = self.connections.fetch(ctx.workspace, _named("session_of", ctx), page)
+        last = _key_and_head(ctx, session)[1].seq
+        while True:
+            # The query may see events that were appended after the head was read.
             yield from self._events(ctx, [row for row in rows if row[0] <= last])
-            if len(rows) < PAGE:
+            if len(rows) < PAGE or rows[-1][0] >= min(last, bounds["until"]):
                 return
-            start = rows[-1][0]
+            page = _named(statement, ctx, **bounds, after=rows[-1][0])
+            (rows,) = self.connections.fetch(ctx.workspace, page)
 
     def read_at(self, ctx: Ctx, positions: Sequence[int]) -> Iterator[StoredEvent]:
         """Yield the events at these positions, in order; there may be gaps between them."""
@@ -222,6 +219,7 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
                 raise StoreDamaged(f"blob {name} is missing")
             return unpack(name, *found[name])
 
+        # A body is marks of long texts, or one mark of a blob that holds the body with marks (see detach).
         packed |= self._blobs(ctx, [name for row in rows for name in marks(row[-1])])
         apart = [row[-1] for row in rows if is_apart(row[-1])]
         within = [name for body in apart for name in marks(body) if name in packed]
@@ -252,12 +250,7 @@ def _key_and_head(ctx: Ctx, rows: Rows) -> tuple[int | None, Head]:
 
 def _lay_out(events: Sequence[Event]) -> _Layout:
     encoded = [encode(event) for event in events]
-    bodies: list[bytes] = []
-    blobs: dict[str, bytes] = {}
-    for event in encoded:
-        body, apart = detach(event.body)
-        bodies.append(body)
-        blobs |= apart
+    bodies, blobs = detach_all(encoded)
     people = (event.body.get("person") for event in events if event.kind == ABOUT.name)
     person = next((name for name in people if isinstance(name, str) and name), None)
     return _Layout(encoded, bodies, blobs, person)
@@ -276,8 +269,7 @@ def _append(
     # Looked for under the lock: the server may still have been committing when the connection was lost.
     if retrying and layout.encoded and (done := _earlier_append(connection, ctx, layout.encoded)):
         return done
-    if expect is not None and expect != head:
-        raise HeadMoved(f"session {ctx.session!r} is at event {head.seq}, not at {expect.seq}")
+    require_head(ctx, head, expect)
     if not layout.encoded:
         return head
     stored = chain(head, layout.encoded)
@@ -321,9 +313,10 @@ def _earlier_append(connection: Connection, ctx: Ctx, encoded: Sequence[EncodedE
     ends = (encoded[0], encoded[-1])
     queries = [_named("event_by_id", ctx, id=end.event.id) for end in ends]
     first, last = [connection.execute(*query).fetchone() for query in queries]
-    if first is None or last is None or (first[5], last[5]) != (ends[0].digest, ends[1].digest):
+    if first is None or last is None:
         return None
-    return Head(last[0], last[6])
+    # The columns are seq, id, kind, version, time, digest, hash, body.
+    return Head(last[0], last[6]) if (first[5], last[5]) == (ends[0].digest, ends[1].digest) else None
 
 
 def _not_unique(cause: UniqueViolation, events: Sequence[Event]) -> Exception:
