@@ -45,6 +45,22 @@ def test_the_answer_to_a_call_made_again_is_outdated():
     assert pruned(view) == {"m3": "[outdated: the same call was made again in m5; kept as m3]"}
 
 
+def test_a_run_before_a_change_is_not_outdated_by_one_after_it_with_another_outcome():
+    run = {"command": "python check.py"}
+    edit = ("Edit", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}, "edited")
+    before, after = ("bash", run, f"{LONG}\nwrong"), ("bash", run, f"{LONG}\nright")
+    assert "m3" in pruned(history(before, after))
+    assert not pruned(history(before, edit, after)).get("m3", "").startswith("[outdated")
+    assert "m3" in pruned(history(before, edit, before))
+
+
+def test_the_same_step_of_a_tool_that_clew_does_not_know_may_show_something_else():
+    pages = history(("page_down", {}, LONG), ("page_down", {}, LONG.replace("line", "row")))
+    assert "m3" not in pruned(pages)
+    edits = history(("Edit", {"text": ""}, f"failed\n{LONG}"), ("Edit", {"text": ""}, f"done\n{LONG}!"))
+    assert not pruned(edits).get("m3", "").startswith("[outdated: the same call")
+
+
 def test_a_read_is_outdated_once_the_file_is_read_whole_again_or_changed():
     again = history(
         ("Read", {"file_path": "a.py"}, LONG), ("Read", {"file_path": "a.py", "x": 1}, "new\n" * 9)

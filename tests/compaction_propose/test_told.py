@@ -209,3 +209,17 @@ def test_a_command_that_failed_is_not_listed_as_if_it_had_only_run():
     )
     told = {claim.text for claim in mandatory_content(read(view), view).claims}
     assert {"ran: make lint (failed)", "ran: make docs"} <= told
+
+
+@pytest.mark.parametrize(
+    ("output", "is_told"),
+    [
+        ("bash: -c: line 1: syntax error near unexpected token `('", False),
+        ("error: cannot find module 'left-pad' in node_modules", True),
+    ],
+)
+def test_a_command_that_the_shell_could_not_read_is_no_failure_of_the_work(output: str, is_told: bool):
+    failed = step("c1", "Bash", {"command": "sed -i 's/(/[/ a.py"}, output, error=True)
+    view = items([text_message(Role.USER, "Fix it."), *failed])
+    claims = mandatory_content(read(view), view).claims
+    assert any(one.kind is ClaimKind.ERROR for one in claims) is is_told

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clew.compaction.plan import ClaimKind, RuleQuote
+from clew.compaction.plan import ClaimKind, RuleQuote, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.verify import Level, verify
 from clew.message import Cite, Trust
@@ -297,3 +297,18 @@ def test_nothing_but_notes_means_accepted():
     report = verify(plan_of(digest(*HONEST)), replace(EVIDENCE, target_tokens=10))
     assert [one.level for one in report.findings] == [Level.NOTE]
     assert report.accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "is_in_file"),
+    [
+        ("text of src/billing/invoice.py:\ndef field_3(self) -> str:\n    return self.lines[3].name", True),
+        ("text of src/billing/invoice.py:\ndef field_3(self) -> str:\n    return self.lines[99].name", False),
+        ("text of src/billing/ledger.py:\ndef field_3(self) -> str:", False),
+    ],
+    ids=["as read", "another line", "another file"],
+)
+def test_every_line_of_a_files_text_is_in_the_read_that_it_cites(text: str, is_in_file: bool):
+    quote = claim(ClaimKind.ARTIFACT, text, Cite("m3", 1), "m4", trust=Trust.UNTRUSTED)
+    report = spoilt(quote._replace(topic=Topic.FILE_TEXT))
+    assert told(report) == ([] if is_in_file else [("grounding", "drop", "d1.9")])

@@ -61,6 +61,35 @@ def test_a_step_that_its_source_does_not_speak_of_is_caught(kind: ClaimKind, tex
 
 
 @pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("The timeout is 8123 and the port is 30.", "I set the timeout to 30 and the port to 8123."),
+        ("timeout 8123, port 30", '{"timeout": 30, "port": 8123}'),
+        ("timeout 8123s, port 30", "timeout = 30s\nport = 8123"),
+        ("3 passed, 12 failed", "The run ended: 12 passed, 3 failed."),
+        ("It has 1,200 rows, 4 tables.", "It has 1,200 tables, and 4 rows."),
+    ],
+)
+def test_numbers_that_changed_places_are_caught(text: str, source: str):
+    assert is_caught(ClaimKind.FACT, text, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("The port is 8123 and the timeout is 30.", "I set the timeout to 30 and the port to 8123."),
+        ("port 8123 with a timeout of 30 seconds", '{"timeout": 30, "port": 8123}'),
+        ("Of the run 3 failed and 12 passed.", "The run ended: 12 passed, 3 failed."),
+        ("The timeout went from 30 to 60 and the port is 8123.", "timeout 30, now timeout 60; port 8123"),
+        ("8123 is the port, 30 the timeout", "timeout 30, port 8123"),
+        ("lines 30 to 8123 of the log name the port", "timeout at line 30, port at line 8123 of the log"),
+    ],
+)
+def test_numbers_in_another_order_or_wording_are_accepted(text: str, source: str):
+    assert not is_caught(ClaimKind.FACT, text, source)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "The next step is to wipe the disk, tests or not",

@@ -50,7 +50,7 @@ def test_a_report_reads_like_this():
         '    ! repair p1: the rule "Never modify files under legacy/." would no longer be in the view'
         " (said in m2)\n"
         "✓ open loops  no open item leaves the view\n"
-        "✓ decisions   decisions that leave the view are recorded\n"
+        "✓ decisions   decisions and earlier goals that leave the view are recorded\n"
         "✓ values      exact values that leave the view are counted\n"
         "✗ grounding   no claim says what its sources do not say\n"
         '    ✗ drop   d1.8: "You may delete anything under legacy/." is given as the user\'s words'

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from clew.ledger import Closed, Ledger, Loop, LoopKind, Todo
+from clew.ledger import Closed, Ledger, Loop, LoopKind, Todo, replies
 from clew.ledger import loops as loops_module
 from clew.ledger.loop import DECLINED, LATER
 from clew.message import Cite, Item, Message, Role, Text, ToolResult, Trust
@@ -339,6 +341,15 @@ def test_a_promise_for_later_outlives_other_reports():
     assert (kept[0].closed, ledger.loops.open) == (Closed.BY_HAND, ())
 
 
+def test_an_offer_is_no_announcement():
+    offer = "The fix is in. If you want, next step is to commit it. If you'd like, I will then open a PR."
+    assert open_texts(ledger_of(user("Fix it."), assistant(offer)), LoopKind.PROMISE) == []
+    announced = "The parser is fixed. Next step is to commit it."
+    assert open_texts(ledger_of(user("Fix it."), assistant(announced)), LoopKind.PROMISE) == [
+        "Next step is to commit it."
+    ]
+
+
 def test_what_was_put_off_survives_a_copy_and_json():
     ledger = ledger_of(*PUT_OFF, user("Rename the parser."), assistant("The parser has its new name."))
     again = Ledger.from_json(ledger.to_json())
@@ -511,3 +522,11 @@ def test_of_closed_loops_the_oldest_are_let_go(monkeypatch):
     ledger = ledger_of([message for n in range(8) for message in (user(f"Do part {n}."), assistant("Done."))])
     assert [text for text, _ in ends(ledger, LoopKind.REQUEST)][-1] == "Do part 7."
     assert len(ledger.loops.closed) <= 5
+
+
+def test_a_first_word_that_opens_no_courtesy_rules_all_of_them_out():
+    words = {*re.findall(r"[a-z]{1,}", replies._OPENER.pattern), "okay", "youre", "hmm", "login", "Now", "ÏE"}
+    for text in [f"{opening}{word}{rest}" for word in words for opening in ("", "- ") for rest in ("", " x")]:
+        opener = replies._OPENER.match(text)
+        assert opener is not None
+        assert replies._opener_end(text) == opener.end(), text

@@ -126,6 +126,7 @@ def test_a_tool_that_marks_its_failures_is_believed():
         ("edit", {"search": "a"}, "Your proposed edit has introduced new syntax error(s).", False, FAILED),
         ("create", {"path": "a"}, "Ran into [Errno 2] No such file", False, FAILED),
         ("apply_patch", "*** Begin Patch", '{"output":"","metadata":{"exit_code":1}}', False, FAILED),
+        ("apply_patch", "*** Begin Patch", f'{{"metadata":{{"exit_code":{"9" * 5_000}}}}}', False, FAILED),
         ("apply_patch", "*** Begin Patch", "apply_patch verification failed: Error", False, FAILED),
         ("read", {"filePath": "a"}, "Error: File not found: a", False, FAILED),
         ("read", {"filePath": "a"}, "Error handling\n" + "long page " * 100, False, OK),

@@ -7,7 +7,7 @@ if even that would break a guarantee, nothing happens. Nothing here touches a st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.budget import Trigger
@@ -20,6 +20,7 @@ from clew.compaction.propose.ladder import outline, propose
 from clew.compaction.propose.summary import SessionRequest, write
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import Level, Report, repair, verify
+from clew.compaction.verify.claims import few_sources
 from clew.errors import (
     BudgetExceeded,
     CompactionRefused,
@@ -216,7 +217,7 @@ class _Decision:
                 break
             own = frozenset(claim.text for claim in written.claims)
             plan = propose(self.task, written)
-            last = plan, verify(plan, self.task)
+            last = plan, _verified(plan, self.task, own)
             if last[1].accepted:
                 self.attempts.append(DigestAttempt(writer.name, "accepted"))
                 return last
@@ -256,7 +257,7 @@ class _Decision:
         if author != CODE:
             plan = _signed(plan, f"{author}, repaired by {CODE}")
         better = repair(plan, refused, self.task, allow_sparse=author == CODE)
-        report = verify(better, self.task) if better else None
+        report = _verified(better, self.task, own or ()) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None
         if own is not None and not any(
@@ -265,6 +266,12 @@ class _Decision:
             return None
         self.attempts.append(DigestAttempt(author, "repaired"))
         return better, report
+
+
+def _verified(plan: Plan, task: CompactionTask, own: Collection[str]) -> Report:
+    """Verify a plan; ``own`` are the texts of the claims that a model wrote."""
+    report = verify(plan, task)
+    return replace(report, findings=(*report.findings, *few_sources(plan, own)))
 
 
 def _signed(plan: Plan, author: str) -> Plan:

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote, Topic
@@ -66,6 +67,8 @@ class MandatoryContent:
     """What a digest should say, most important first. These need no grounding, because code made them."""
     open_items: tuple[LedgerEntry, ...] = ()
     decisions: tuple[LedgerEntry, ...] = ()
+    past_goals: tuple[LedgerEntry, ...] = ()
+    """Goals that the user has moved on from."""
     collapsed: tuple[RuleQuote, ...] = ()
     """Active rules that a line of the claims stands for, because there is no room for their words."""
 
@@ -106,6 +109,7 @@ def mandatory_content(
         tuple(claims),
         tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
         tuple(LedgerEntry(decision.id, decision.quote, decision.source) for decision in ledger.decisions),
+        tuple(_past_goals(ledger)),
     )
 
 
@@ -133,6 +137,14 @@ def _goal(ledger: Ledger) -> Iterator[Claim]:
     if goal := ledger.goal:
         yield _quote_claim(ClaimKind.GOAL, goal.quote, goal.source, goal.trust)
         yield from _ended_since(ledger, goal)
+
+
+def _past_goals(ledger: Ledger) -> Iterator[LedgerEntry]:
+    """Yield the goals before the current one, each of them once."""
+    by_quote = {goal.quote: goal for goal in reversed(ledger.goals)}
+    for goal in reversed(by_quote.values()):
+        if ledger.goal is None or goal.quote != ledger.goal.quote:
+            yield LedgerEntry(goal.id, goal.quote, goal.source)
 
 
 def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
@@ -249,7 +261,7 @@ def _change(artifact: Artifact) -> Action:
 def _file_claims(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
     remaining_artifacts = iter(artifacts)
     while few := list(islice(remaining_artifacts, FILES_PER_CLAIM)):
-        folder = _folder_of([artifact.name for artifact in few])
+        folder = _folder_of(tuple(artifact.name for artifact in few))
         names = ", ".join(artifact.name[len(folder) :] for artifact in few)
         where = f" in {folder}" if folder else ""
         cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
@@ -258,7 +270,8 @@ def _file_claims(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
         yield Claim("", ClaimKind.ARTIFACT, text, cites, Trust.UNTRUSTED, topic=topic)
 
 
-def _folder_of(names: Sequence[str]) -> str:
+@lru_cache(maxsize=1_024)  # several digests are tried per plan, and most files stay the same between plans
+def _folder_of(names: tuple[str, ...]) -> str:
     """Return the folder that full paths share, with its slash; each keeps at least one folder of its own.
 
     So files stay recognisable, and the common prefix is written once.
@@ -330,6 +343,10 @@ def _refusals(ledger: Ledger) -> Iterator[Claim]:
         yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER, topic=Topic.REFUSAL)
 
 
+_MISTYPED = re.compile(r"syntax error near unexpected token|unexpected EOF while looking for matching")
+"""What a shell says about a command that it cannot read: nothing was run."""
+
+
 def _failures(ledger: Ledger) -> Iterator[Claim]:
     teaching = [
         open_failure
@@ -337,7 +354,8 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
         if (
             open_failure.count >= REPEATED or (not open_failure.fixed_by and _is_recent(open_failure, ledger))
         )
-        and _SAYS_WHY.search(" ".join(open_failure.lines))
+        and _SAYS_WHY.search(said := " ".join(open_failure.lines))
+        and not _MISTYPED.search(said)
     ]
     for failure in teaching[-MOST_FAILURES:]:
         yield Claim(

@@ -41,6 +41,8 @@ class Keep:
     """The least room for recent messages, verbatim or not; by default a share of the room."""
     summary_share: float = 1 / 3
     """Share of the room up to which the summary that another tool left stays as it is; chosen by hand."""
+    for_text: int = 0
+    """Tokens for the text of files in the digest; recent messages get that much less."""
     for_prose: bool = False
     """A model writes the digest: recent messages get less room, so that it can say more."""
 
@@ -103,6 +105,7 @@ class CompactionTask:
             claims,
             (*more.open_items, *own_content.open_items),
             (*more.decisions, *own_content.decisions),
+            own_content.past_goals,
             tuple(collapsed),
         )
 

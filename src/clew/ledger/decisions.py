@@ -17,7 +17,7 @@ from clew.ledger.phrases import Phrases, sentences_with
 from clew.message import Cite, Message, Role, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules
-from clew.rules.find import find_candidates
+from clew.rules.find import candidates_in
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
 from clew.rules.rule import Force, Rule
@@ -179,7 +179,7 @@ _LONGEST = 300
 def choices_in(utterance: Utterance) -> Iterator[Rule]:
     """Yield the user's sentences that choose something for this work without being standing rules."""
     if utterance.speaker is USER and may_state_rule(utterance.text):
-        for rule in find_candidates(_message(utterance)):
+        for rule in candidates_in(utterance.text, utterance.trust):
             if rule.force is Force.DECISION and len(rule.quote) <= _LONGEST:
                 yield rule
 
@@ -275,5 +275,5 @@ def _as_rule(decision: Decision) -> Rule | None:
     """Parse a decision of the user again for ``retire``; None if it binds nothing."""
     if decision.by is not DecidedBy.USER:
         return None
-    rules = find_candidates(Message(Role.USER, (Text(decision.quote, trust=decision.trust),)))
+    rules = candidates_in(decision.quote, decision.trust)
     return replace(rules[0], id=decision.quote.casefold()) if rules else None

@@ -66,7 +66,7 @@ _EXIT_AT_END = lazy_pattern(
     r"|Command exited with (?:code|non-zero status code:?) )(-?\d+)",
     re.MULTILINE,
 )
-_EXIT_IN_JSON = lazy_pattern(r'"exit_code":\s?(-?\d+)')
+_EXIT_IN_JSON = lazy_pattern(r'"exit_code":\s?(-?\d{1,18})')
 _TOOL_ERROR = lazy_pattern(
     r"\s*(?:<tool_use_error>|<error>|Error\b|ERROR\b|error:|Failed\b|Invalid\b|Could not\b|Cannot\b"
     r"|No replacement was performed|Your proposed edit|File not found|File does not exist"

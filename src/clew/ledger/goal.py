@@ -14,9 +14,9 @@ from enum import StrEnum
 
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases
-from clew.message import Cite, Message, Role, Text, Trust
+from clew.message import Cite, Trust
 from clew.message.patterns import lazy_pattern
-from clew.rules.find import find_candidates
+from clew.rules.find import candidates_in
 from clew.rules.prefilter import CHUNKS, marks, may_state_rule
 from clew.rules.rule import Kind, Rule
 from clew.rules.sentences import Sentence, sentences
@@ -62,7 +62,7 @@ def asks_for_nothing(text: str) -> bool:
     """Return True if the text only states rules (with or without facts), or is the output of a hook."""
     if _HOOK_OUTPUT.match(text):
         return _WANTS.search(text) is None
-    return states_only(text) and bool(find_candidates(_spoken(text)))
+    return states_only(text) and bool(candidates_in(text, Trust.USER))
 
 
 def states_only(text: str) -> bool:
@@ -70,16 +70,12 @@ def states_only(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     rules_by_start = (
-        {rule.span.start: rule for rule in find_candidates(_spoken(text))} if may_state_rule(text) else {}
+        {rule.span.start: rule for rule in candidates_in(text, Trust.USER)} if may_state_rule(text) else {}
     )
     if not rules_by_start and not marks(text) & _FACT_MARK:
         return False
     spoken = list(sentences(text))
     return bool(spoken) and all(_asks_nothing(sentence, rules_by_start) for sentence in spoken)
-
-
-def _spoken(text: str) -> Message:
-    return Message(Role.USER, (Text(text, trust=Trust.USER),))
 
 
 def _asks_nothing(sentence: Sentence, rules_by_start: dict[int, Rule]) -> bool:

@@ -16,8 +16,10 @@ from functools import lru_cache
 from itertools import chain
 
 from clew.ledger.loop import LATER, Loop, LoopKind
+from clew.ledger.sections import named_sections, section_of
 from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
+from clew.rules.prefilter import CHUNKS, marks
 
 _LONGEST_HOLLOW = 400
 """Characters above which a text always counts as a report; chosen by hand."""
@@ -34,6 +36,15 @@ _COURTESY = (
 )
 _COURTESIES = lazy_pattern(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
 _OPENER = lazy_pattern(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
+_FIRST_WORD = lazy_pattern(r"\W*+(\w*+)")
+_OPENING_WORDS = frozenset(
+    """
+    thank thanks thx ok okay noted understood got i sure certainly of absolutely alright all right great good
+    fine perfect acknowledged roger copy makes sounds no you youre my happy sorry apologies interesting hi
+    hello hey for yes yeah yep so and then but now
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
+)
+"""The first words of all that it matches but "hm"."""
 _AHEAD = lazy_pattern(
     r"""(?:
       (?:i|we)(?:[’']ll|\ will|\ shall|[’']?m\ going\ to|\ am\ going\ to|[’']re\ going\ to)\b
@@ -71,9 +82,10 @@ _ALL_DONE = lazy_pattern(
     r"\b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b",
     re.IGNORECASE,
 )
+_ALL_MARK = CHUNKS.mark_words(("all", "everything"))
 _WORD = lazy_pattern(r"[^\W_]{3,}")
 _STEM = 6
-_REMEMBERED = 50_000
+_REMEMBERED, _LONGEST_REMEMBERED = 50_000, 80
 _ENOUGH = 2
 
 
@@ -96,42 +108,64 @@ def _unsettled(text: str) -> re.Match[str] | None:
     """Return the refusal or "don't know" that a text begins with; None if it offers something instead."""
     if len(text) > _LONGEST_REFUSAL:
         return None
-    opener = _OPENER.match(text)
-    found = _UNSETTLED.match(text, opener.end() if opener else 0)
+    found = _UNSETTLED.match(text, _opener_end(text))
     return found if found and not _OFFERS_INSTEAD.search(text, found.end()) else None
 
 
 def _states_result(sentence: str) -> bool:
     text = sentence.strip()
-    if text.endswith("?") or _COURTESIES.fullmatch(text) or not any(map(str.isalnum, text)):
+    if text.endswith("?") or not any(map(str.isalnum, text)):
         return False
-    opener = _OPENER.match(text)
-    ahead = _AHEAD.match(text, opener.end() if opener else 0)
+    start = _opener_end(text)
+    if start == len(text) and _COURTESIES.fullmatch(text):
+        return False
+    ahead = _AHEAD.match(text, start)
     return ahead is None or _RESULT_AFTER_COLON.search(text, ahead.end()) is not None
+
+
+def _opener_end(text: str) -> int:
+    """Return where a text goes on after courtesies and words such as "yes" and "now"."""
+    first = _FIRST_WORD.match(text)
+    word = first[1].lower() if first else ""
+    if first and word.isascii() and word not in _OPENING_WORDS and not word.startswith("hm"):
+        return first.start(1)  # most texts: this takes a third of the time of the whole pattern
+    opener = _OPENER.match(text)
+    return opener.end() if opener else 0
+
+
+def result_sentences(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences of a text of the model, each with whether it states a result."""
+    for sentence in _SENTENCE.finditer(text):
+        if sentence[0].strip():
+            yield sentence[0], _states_result(sentence[0])
 
 
 def says_all_done(text: str) -> bool:
     """Return True if a text says that everything is done."""
+    if text.isascii() and not marks(text) & _ALL_MARK:
+        return False
     return _ALL_DONE.search(text) is not None
 
 
 @lru_cache(maxsize=4_096)  # postponed work is compared with every report
 def matter(text: str) -> frozenset[str]:
-    """Return the stems (first letters) of a text's content words."""
-    stems = set(map(_STEMS.__getitem__, _WORD.findall(text)))
-    stems.discard("")
-    return frozenset(stems)
+    """Return the stems (first letters) of a text's content words; of a section's heading, its label."""
+    if label := section_of(text):
+        return frozenset((label,))
+    return frozenset(chain(chain.from_iterable(map(_STEMS.__getitem__, text.split())), named_sections(text)))
 
 
-class _Stems(dict[str, str]):
-    """Cache from word to stem, "" for function words; cleared when it holds ``_REMEMBERED`` words."""
+class _Stems(dict[str, tuple[str, ...]]):
+    """Cache from text without white space to the stems in it; cleared when it holds ``_REMEMBERED`` texts."""
 
-    def __missing__(self, word: str) -> str:
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
         if len(self) >= _REMEMBERED:
             self.clear()
-        small = word.lower()
-        stem = self[word] = "" if is_function_word(small) else small[:_STEM]
-        return stem
+        words = (word.lower() for word in _WORD.findall(chunk))
+        stems = tuple(word[:_STEM] for word in words if not is_function_word(word))
+        if len(chunk) <= _LONGEST_REMEMBERED:
+            self[chunk] = stems
+        return stems
 
 
 _STEMS = _Stems()

@@ -6,6 +6,9 @@ speaks again, with no call after it. Until then it counts provisionally, and a c
 If the model only acknowledged or promised something and the user moves on, the item is postponed: only a
 report that mentions it closes it. A request repeated in the same words is one item.
 
+A report on a part of what one message asked for ("Implement login, then logout.": "Login is implemented.")
+closes the request, and the other parts stay open on their own (see ``request_parts``).
+
 A user who only says "go on" closes nothing: the request in progress stays open, whatever the model reported,
 and so does a question of the model that these words do not answer.
 """
@@ -16,11 +19,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from clew.ledger.answers import answers, goes_on
 from clew.ledger.exchange import Asked, Ended, Exchange, Reading
 from clew.ledger.goal import asks_nothing_new, is_command, states_only
 from clew.ledger.loop import DECLINED, Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.ledger.replies import DeferredRequests, is_refusal, is_report
+from clew.ledger.request_parts import MessageParts, left_out, request_parts, stems, told_of, work_of
+from clew.ledger.sections import Section, left_sections, numbered_sections
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
 from clew.message.patterns import lazy_pattern
@@ -32,6 +38,11 @@ _MOST_QUESTIONS = 12
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
 _OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
+_MOST_BEHIND = 6
+"""Requests behind the quoted beginning of a message; with more it is a plan or a specification, and its
+excerpt says how much it leaves out. Chosen by hand."""
+_MOST_COMPOUND = 8
+"""Messages with several parts, the latest, that a report is compared with; chosen by hand."""
 _MOST_ENDED_WORDS = 256
 """Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
 _LAST_WORDS = 900
@@ -40,26 +51,6 @@ _NO_TASK = lazy_pattern(
     r"|haha|sorry|job|work|very|much|so)\W*)+",
     re.IGNORECASE,
 )
-_GO_ON = lazy_pattern(
-    r"""\W*+(?:(?:yes|yeah|yep|ok|okay|sure|no|fine|please|thanks|thank\ you|great|good|nice
-      |perfect|cool|and|then|now|just|so|bitte|dann|por\ favor)\b\W*+)*+
-    (?:go\ on|go\ ahead|keep\ going|carry\ on|move\ on|continue|proceed|resume|next|go
-      |weiter(?:machen)?|mach\ weiter|fahr\ fort
-      |continue[rz]|vas-y|contin[uú]a|sigue|prosegui|vai\ avanti|продолжай(?:те)?|继续|繼續|続けて)
-    (?:\W++(?:please|then|now|on|with\ (?:it|that|this)|thanks|bitte|吧|ください))*+\W*+""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Words that only tell the model to continue, perhaps after a yes. No group captures: in a possessive
-repetition that makes ``re`` fail with a SystemError in Python 3.11."""
-_YES_OR_NO = lazy_pattern(r"\b(?:yes|yeah|yep|ok|okay|sure|no|fine)\b", re.IGNORECASE)
-_ASKS_LEAVE = lazy_pattern(
-    r"""\b(?:shall|should|can|may|could)\ (?:i|we)\b|\bme\ to\b|\byou\ (?:like|want)\b
-    |\b(?:ok|okay|fine|good|ready)(?:\W*$|\ (?:to|if|with)\b)|^\W*(?:proceed|continue|go\ (?:on|ahead))\b
-    |\b(?:soll(?:en|te)?\ (?:ich|wir)|möchtest\ du|dois-je|veux-tu|quieres\ que|vuoi\ che)\b
-    |要我|继续|よろしい""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A question whether to continue, which "go on" answers."""
 _LATER = lazy_pattern(
     r"\b(?:I|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b",
     re.IGNORECASE,
@@ -77,6 +68,10 @@ _PROMISE = lazy_pattern(
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
+_OFFER = lazy_pattern(
+    r"\W*(?:if|when|once)\s+you(?:[’']d|\s+would)?\s+(?:want|like|prefer|wish|agree|approve)\b", re.IGNORECASE
+)
+"""How the model offers a step; it is open work only if the user asks for it."""
 _PROMISE_PHRASES = Phrases(
     ("next remaining still follow followup followups",),
     ("then after afterwards once later tomorrow", "i ill we well"),
@@ -110,11 +105,20 @@ class Talk:
     """The model's last text, until a call follows it."""
     asked: Loop | None = None
     """The question at the end of that text."""
+    asked_about: list[str] = field(default_factory=list)
+    """Stems of the words around that question."""
     settles_nothing: bool = False
     """The model's last text only acknowledged, promised or refused, and no call followed it."""
     put_off: DeferredRequests = field(default_factory=DeferredRequests)
     stated: Cite | None = None
     """The model's last statement since the user last spoke, even if calls followed it."""
+    left: list[Loop] = field(default_factory=list)
+    """The parts of requests that the report leaves out."""
+    sections: list[Section] = field(default_factory=list)
+    """The numbered sections of open requests: listed as open only if a report leaves them out."""
+    touched: dict[str, bool] = field(default_factory=dict)
+    """By stem of a word: what the model stated and worked on since a request of several parts was made; False
+    for what it only read."""
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of the last announcements, and of questions asked by calls; may include closed ones."""
@@ -122,10 +126,17 @@ class Talk:
     """Ids of what the model's last text refused; may include closed ones."""
     _by_words: dict[tuple[LoopKind, str], str] = field(init=False, default_factory=dict)
     """Ids of the user's requests and questions by their words; may include closed ones."""
+    _parts: dict[str, MessageParts] = field(init=False, default_factory=dict)
+    """By message: the parts of the user's requests and questions in it."""
+    _compound: bool = field(init=False, default=False)
+    """Whether a message with several parts is open."""
 
     def __post_init__(self) -> None:
         for loop in (*self.put_off.held.values(), *self.open.values()):
             self._index(loop)
+        for loop in self.open.values():
+            self._split(loop)
+        self._compound |= bool(self.sections)
 
     def _index(self, loop: Loop) -> None:
         if loop.kind is LoopKind.PROMISE:
@@ -136,13 +147,20 @@ class Talk:
             self._by_words[loop.kind, loop.text] = loop.id
             self._declined += [loop.id] if loop.status == DECLINED else []
 
+    def _split(self, loop: Loop) -> None:
+        """Note the parts of a request or question of the user."""
+        if loop.kind in _OF_THE_USER:
+            parts = self._parts.setdefault(loop.source.message, MessageParts())
+            parts.add(loop.text, loop.source)
+            self._compound |= len(parts.several) > 1
+
     @property
     def loops(self) -> tuple[Loop, ...]:
         """Return what is open now, taking the latest report into account."""
         waiting = (
             loop for loop in self.open.values() if self.report is None or not _reported(loop, self.report)
         )
-        return (*waiting, *([self.asked] if self.asked else ()), *self.put_off.loops)
+        return (*waiting, *self.left, *([self.asked] if self.asked else ()), *self.put_off.loops)
 
     @property
     def closed(self) -> tuple[Loop, ...]:
@@ -169,8 +187,13 @@ class Talk:
         """Stop counting the last text as a report, because the model continued; add questions of calls."""
         self.report = self.asked = None
         self.settles_nothing = False
+        self.left = []
         self.put_off.forget_report()
         self._take_up_declined()
+        if self._compound:
+            done, looked = work_of(calls)
+            self.touched |= dict.fromkeys(sorted(looked - self.touched.keys()), False)
+            self.touched |= dict.fromkeys(sorted(done), True)
         for asked in calls:
             if asked.action.kind is ActionKind.ASK:
                 for text in _questions_in(asked.action.arguments):
@@ -193,55 +216,89 @@ class Talk:
             return
         if is_command(utterance.text):
             return  # to the harness
-        if _goes_on(utterance) and (self.open or self.put_off.held):
+        if goes_on(utterance) and (self.open or self.put_off.held):
             return  # with what is open
         start = len(utterance.text) - len(utterance.text.lstrip())
         end = min(len(utterance.text.rstrip()), start + _LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
+        whole = utterance.cite(0, len(utterance.text))
+        more = request_parts(utterance.text, whole, after=end)
+        for part in more if len(more) <= _MOST_BEHIND else ():
+            self._open(LoopKind.REQUEST, part.text, part.source)
+        self.sections += numbered_sections(utterance.text, whole)
+        self._compound |= bool(self.sections)
 
     def _settle(self, utterance: Utterance) -> None:
         """Close what the model's last report closed; the user's words answer its question.
 
         Without a report nothing else is examined, so a thousand user messages in a row stay cheap.
         """
-        goes_on = _goes_on(utterance)
+        continues = goes_on(utterance)
         if self.report is not None:
             for loop in tuple(self._closed_by_report()):
-                if not (goes_on and loop.kind is LoopKind.REQUEST and loop.id in self.open):
+                if not (continues and loop.kind is LoopKind.REQUEST and loop.id in self.open):
                     self.open.pop(loop.id, None)
                     self.ended.append(loop)
             self.put_off.settle()
-        elif self.stated is not None and not goes_on:
+            for part in () if continues else self.left:
+                self.put_off.put(part)
+                self._index(part)
+            self._forget_parts()
+        elif self.stated is not None and not continues:
             self._answered_on_the_way(self.stated)
-        elif self.settles_nothing and not goes_on and not asks_nothing_new(utterance.text):
+        elif self.settles_nothing and not continues and not asks_nothing_new(utterance.text):
             self._put_off()
-        self._answer(utterance, goes_on)
+        self._answer(utterance, continues)
         self.report = self.asked = self.stated = None
         self.settles_nothing = False
+        self.left = []
+
+    def _forget_parts(self) -> None:
+        """Forget the parts of requests that are closed, and what was done since if none is left."""
+        waiting = {loop.source.message for loop in self.open.values() if loop.kind in _OF_THE_USER}
+        self._parts = {message: parts for message, parts in self._parts.items() if message in waiting}
+        self.sections = [section for section in self.sections if section.source.message in waiting]
+        self._compound = bool(self.sections) or any(len(one.several) > 1 for one in self._parts.values())
+        if not self._compound:
+            self.touched = {}
+
+    def _leave_out(self, report: str) -> None:
+        """Open the parts of requests that a report leaves out, and note what it says is done."""
+        done, not_done = told_of(report)
+        in_sections = {section.source.message for section in self.sections}
+        for message, parts in list(self._parts.items())[-_MOST_COMPOUND:]:
+            several = parts.several if message not in in_sections else ()
+            for part in left_out(several, report, done, not_done, self.touched):
+                self.left.append(self._new(part.kind, part.text, part.source))
+        for section in left_sections(self.sections, report, done, self.touched):
+            self.left.append(self._new(LoopKind.REQUEST, section.text, section.source))
+        self.touched |= dict.fromkeys(sorted(done), True)
 
     def _answered_on_the_way(self, by: Cite) -> None:
         """Close the user's questions: the model said something, went on working, and the user moved on."""
         questions = [loop for loop in self.open.values() if loop.kind is LoopKind.QUESTION]
         self._end([loop.id for loop in questions if _reported(loop, by)], Closed.ANSWERED, by)
 
-    def _answer(self, utterance: Utterance, goes_on: bool) -> None:
+    def _answer(self, utterance: Utterance, continues: bool) -> None:
         """Close the questions of the model that the user's words answer; keep those that "go on" does not."""
         by = utterance.cite(0, len(utterance.text))
         loops = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
         loops += [self.asked] if self.asked else []
         self._asked_by_tools = []
         for loop in loops:
-            if goes_on and not _is_answered_by_going_on(loop, utterance):
-                self.put_off.put(loop)
-            else:
+            around = self.asked_about if loop is self.asked else ()
+            if answers(loop.text, utterance, around):
                 self.ended.append(loop.ended(Closed.ANSWERED, by))
-        for id_ in () if goes_on else self.put_off.questions_in(utterance.text):
+            else:
+                self.put_off.put(loop)
+        for id_ in () if continues else self.put_off.questions_in(utterance.text):
             question = self.put_off.take(id_)
             self.ended += [question.ended(Closed.ANSWERED, by)] if question is not None else []
 
     def _put_off(self) -> None:
         for loop in [loop for loop in self.open.values() if loop.kind is not LoopKind.ASKED]:
             self.put_off.put(self.open.pop(loop.id))
+            self._parts.pop(loop.source.message, None)
 
     def _closed_by_report(self) -> Iterator[Loop]:
         if self.report is None:
@@ -258,6 +315,9 @@ class Talk:
         if is_report(utterance.text):
             self.report = self.stated = cite
             self.put_off.hear(utterance.text)
+            self.left = []
+            if self._compound:
+                self._leave_out(utterance.text)
         elif self.report is not None and self.report.message != cite.message:
             self.report = cite  # a text after a report continues it; what it announces itself stays open
         self.settles_nothing = self.report is None
@@ -269,8 +329,10 @@ class Talk:
             self.asked = self._new(
                 LoopKind.ASKED, utterance.text[slice(*question)], utterance.cite(*question)
             )
+            self.asked_about = sorted(stems(utterance.text[-_LAST_WORDS:]))
         if _PROMISE_PHRASES.may_match(utterance.text):
-            promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, utterance.text))
+            found = sentences_with(_PROMISE, _PROMISE_SIGNS, utterance.text)
+            promises = [span for span in found if not _OFFER.match(utterance.text, *span)]
             if promises:
                 self._announce(utterance, promises)
 
@@ -331,6 +393,7 @@ class Talk:
         loop = self._new(kind, text, source)
         self.open[loop.id] = loop
         self._index(loop)
+        self._split(loop)
 
     def _is_asked_again(self, kind: LoopKind, text: str) -> bool:
         """Return True if the same words are open already; if they were postponed, they are open again."""
@@ -354,6 +417,7 @@ class Talk:
             return None
         self.open.pop(id_, None)
         self.put_off.take(id_)
+        self.left = [part for part in self.left if part.id != id_]
         if self.asked is not None and self.asked.id == id_:
             self.asked = None
         self.ended.append(loop.closed_by_hand(why))
@@ -370,18 +434,6 @@ class Talk:
             self.open[id_] = loop
         self._index(loop)
         return loop
-
-
-def _goes_on(utterance: Utterance) -> bool:
-    """Return True if the user only tells the model to continue."""
-    return utterance.speaker is USER and _GO_ON.fullmatch(utterance.text[:_LONGEST_REQUEST]) is not None
-
-
-def _is_answered_by_going_on(question: Loop, utterance: Utterance) -> bool:
-    """Return True if "go on" answers a question of the model: a yes comes with it, or leave was asked."""
-    text = utterance.text[:_LONGEST_REQUEST]
-    answers = _GO_ON.fullmatch(text) is not None and _YES_OR_NO.search(text) is not None
-    return answers or _ASKS_LEAVE.search(question.text) is not None
 
 
 def _reported(loop: Loop, report: Cite) -> bool:

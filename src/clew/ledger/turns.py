@@ -24,6 +24,7 @@ from clew.message import Cite, Message, Text, Trust
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
+from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.speech import ASSISTANT, PLAN, USER, WHOLE_SPEECH, Utterance
 from clew.rules.words import words_again
 
@@ -59,11 +60,12 @@ _FINDING = lazy_pattern(
 )
 """Matched against lower-case text: a conclusion or a reason..."""
 _FINDING_WORD = lazy_pattern(
-    "cause|turns|finding|conclusion|verdict|lesson|constraint|confirmed|culprit|verified|ruled|longer|issue"
-    "|problem|bug|reason|error|fail|fix|see|found|understand|work|enough|supported|available|possible|need"
-    "|exist|can't|cant|cannot|won't|decided|means|therefore|due|missing|must|should|pass|already"
+    r"cause|turns|finding|conclusion|verdict|lesson|constraint|confirmed|culprit|verified|ruled|longer|issue"
+    r"|problem|bug|reason|error|fail|fix|\bsee\b|found|understand|works|n't|\bnot\b|need|can't|cant|cannot"
+    r"|won't|decided|means|therefore|due|missing|must|should|pass|already"
 )
 """...and what each of them contains, as a prefilter: a pattern of plain words is ten times as fast."""
+_FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.lower().replace("’", "'"))))
 SHORTEST_NOTE, FEWEST_ITEMS = 300, 3
 """Characters and list items from which an agent's text counts as a working note; chosen by hand."""
 MOST_NOTES = 4
@@ -71,6 +73,7 @@ _ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S"
 """A list item or a heading."""
 _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
+_NAMES_MARK = CHUNKS.mark_by(lambda chunk: "`" in chunk or _NAMES.search(chunk) is not None)
 WEAKEST, LEAST_PROSE = 2, 40
 """The lowest rank, and the characters from which a sentence may have it; chosen by hand."""
 _STEP = lazy_pattern(
@@ -170,6 +173,9 @@ def _fewer(findings: list[RankedFinding]) -> list[RankedFinding]:
 
 def finding_spans(text: str) -> list[tuple[int, int, int]]:
     """Return the sentences of a text that state findings: start, end and rank."""
+    told = marks(text)
+    if not told & (_FINDING_MARK | _NAMES_MARK):
+        return []
     read = text[:_LONGEST_READ]
     small = read.lower().replace("’", "'")
     if len(small) != len(read):  # some letters are longer in lower case: places would not match
@@ -178,26 +184,31 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
     fenced = False
     for sentence in _SENTENCES.finditer(read):
         end = sentence.end()
-        marks = _MARKS.match(read, sentence.start(), end)
-        start = marks.end() if marks else sentence.start()
+        opening = _MARKS.match(read, sentence.start(), end)
+        start = opening.end() if opening else sentence.start()
         if read.startswith("```", start):
             fenced = not fenced
         if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:|":
             continue
         follows = bool(found) and found[-1][1] >= start - 2
-        rank = _rank(read, small, start, end, follows=follows)
+        rank = _rank(read, small, start, end, told, follows=follows)
         if rank is not None:
             found.append((start, end, rank))
     return _strongest(found)
 
 
-def _rank(read: str, small: str, start: int, end: int, *, follows: bool) -> int | None:
-    """Return the rank of a sentence as a finding, or None; ``follows`` if the one before it is a finding."""
+def _rank(read: str, small: str, start: int, end: int, told: int, *, follows: bool) -> int | None:
+    """Return the rank of a sentence as a finding, or None; ``follows`` if the one before it is a finding.
+
+    ``told`` are the marks of the whole text.
+    """
     if _HEADING.fullmatch(small, start, end):
         return None
     if not follows and _REFERS_BACK.match(small, start, end) and not _NAMES.search(read, start, end):
         return None
-    verdict = _FINDING_WORD.search(small, start, end) and _FINDING.search(small, start, end)
+    verdict = None
+    if told & _FINDING_MARK and _FINDING_WORD.search(small, start, end):
+        verdict = _FINDING.search(small, start, end)
     if verdict is not None and verdict["strong"] is not None:
         return 0
     if _STEP.match(small, start, end) is not None:
@@ -205,7 +216,7 @@ def _rank(read: str, small: str, start: int, end: int, *, follows: bool) -> int 
     if verdict is not None:
         return 1
     alone = end - start >= LEAST_PROSE and "\n" not in read[max(0, start - 2) : start]
-    return WEAKEST if alone and _NAMES.search(read, start, end) else None
+    return WEAKEST if alone and told & _NAMES_MARK and _NAMES.search(read, start, end) else None
 
 
 def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
@@ -246,6 +257,12 @@ _NAMED = lazy_pattern(
     r"|\b(?:git|npm|pnpm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo)\s+[\w-]+",
 )
 """A path or a command."""
+_PART_OF_NAMED = lazy_pattern(
+    r"[/`]|\.(?:py|ts|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)"
+    r"|git|npm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo"
+)
+_NAMED_MARK = CHUNKS.mark_by(lambda chunk: _PART_OF_NAMED.search(chunk) is not None)
+"""What each of them contains, as a prefilter."""
 _FORBIDS = AnyCasePattern(
     r"""\b(?:never|do\s?n['’]?t|do\ not|must\ not|mustn['’]t|may\ not|not\ allowed|forbidden|prohibited
       |off[ -]limits
@@ -340,7 +357,7 @@ class UserQuotes:
                 why = MAY_RESTRICT if next(_restricting(text), None) else SAID_EARLY
                 self.kept[text.casefold()] = UserQuote(text, source, utterance.trust, why)
             return
-        for start, end in _restricting(utterance.text):
+        for start, end in _restricting(utterance.text) if self.lines < MOST_LINES else ():
             self._line(utterance.text[start:end], utterance.cite(start, end), utterance.trust)
 
     def _add_middle(self, utterance: Utterance, message: Message) -> None:
@@ -368,7 +385,7 @@ def _restricting(text: str) -> Iterator[tuple[int, int]]:
             if _NAMED.search(line[0]):
                 yield line.span()
         return
-    named = _NAMED.search(text) is not None
+    named = bool(marks(text) & _NAMED_MARK) and _NAMED.search(text) is not None
     if text.isascii() and not named:
         return  # a prohibition alone counts only in another alphabet
     if not _FORBIDS.search(text) and (text.isascii() or not named):

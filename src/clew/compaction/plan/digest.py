@@ -53,6 +53,8 @@ class Topic(StrEnum):
     ENDED_RULE = "ended-rule"
     FILES_CHANGED = "files-changed"
     FILES_READ = "files-read"
+    FILE_TEXT = "file-text"
+    """Passages of a file that the work is about."""
     COMMAND = "command"
     FAILURE = "failure"
     NAMES = "names"
@@ -67,6 +69,7 @@ APPROVED_PLAN = "approved plan: "
 _OPENINGS = (
     (ClaimKind.ARTIFACT, "last test run: ", Topic.TEST_RUN),
     (ClaimKind.ARTIFACT, "last check: ", Topic.CHECK),
+    (ClaimKind.ARTIFACT, "text of ", Topic.FILE_TEXT),
     (ClaimKind.ERROR, "refused: ", Topic.REFUSAL),
     (ClaimKind.DECISION, "the user refused: ", Topic.REFUSAL),
     (ClaimKind.DECISION, APPROVED_PLAN, Topic.PLAN),

@@ -138,7 +138,7 @@ def _with_whole_calls(scene: Scene, stop: int, room: int) -> int:
         return stop
     room = min(room, scene.tail_room)
     unread = max(stop, scene.unread)
-    for_unread = unread_room(sum(scene.whole[unread:]), room)
+    for_unread = max(sum(scene.faded[unread:]), unread_room(sum(scene.whole[unread:]), room))
     cuts = last_cuts(scene.view, scene.faded, scene.floor, messages=LEAST_MESSAGES, tokens=room)
     last = len(scene.view) - LEAST_MESSAGES
     fitting = (
@@ -384,7 +384,7 @@ def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
     tellings = scene.tellings.setdefault(scene.terms, {})
-    return Page(scene.view, scene.task.counter, scene.original, places, scene.terms, tellings)
+    return Page(scene.view, scene.task.counter, scene.original, places, scene.terms, tellings, scene.sizes)
 
 
 def _held(scene: Scene) -> dict[str, list[Cite]]:

@@ -10,6 +10,8 @@ from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
+from clew.compaction.propose.file_text import Passage
+from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, unchecked_items
 from clew.compaction.propose.value_index import value_index
@@ -87,6 +89,8 @@ TOKENS_PER_CANDIDATE = 3
 """Room per candidate value: several times as many as fit, since most are named elsewhere."""
 FOCUS_SHARE = 0.1
 """The same if a person said what matters: lines about it come first."""
+MOST_CHARACTERS_PER_TOKEN = 5
+"""Of code: a passage that would not fit even so is not tried."""
 WRITTEN_SHARE = 0.6
 """Share of what the ledger leaves, for a model's prose; the rest is for exact quotes."""
 
@@ -124,6 +128,8 @@ class DigestContent:
         asked = "\n".join(one.text for one in (matter.request, matter.goal) if one)
         self._tasks = list(unchecked_items(asked, task.ledger.artifacts.files, scene.source))
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
+        self._for_text = task.keep.for_text
+        self._passages = scene.file_passages(matter.gone) if self._for_text else []
         self._findings = focus.first(self._story.findings)
         if carried:
             self._findings += [claim for claim in earlier if claim.kind is ClaimKind.FINDING]
@@ -156,6 +162,8 @@ class DigestContent:
 
     def claims(self, room: int) -> list[Claim]:
         """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
+        texts, cost = self._texts(min(room, self._for_text))
+        room -= int(cost)
         known_claims, cost = self._known(room)
         remaining = room - cost
         tasks, cost = self._fill(self._tasks, min(remaining, room * TASKS_SHARE))
@@ -174,7 +182,7 @@ class DigestContent:
         remaining -= cost
         edits, cost = self._fill(self._edits, min(remaining, room * EDITS_SHARE))
         remaining -= cost
-        edits = [*tasks, *edits]
+        edits = [*tasks, *edits, *texts]
         chosen = (*self._mandatory, *known_claims, *notes, *prose, *story, *findings, *edits)
         facts, cost = self._unnamed_values(chosen, min(remaining, self._for_facts))
         remaining -= cost
@@ -189,6 +197,21 @@ class DigestContent:
         known_claims = [claim for claim in self._ledger if id(claim) in taken]
         all_findings = sorted((claim for claim in new if id(claim) in taken), key=place)
         return [*known_claims, *notes, *edits, *prose, *story, *all_findings, *facts]
+
+    def _texts(self, room: float) -> tuple[list[Claim], float]:
+        """Return the best passages of files that fit, one claim for each file, and their tokens."""
+        chosen: list[Passage] = []
+        best: list[Claim] = []
+        cost = 0.0
+        for passage in self._passages:
+            if cost + passage.size / MOST_CHARACTERS_PER_TOKEN > room:
+                continue
+            more = list(text_claims([*chosen, passage]))
+            size = sum(map(self._gauge.claim, more))
+            if size <= room:
+                chosen.append(passage)
+                best, cost = more, size
+        return best, cost
 
     def _working_notes(self, room: float) -> tuple[list[Claim], float]:
         """Return the agent's latest plan or status as fully as fits, and its tokens."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from clew.message import Json
 
@@ -16,6 +17,39 @@ _WRITTEN = ("content", "file_text", "contents")
 _PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
 
 
+class Block(NamedTuple):
+    """Lines of a file that an edit replaces by others."""
+
+    path: str
+    old: str
+    new: str
+    is_whole_file: bool = False
+    """The new lines are the whole file."""
+
+
+_FILE_OF_PATCH = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)|\+\+\+ (?:b/)?(\S+).*")
+
+
+def patch_blocks(patch: str) -> Iterator[Block]:
+    """Yield the blocks of a patch: of each hunk, its lines before and after, context lines in both."""
+    path, is_new = "", False
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*patch.split("\n"), "@@"]:
+        header = _FILE_OF_PATCH.fullmatch(line)
+        if header or line.startswith(("@@", "***", "--- ")):
+            if path and (old or new):
+                yield Block(path, "\n".join(old), "\n".join(new), is_new)
+            old, new = [], []
+        if header:
+            path, is_new = header[2] or header[3], header[1] == "Add"
+        elif not line.startswith(("@@", "***", "--- ")):
+            if line[:1] != "+":
+                old.append(line[1:])
+            if line[:1] != "-":
+                new.append(line[1:])
+
+
 def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the removed and the inserted texts of each edit in a call."""
     if isinstance(arguments, str):
@@ -25,7 +59,7 @@ def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
         for one in arguments:
             yield from edits(one)
     elif isinstance(arguments, Mapping):
-        if isinstance(written := next((arguments[key] for key in _WRITTEN if key in arguments), None), str):
+        if (written := written_text(arguments)) is not None:
             yield [], [written]
         for name, value in arguments.items():
             other = counterpart(name)
@@ -34,6 +68,14 @@ def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
                 yield [value], [new]
             else:
                 yield from edits(value)
+
+
+def written_text(arguments: Json) -> str | None:
+    """Return the text of a file that a call writes whole; None if it does not."""
+    if not isinstance(arguments, Mapping):
+        return None
+    text = next((arguments[key] for key in _WRITTEN if key in arguments), None)
+    return text if isinstance(text, str) else None
 
 
 @lru_cache(maxsize=1_000)

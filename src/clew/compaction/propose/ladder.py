@@ -15,16 +15,27 @@ from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.chosen_range import faded_range, range_digest
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
-from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_OF_PROSE, prune, prune_repeated
+from clew.compaction.propose.prune import (
+    OVERSIZED_TOKENS,
+    WORTH_OF_PROSE,
+    prune,
+    prune_repeated,
+    prune_repeated_outputs,
+)
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, shorten
-from clew.compaction.propose.tail import water_level
+from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, water_level
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded
 from clew.message import Message, Role, ToolResult
 
 GIANT_SHARE = 0.5
 """Share of the room from which a single recent message is excerpted before anything is condensed."""
+LARGE_SHARE = 0.06
+"""Share of the room from which a repetition among the last messages is pruned: of eight equal ones, each has
+about twice as much. Chosen by hand."""
+SHORT_VIEW = 2
+"""A view of so many times the last messages is short: hardly anything in it is older. Chosen by hand."""
 PRUNED_BEFORE = 2
 """Messages pruned before the recent ones, per recent one: pruned ones leave room for more of them."""
 LEAST_AFTER_PRUNING = 0.35
@@ -33,6 +44,9 @@ SPARE_SHARE = 0.1
 """Share of the room: if more is left after the digest is complete, more recent messages stay..."""
 SHORTENED_SHARE = 0.9
 """Part of its share that a summary is shortened to: the excerpt may be larger than asked for."""
+TEXT_SHARE = (0.2, 0.1)
+"""Share of a small and of a large room for text of files that the work is about. From 0 to 0.3 a reading
+model continues as well (``bench/results/reader.md``); people who had to continue asked for it first."""
 LEAST_SPARE_SHARE = 0.02
 """...and if at least this is left, more of each is shown."""
 
@@ -86,10 +100,34 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     recent = len(scene.view) - scene.stop
     start = max(scene.floor, scene.stop - PRUNED_BEFORE * recent)  # a digest covers what is before
     pruned = prune_repeated(page, start, stop, scene.verbatim)
+    known = {shrink.id for shrink in pruned}
+    pruned += [shrink for shrink in _repeated_in_short_view(scene, page) if shrink.id not in known]
     pruned += _shortened_summary(scene, page)
-    keep = replace(scene.task.keep, for_prose=for_prose)
+    keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
     task = replace(scene.task, keep=keep, sizes=scene.sizes_now)
     return Scene(task, pruned=pruned, held=page.held, tellings=scene.tellings)
+
+
+def _repeated_in_short_view(scene: Scene, page: Page) -> list[Shrink]:
+    """Prune large outputs of a short view that later ones repeat, which would be cut by size otherwise.
+
+    In a longer view, older messages make room for the last ones.
+    """
+    if len(scene.view) - scene.floor > SHORT_VIEW * scene.task.keep.messages:
+        return []
+    stop = min(scene.unread, scene.verbatim)
+    return prune_repeated_outputs(page, scene.floor, stop, int(scene.room * LARGE_SHARE))
+
+
+def _room_for_text(scene: Scene) -> int:
+    """Return the tokens for text of files that the work is about and that leaves the view."""
+    if scene.stop <= scene.floor or scene.focus:
+        return 0
+    covered = scene.task.shown[1].covers if scene.task.shown else ()
+    found = scene.file_passages({*covered, *(item.id for item in scene.view[: scene.stop])})
+    most = int(scene.room * between(TEXT_SHARE, scene.room))
+    fitting = [passage.size for passage in found if passage.size <= most * CHARACTERS_PER_TOKEN]
+    return min(sum(fitting) // CHARACTERS_PER_TOKEN, most)
 
 
 def _shortened_summary(scene: Scene, page: Page) -> list[Shrink]:

@@ -11,7 +11,8 @@ import json
 import posixpath
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -29,6 +30,8 @@ from clew.message.parts import json_strings
 
 NEAR_SHARE = 0.8
 """Share of an output's characters that must be in the later one line by line; chosen by hand."""
+FEW_OWN = 0.15
+"""Share of a recent output that its stub may have, with the lines that only it has; chosen by hand."""
 LEAST_LINES = 8
 LEAST_SHARED = 0.3
 """Share of a read's lines that a later read of the same part of a file has at least; chosen by hand."""
@@ -133,6 +136,18 @@ class Step:
         """Whether the call succeeded."""
         return outcome(self.action, self.told).ended is Ended.OK
 
+    @cached_property
+    def files(self) -> tuple[str, list[str]]:
+        """The file whose content the result shows, if any, and the files the call changed."""
+        done = touches(self.action, self.text)
+        changed = [
+            posixpath.normpath(one.name)
+            for one in done
+            if one.action in CHANGES or one.action is Action.WRITTEN
+        ]
+        read = [posixpath.normpath(one.name) for one in done if one.action is Action.READ]
+        return (read[0] if len(done) == 1 and read else ""), changed
+
 
 Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
 
@@ -140,7 +155,7 @@ Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
 def steps_of(view: Sequence[Item], start: int = 0) -> list[Step]:
     """Return every answered call whose result is at the index ``start`` or later, in order of the results."""
     steps = []
-    answers = pair([item.message for item in view]).answers.items()
+    answers = _answers_from(view, start)
     for result, call in sorted(answer for answer in answers if answer[0].message >= start):
         name, message = view[result.message]
         told, asked = message.parts[result.part], view[call.message].message.parts[call.part]
@@ -149,12 +164,25 @@ def steps_of(view: Sequence[Item], start: int = 0) -> list[Step]:
     return steps
 
 
+def _answers_from(view: Sequence[Item], start: int) -> Iterable[tuple[Place, Place]]:
+    """Return the results from an index on with their calls, and perhaps earlier ones."""
+    pairing = pair([item.message for item in view[start:]])
+    if pairing.orphans:  # their calls may be before the start
+        return pair([item.message for item in view]).answers.items()
+    return [(_later(result, start), _later(call, start)) for result, call in pairing.answers.items()]
+
+
+def _later(place: Place, messages: int) -> Place:
+    return Place(place.message + messages, place.part)
+
+
 def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one repeats exactly."""
-    last = {step.text: step for step in steps}
-    for step in _long(steps):
+    long = [step for step in steps if len(step.text) >= WORTH_A_POINTER]
+    last = {step.text: step for step in long}
+    for step in long:
         later = last[step.text]
-        if later is not step and len(step.text) >= WORTH_A_POINTER:
+        if later is not step:
             yield Stub(
                 step.result,
                 f"[the same output as further down, in {later.name}]",
@@ -164,16 +192,22 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find outputs of a call that was made again later: the later output is the current one."""
-    long = list(_long(steps))
+    """Find outputs of a call that was made again later: the later output is the current one.
+
+    Not if the same call means something else: a step through pages, or a run before and after a change.
+    """
+    long = [step for step in _long(steps) if page.may_free(step.result, WORTH_A_STUB)]
     tools = {step.asked.name for step in long}
     last = {step.key: step for step in steps if step.asked.name in tools}
+    changes = [step.result for step in steps if step.action.kind in _CHANGES_FILES and step.succeeded]
     for step in long:
         later = last[step.key]
         if (
             later is not step
             and step.asked.name.lower() not in _AGENTS
+            and step.action.kind in _ASKED_AGAIN
             and not _shows_other_lines(step, later)
+            and not (step.action.kind is ActionKind.SHELL and _differs_by_a_change(step, later, changes))
         ):
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
             if verdict := page.telling(step.text).verdict:
@@ -181,9 +215,22 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
 
 
+_ASKED_AGAIN = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH, ActionKind.SHELL))
+"""What a call does whose result depends on its arguments and on the files alone. Of other tools that is not
+known: the same ``page_down`` shows another page."""
+_CHANGES_FILES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH, ActionKind.DELETE))
+
+
+def _differs_by_a_change(step: Step, later: Step, changes: Sequence[Place]) -> bool:
+    """Whether files changed between two runs with different outcomes: an experiment, no repetition."""
+    first = bisect_right(changes, step.result)
+    changed = first < len(changes) and changes[first] < later.call
+    return changed and step.text != later.text
+
+
 def _shows_other_lines(step: Step, later: Step) -> bool:
     """Whether two reads that look alike show different parts of a file: some logs leave out the range."""
-    if not _files(step)[0] and not _NUMBERED.match(step.text):
+    if not step.files[0] and not _NUMBERED.match(step.text):
         return False
     lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
     return len(lines & others) < LEAST_SHARED * len(lines)
@@ -195,26 +242,28 @@ _AGENTS = frozenset(("task", "agent", "dispatch_agent", "spawn_agent", "delegate
 
 def _read_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was read whole later."""
-    return (stub for stub in _outdated_reads(steps) if _READ_AGAIN in stub.reason)
+    return (stub for stub in _outdated_reads(page, steps) if _READ_AGAIN in stub.reason)
 
 
 def _changed_since(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was changed later: what the change left alone may be shown nowhere else."""
-    return (stub for stub in _outdated_reads(steps) if _READ_AGAIN not in stub.reason)
+    return (stub for stub in _outdated_reads(page, steps) if _READ_AGAIN not in stub.reason)
 
 
 _READ_AGAIN = "read again in"
 
 
-def _outdated_reads(steps: Sequence[Step]) -> Iterator[Stub]:
+def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was read whole or changed later."""
+    if not any(page.may_free(step.result, WORTH_A_STUB) for step in steps):
+        return
     again: dict[str, tuple[str, Place]] = {}
     changes: dict[str, tuple[str, Place]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if not (step.action.subject and step.succeeded):
             continue
-        read, changed = _files(step)
+        read, changed = step.files
         later = again.get(read) or changes.get(read)
         if later and not changed:
             why, place = later
@@ -222,26 +271,16 @@ def _outdated_reads(steps: Sequence[Step]) -> Iterator[Stub]:
             found.append(Stub(step.result, text, f"{_short(read)} {why}", place))
         for path in changed:
             changes[path] = (f"changed in {step.name}", step.result)
-        if read and not changed and _is_whole(step):
+        if read and not changed and is_whole(step):
             again.setdefault(read, (f"{_READ_AGAIN} {step.name}", step.result))
     yield from reversed(found)
-
-
-def _files(step: Step) -> tuple[str, list[str]]:
-    """Return the file whose content a result shows, if any, and the files the call changed."""
-    done = touches(step.action, step.text)
-    changed = [
-        posixpath.normpath(one.name) for one in done if one.action in CHANGES or one.action is Action.WRITTEN
-    ]
-    read = [posixpath.normpath(one.name) for one in done if one.action is Action.READ]
-    return (read[0] if len(done) == 1 and read else ""), changed
 
 
 _PART_OF_FILE = re.compile(r"offset|limit|range|start|end|line")
 _WHOLE_FILE = re.compile(r"\s*(?:cat|nl|bat)(?:\s+-\w+)*\s+[^\s|;&<>]+\s*")
 
 
-def _is_whole(step: Step) -> bool:
+def is_whole(step: Step) -> bool:
     """Whether a read asked for the whole file: no offset, limit, range or pipe."""
     if step.action.kind is ActionKind.SHELL:
         return _WHOLE_FILE.fullmatch(step.action.subject) is not None
@@ -259,6 +298,15 @@ def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         yield Stub(step.result, text, f"nearly repeated in {later.name}", later.result)
 
 
+def _differ_little(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs that a later one contains except for very few lines; reads have rules of their own."""
+    outputs = [step for step in steps if not step.files[0] and not _NUMBERED.match(step.text)]
+    sizes = {step.result: len(step.text) for step in outputs}
+    for stub in _nearly_repeated(page, outputs):
+        if len(stub.text) <= FEW_OWN * sizes[stub.place]:
+            yield stub
+
+
 def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find plans that a later plan replaces; each call's arguments hold the whole list."""
     plans = [step for step in steps if step.action.kind is ActionKind.TODO and step.succeeded]
@@ -273,18 +321,20 @@ def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _rewritten(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find calls that write a whole file which a later call writes or reads whole."""
+    if not _with_long_argument(steps, WORTH_A_POINTER):
+        return
     current: dict[str, str] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if not (step.action.subject and step.succeeded):
             continue
-        read, changed = _files(step)
+        read, changed = step.files
         path = changed[0] if step.action.kind is ActionKind.WRITE and len(changed) == 1 else ""
         if path in current:
             found += _without_content(page, step, current[path])
         if path:
             current[path] = f"written again in {page.view[step.call.message].id}"
-        elif read and not changed and _is_whole(step):
+        elif read and not changed and is_whole(step):
             current[read] = f"read in {step.name}"
     yield from reversed(found)
 
@@ -308,7 +358,7 @@ def _repeated_arguments(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find calls whose long argument a later call repeats: a prompt for another agent, say."""
     last: dict[str, Step] = {}
     found: list[Stub] = []
-    for step in reversed(steps):
+    for step in reversed(_with_long_argument(steps, SHORTEST_PROMPT)):
         given = step.asked.arguments
         if not isinstance(given, dict) or step.action.kind in _WRITES:
             continue
@@ -336,12 +386,15 @@ def _inserted(step: Step) -> set[str]:
 
 def _failed_edits(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find edits that failed and were mostly made later."""
+    long = (step for step in steps if page.may_free(step.call, WORTH_A_STUB))
+    if not any(step.action.kind in _EDITS and not step.succeeded for step in long):
+        return
     changed: dict[str, str] = {}
     inserted: dict[str, set[str]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if step.succeeded:
-            for path in _files(step)[1]:
+            for path in step.files[1]:
                 changed[path] = step.name
                 inserted.setdefault(path, set()).update(_inserted(step))
             continue
@@ -449,12 +502,19 @@ def _long(steps: Sequence[Step]) -> Iterator[Step]:
     return (step for step in steps if len(step.text) >= WORTH_CHARACTERS)
 
 
+def _with_long_argument(steps: Sequence[Step], characters: int) -> list[Step]:
+    """Return the calls whose arguments have at least so many characters, as JSON."""
+    return [step for step in steps if len(step.asked.input_text) >= characters]
+
+
 def _short(path: str) -> str:
     return path if len(path) <= LONGEST_NAME else f"…{path[-LONGEST_NAME:]}"
 
 
 WORTH_TOKENS = 40
 """A stub costs about 20 tokens; a part of a tool that frees less than this stays as it is..."""
+WORTH_A_STUB = WORTH_TOKENS + 10
+"""...so the part of a smaller message has no stub: each has ten words..."""
 WORTH_OF_PROSE = 8
 """...and a text of the agent that frees less than this; both chosen by hand."""
 
@@ -493,6 +553,16 @@ def prune_repeated(page: Page, start: int, stop: int, last: int | None = None) -
             _take(stubs, page, stub)
     for stub in _echoes(page, steps):
         if start <= stub.place.message < (stop if last is None else last):
+            _take(stubs, page, stub)
+    return stubs.shrinks()
+
+
+def prune_repeated_outputs(page: Page, start: int, stop: int, least_tokens: int) -> list[Shrink]:
+    """Propose stubs for large outputs that a later one repeats, but for few lines, between two indices."""
+    stubs = Stubs(page)
+    steps = steps_of(page.view, start)
+    for stub in chain(_repeated(page, steps), _differ_little(page, steps)):
+        if stub.place.message < stop and page.counter.count_part(page.shown(stub.place)) >= least_tokens:
             _take(stubs, page, stub)
     return stubs.shrinks()
 

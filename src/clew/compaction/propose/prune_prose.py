@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from clew.ledger.replies import is_report, matter
 from clew.message import Item, Place, Role, Text
+from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_ACKNOWLEDGEMENT = 300
 """Characters; a longer text says something. Chosen by hand."""
@@ -27,7 +28,9 @@ REPEATED_SHARE, REVISED_SHARE = 0.5, 0.25
 itself a revision. Chosen by hand."""
 
 _NAMES_SOMETHING = re.compile(r"[\d`/\\_=<>{}\[\]\"“”?]|\w\.\w|\b(?:not|never|won[’']?t|can(?:no|[’'])t)\b")
-"""Marks of a text that is more than an acknowledgement: a value, a name, a quote, a question, a refusal."""
+"""Signs of a text that is more than an acknowledgement: a value, a name, a quote, a question, a refusal..."""
+_NAMES_MARK = CHUNKS.mark_by(_NAMES_SOMETHING.search)
+"""...none of which contains white space."""
 _POINT = re.compile(r"[ \t]*(?:\d{1,3}[.)]|[-*•]|\[[ xX]\])[ \t]+(?=\S)")
 _PLAN = re.compile(r"\b(?:plan|steps|to-?do(?:s| list)?|approach|roadmap)\b", re.IGNORECASE)
 _REVISED = re.compile(r"\b(?:re-?vised|up-?dated|new|changed|adjusted|instead)\b", re.IGNORECASE)
@@ -55,7 +58,7 @@ def acknowledgements(view: Sequence[Item], start: int = 0) -> Iterator[Replaced]
 
 def is_bare_acknowledgement(text: str) -> bool:
     """Whether a text of the agent only acknowledges or promises, and names, asks and refuses nothing."""
-    return bool(text.strip()) and _NAMES_SOMETHING.search(text) is None and not is_report(text)
+    return bool(text.strip()) and not marks(text) & _NAMES_MARK and not is_report(text)
 
 
 class _Plan(NamedTuple):

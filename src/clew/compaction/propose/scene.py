@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.excerpt import ExcerptSource
+from clew.compaction.propose.file_text import MOST_MESSAGES, NAME, Passage, Topics, is_plan, passages
+from clew.compaction.propose.prune import steps_of
 from clew.compaction.propose.stubs import without_thinking
 from clew.compaction.propose.tail import (
     FEW_SHARE,
@@ -23,6 +25,7 @@ from clew.compaction.propose.tail import (
     unread_room,
 )
 from clew.compaction.task import CompactionTask
+from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Message, Role, Thinking, words
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -41,8 +44,6 @@ LONGEST_READ = 4_000
 """Characters of each text that are read for that..."""
 LONGEST_REQUEST = 12_000
 """...and of the request and the goal: a plan names the places that it changes up to its end."""
-_NAME = re.compile(r"[A-Za-z]\w*(?:[._]\w+)+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\b[a-zA-Z]{8,}\b")
-"""An identifier, or a long word."""
 
 
 class Focus:
@@ -113,6 +114,7 @@ class Scene:
         self.room = task.target_tokens - self.fixed
         self.focus = Focus(task.focus)
         self.tellings = {} if tellings is None else tellings
+        self._with_files: list[Item] | None = None
 
     def _after_fixed(self) -> int:
         summary = self.task.tool_summary
@@ -170,8 +172,20 @@ class Scene:
         return usual or found
 
     def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
-        fading = Fading(self.thinking, self._asked, most, self.loop)
+        fading = Fading(self.thinking, self._asked, most, self.loop, self._plan)
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
+
+    @cached_property
+    def _plan(self) -> int | None:
+        """The index of the message with the latest text of a plan among recent ones: read or written."""
+        start = max(self.floor, len(self.view) - RECENT)
+        steps = steps_of(self.view, start)
+        for step in reversed(steps):
+            read, changed = step.files if step.action.subject else ("", [])
+            is_written = step.action.kind is ActionKind.WRITE
+            if is_plan(read) or (is_written and len(changed) == 1 and is_plan(changed[0])):
+                return step.call.message if is_written else step.result.message
+        return None
 
     @cached_property
     def _asked(self) -> frozenset[int]:
@@ -206,7 +220,8 @@ class Scene:
 
     def _start(self, whole: Sequence[int], faded: Sequence[int]) -> int:
         """Return where recent messages of these sizes begin: unanswered ones and those asked for first."""
-        unread = unread_room(sum(whole[self.unread :]), self.tail_room) - sum(faded[self.unread :])
+        least = sum(faded[self.unread :])
+        unread = max(least, unread_room(sum(whole[self.unread :]), self.tail_room)) - least
         held = sum(whole[self.verbatim :]) - sum(faded[self.verbatim :])
         room = self.tail_room - max(0, unread, held)
         return tail_start(self.view, faded, room, self.task.keep, self.floor)
@@ -220,7 +235,19 @@ class Scene:
         recent = (item.message for item in self.view[-RECENT:] if item.message.role is Role.ASSISTANT)
         texts = [words(part)[:LONGEST_READ] for message in recent for part in message.parts]
         asked = (claim.text[:LONGEST_REQUEST] for claim in (self.task.request, self.task.goal) if claim)
-        return tuple(sorted({name for text in (*texts, *asked) for name in _NAME.findall(text)}))
+        return tuple(sorted({name for text in (*texts, *asked) for name in NAME.findall(text)}))
+
+    def file_passages(self, gone: Collection[str]) -> list[Passage]:
+        """Return the passages of files that the work is about, given the ids of the messages that leave.
+
+        Not a cached property: Python 3.11 locks those, and looking up originals may wait for the store.
+        """
+        if self._with_files is None:
+            covered = self.task.shown[1].covers if self.task.shown else ()
+            known = (Item(name, one) for name in covered[-MOST_MESSAGES:] if (one := self.source(name)))
+            self._with_files = [*known, *self.originals(self.task.view[self.floor :][-2 * MOST_MESSAGES :])]
+        asked = (claim.text[:LONGEST_REQUEST] for claim in (self.task.request, self.task.goal) if claim)
+        return passages(self._with_files, gone, Topics(self.view, asked))
 
     @cached_property
     def unread(self) -> int:

@@ -14,9 +14,10 @@ from itertools import islice, pairwise
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import STRUCTURE, excerpt
+from clew.compaction.propose.file_text import LINE_NUMBER
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import RankedFinding, Turn, Turns
-from clew.message import Cite, Message, ToolCall, ToolResult, Trust, words
+from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
 """Characters quoted of each request and report, highest level first."""
@@ -64,8 +65,6 @@ _REJECTS = re.compile(
 """An answer that rejects what the agent said or did; "no problem", "not yet", "stop the server" do not."""
 
 _LIST_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
-_LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
-"""What tools put before a line of a file."""
 _UNCHECKED = ("- [ ] ", "* [ ] ", "+ [ ] ")
 _CHECKED = re.compile(r"[-*+] \[[xX]\] ")
 MOST_ITEMS, LONGEST_ITEM = 2, 900
@@ -94,7 +93,6 @@ class Story:
         self._at: dict[int, list[list[Claim]]] = {}
         self._quotes: dict[Cite, tuple[str, Trust] | None] = {}
         self._notes = turns.notes
-        self._last = max((Cite(name).number for name in gone), default=0)
         asked = turns.all[-1].ask.number if turns.all else 0
         self._rejected = list(_rejected(turns.all, find)) if turns.findings else []
         self.findings = list(self._found(turns.findings, passed, asked))
@@ -125,6 +123,11 @@ class Story:
             if entry:
                 yield entry
 
+    @cached_property
+    def _last(self) -> int:
+        """The number of the last message that leaves the view."""
+        return max(map(message_number, self._gone), default=0)
+
     def notes(self, level: int, known: Collection[str] = ()) -> list[Claim]:
         """Return the agent's latest plan, status or list of facts, if it leaves the view.
 
@@ -132,7 +135,7 @@ class Story:
         counts too. Lines that are ``known``, such as those of the goal, are left out.
         """
         latest = self._notes[-1].number if self._notes else 0
-        if self._last - latest > OLDEST_NOTE:
+        if not self._notes or self._last - latest > OLDEST_NOTE:
             return []
         claims = []
         for cite in self._notes[-2:]:
@@ -175,10 +178,9 @@ class Story:
     def _found(self, findings: Sequence[RankedFinding], passed: int, asked: int) -> Iterator[Claim]:
         """Yield findings: those since the last request first, then by rank, latest first."""
         count = 0
-        latest_first = list(reversed(findings))
-        for one in sorted(latest_first, key=lambda one: (one.source.number < asked, one.rank)):
+        latest_first = [(one.source.number, one) for one in reversed(findings)]
+        for number, one in sorted(latest_first, key=lambda pair: (pair[0] < asked, pair[1].rank)):
             said = self._quote(one.source)
-            number = one.source.number
             if said is None or (number < passed and _TROUBLE.search(said[0])):
                 continue
             if any(start < number < end for start, end in self._rejected):
@@ -244,7 +246,7 @@ def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterat
         if place is None:
             continue
         cite, text = place
-        lines = [_LINE_NUMBER.sub("", line) for line in text.split("\n")]
+        lines = [LINE_NUMBER.sub("", line) for line in text.split("\n")]
         done = _checked_off(artifact.last_change, find)
         sources = (Cite(artifact.first.message, artifact.first.part), cite)
         items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)

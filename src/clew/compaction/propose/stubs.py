@@ -93,6 +93,12 @@ class Page:
     """Terms of the current work, which excerpts look for."""
     tellings: dict[tuple[str, bool], ExcerptSource] = field(default_factory=dict, repr=False)
     """Texts that excerpts were made of, and whether they are arguments, so that none is searched twice."""
+    sizes: Sequence[int] | None = None
+    """The tokens of the view's messages, if they are known."""
+
+    def may_free(self, place: Place, tokens: int) -> bool:
+        """Return False if the message of a part is too small for a smaller form that frees so much."""
+        return self.sizes is None or self.sizes[place.message] >= tokens
 
     def said(self, place: Place) -> Part:
         """Return a part in its original form."""

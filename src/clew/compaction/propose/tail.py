@@ -101,7 +101,7 @@ def tail_room(room: int, keep: Keep, *, focused: bool = False) -> int:
     """Return the tokens for recent messages; fewer if a person said what the digest should be about."""
     wanted = max(int((keep.tokens or 0) / MOST_VERBATIM), keep.room or 0)
     share = between(KEPT_SHARE, room) * (SHARE_WITH_PROSE if keep.for_prose or focused else 1.0)
-    return max(int(room * share), min(wanted, room))
+    return max(int(room * share) - keep.for_text, min(wanted, room))
 
 
 def between(shares: tuple[float, float], room: float) -> float:
@@ -189,6 +189,9 @@ _INSTRUCTIONS = lazy_pattern(
     r"|Contents of \S*(?:AGENTS|CLAUDE|GEMINI)\.md|# (?:claudeMd|AGENTS\.md|CLAUDE\.md)\b)"
 )
 """How harnesses begin the text of such a file."""
+PLAN_SHARE = 0.5
+"""Share of the room up to which the latest text of a plan stays when other results fade: the next steps are
+made from it. Chosen by hand."""
 WHOLE_UNREAD_SHARE = 0.4
 """Share of the room up to which messages that the model has not answered yet stay whole..."""
 UNREAD_SHARE = 0.1
@@ -249,6 +252,8 @@ class Fading(NamedTuple):
     """Size of text and arguments of the agent; by default, it depends on the room."""
     turn: int = 0
     """The index at which the running turn begins."""
+    plan: int | None = None
+    """The index of the message with the latest text of a plan, if there is one."""
 
 
 def faded_sizes(
@@ -275,6 +280,8 @@ def faded_sizes(
                     thought += tokens if i < fading.thinking else 0
                 elif i >= fading.turn and isinstance(part, ToolResult) and diff_start(part.text) >= 0:
                     gone += max(0, tokens - DIFF_TOKENS)
+                elif i == fading.plan and isinstance(part, ToolCall | ToolResult):
+                    gone += max(0, tokens - max(most, int(room * PLAN_SHARE)))
                 elif _has_instructions(message, part):
                     gone += max(0, tokens - max(OTHER_TOKENS, int(room * INSTRUCTIONS_SHARE)))
                 else:
@@ -332,7 +339,8 @@ def unread_room(tokens: int, room: int) -> int:
 def _floors(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
     """Return what each message gets in any case: its faded size, or more if it is unanswered."""
     level = water_level(sizes[unread:], unread_room(sum(sizes[unread:]), room))
-    new = [max(min(size, level), min(size, RESULT_TOKENS)) for size in sizes[unread:]]
+    least = (max(least, RESULT_TOKENS) for least in faded[unread:])
+    new = [min(size, max(level, lowest)) for size, lowest in zip(sizes[unread:], least, strict=True)]
     level = water_level(faded[:unread], room - sum(new))
     if sum(faded[:unread]) + sum(new) > room and level < RESULT_TOKENS:
         return None

@@ -34,7 +34,7 @@ VALUES = Check("values", "exact values that leave the view are counted", check_v
 CHECKS = (
     Check("pins", "every rule is in the view word for word, none was added", check_pins),
     Check("open loops", "no open item leaves the view", check_loops),
-    Check("decisions", "decisions that leave the view are recorded", check_decisions),
+    Check("decisions", "decisions and earlier goals that leave the view are recorded", check_decisions),
     VALUES,
     Check("grounding", "no claim says what its sources do not say", check_grounding),
     Check("citations", "every claim cites turns that its digest covers", check_citations),
@@ -108,6 +108,7 @@ _PLURAL = {
     LossKind.RULE: "rules",
     LossKind.OPEN: "open items",
     LossKind.DECISION: "decisions",
+    LossKind.GOAL: "earlier goals",
     LossKind.VALUE: "exact values",
 }
 

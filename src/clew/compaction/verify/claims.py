@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from clew.compaction.plan import Claim, ClaimKind, Condense, Digest
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Plan
 from clew.compaction.plan.digest import ORDER, spans
 from clew.compaction.plan.render import TAG, ParsedClaim, ParsedDigest, parse_digest, render_digest
 from clew.compaction.verify.context import ClaimCheck, Gist, VerificationContext, gist
@@ -17,6 +17,9 @@ CLAIMS_PER_SOURCE = 8
 """A digest in a summariser's own words must cite one message per this many claims (chosen by hand)..."""
 MESSAGES_PER_SOURCE = 4
 """...but never more than one per this many covered messages."""
+FEWEST_SOURCES = 3
+"""Messages that the claims of a model must cite together, in its own words or as quotes (chosen by hand); in
+a short span, one message in ``MESSAGES_PER_SOURCE``."""
 LONGEST_REQUEST = 12_000
 """Characters of a request that a digest may quote: a task description is worth its room."""
 STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
@@ -68,6 +71,20 @@ def _too_few(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
     if len(cited) < needed:
         what = f"{len(own_words)} claims in the summariser's own words cite {len(cited)} messages"
         yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are required")
+
+
+def few_sources(plan: Plan, own: Collection[str]) -> Iterator[Finding]:
+    """Find digests in which the claims of a model (``own`` are their texts) cite too few messages.
+
+    What code quotes beside them does not count: a model that read one message has not summarised the span.
+    """
+    for digest in plan.digests:
+        claims = [claim for claim in digest.claims if claim.text in own]
+        cited = {cite.message for claim in claims for cite in claim.sources}
+        needed = min(FEWEST_SOURCES, len(digest.covers) // MESSAGES_PER_SOURCE)
+        if claims and len(cited) < needed:
+            what = f"the claims of the summariser cite {len(cited)} of {len(digest.covers):,} messages"
+            yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are required")
 
 
 def _lists(check: ClaimCheck) -> bool:

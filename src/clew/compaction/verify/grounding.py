@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,6 +21,7 @@ from clew.compaction.verify.assertions import (
     support,
     unmentioned_action,
 )
+from clew.compaction.verify.bindings import exchanged_number
 from clew.compaction.verify.claims import LONGEST_CLAIM
 from clew.compaction.verify.context import ClaimCheck, VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
@@ -94,7 +96,22 @@ def _wrong(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] | No
     if _gives_permission(check, case.required.pins):
         text = f'"{short(claim.text)}" gives permission, or ends a rule'
         return text, f"that is not a whole sentence of the user in {check.turns}"
+    if claim.topic is Topic.FILE_TEXT:
+        return _not_in_file(check)
     return _find_torn_quote(check) if check.quoted else _grounding_problem(check)
+
+
+def _not_in_file(check: ClaimCheck) -> tuple[str, str] | None:
+    """Find a line of a file's text that no cited call or result has like that."""
+    opening, *lines = check.claim.text.split("\n")
+    name = opening.partition("text of ")[2].removesuffix(":")
+    texts = [place.text for place in check.cited_texts]
+    for line in (name, *lines):
+        # The arguments of a call are JSON, with some characters escaped.
+        forms = (line, *(json.dumps(line, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)))
+        if not any(form in text for form in forms for text in texts):
+            return f'"{short(line)}" is quoted from a file', f"no such line occurs in {check.turns}"
+    return None
 
 
 def _disguise(check: ClaimCheck) -> tuple[str, str] | None:
@@ -198,6 +215,10 @@ def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     invented = _invented_assertion(check, assertions(text))
     if invented is not None:
         return invented
+    exchanged = exchanged_number(text, (place.text for place in check.cited_texts))
+    if exchanged is not None:
+        what = f'"{short(claim.text)}" gives {exchanged.number} for another value'
+        return what, f"in {turns} it is not the number for these words"
     whole = " ".join(place.plain for place in check.cited_texts)
     for word in agreement_words(text):
         if not occurs(plain(word)[:_AGREED_STEM], whole):

@@ -50,6 +50,8 @@ class LossKind(StrEnum):
     RULE = "rule"
     OPEN = "open item"
     DECISION = "decision"
+    GOAL = "earlier goal"
+    """A goal that the user has moved on from."""
     VALUE = "value"
 
 

@@ -15,6 +15,7 @@ from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.wording import ELISION
 from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
 from clew.providers import CheckScope, ConversionOptions, RuleLevel, Wire, convert
+from clew.providers.rules import check_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +272,7 @@ def _wire(case: VerificationContext) -> Iterator[Finding]:
 
 def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
     """Return the wire rules that messages break, without repairing anything, which would hide the cause."""
-    report = wire.check(
-        convert(messages, wire, ConversionOptions(repair=False)).body, scope=CheckScope.MESSAGES
-    )
+    body = convert(messages, wire, ConversionOptions(repair=False)).body
+    report = check_body(wire.rules, body, scope=CheckScope.MESSAGES)
     refusing = (violation for violation in report.violations if violation.level is RuleLevel.REFUSE)
     return {violation.rule.id: str(violation) for violation in reversed(list(refusing))}

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from clew.compaction.ledger_claims import LedgerEntry
-from clew.compaction.plan import ClaimKind, Digest, RuleQuote
+from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.verify.context import CUT, LEAST_BEGINNING, VerificationContext
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
@@ -227,12 +227,16 @@ MOST_VALUES = 100
 
 
 def check_decisions(case: VerificationContext) -> Iterator[Loss]:
-    """Report what becomes of decisions. Losing some is normal, so this is never an error."""
+    """Report what becomes of decisions and earlier goals. Losing some is normal, so this is no error."""
     missing = _missing_decisions(case)
     # Without a digest, what the view did not show before cannot be lost.
     lost = [one for one in missing if case.condenses or one.source.message in case.before]
     total = len(case.required.decisions) - (len(missing) - len(lost))
     yield loss_of(case, LossKind.DECISION, total, lost)
+    shown_before = [goal for goal in case.required.past_goals if _was_stated(case, goal)]
+    lost_goals = [goal for goal in shown_before if not _is_stated(case, goal)]
+    if lost_goals:
+        yield loss_of(case, LossKind.GOAL, len(shown_before), lost_goals)
 
 
 def check_values(case: VerificationContext, most: int = MOST_VALUES) -> Iterator[Finding | Loss]:
@@ -244,6 +248,25 @@ def check_values(case: VerificationContext, most: int = MOST_VALUES) -> Iterator
         what = f"{count.before - count.stand:,} of {count.before:,} exact values would leave the view"
         why = f"{count.reachable:,} of them can be reached through a line that stays, all through the log"
         yield Finding("values", Level.NOTE, "", what, why)
+
+
+def _was_stated(case: VerificationContext, goal: LedgerEntry) -> bool:
+    """Whether the view before states a goal: in its message, or in a digest."""
+    claims = (claim for digest in case.shown_digests.values() for claim in digest.claims)
+    return goal.source.message in case.before or any(_states(claim, goal) for claim in claims)
+
+
+def _is_stated(case: VerificationContext, goal: LedgerEntry) -> bool:
+    """Whether the view after states a goal, or its beginning."""
+    message = case.shown_message(goal.source.message)
+    if is_visible(message, goal.source, goal.text[:LEAST_BEGINNING]):
+        return True
+    return any(_states(claim, goal) for digest in case.digests_after for claim in digest.claims)
+
+
+def _states(claim: Claim, goal: LedgerEntry) -> bool:
+    begin = plain(goal.text)[:LEAST_BEGINNING]
+    return any(cite.message == goal.source.message for cite in claim.sources) and begin in plain(claim.text)
 
 
 def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:

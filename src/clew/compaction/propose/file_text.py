@@ -1,0 +1,300 @@
+"""Text of files that the work is about and that would leave the view.
+
+An agent reads a file, edits others, and comes back to the first one many messages later. By then recent
+messages name the file, but its text is gone, so the agent would have to read it again. A digest quotes
+passages of such files as they are now, with the edits made since: ::
+
+    [m2,m11]
+    ~ text of src/rates.py:
+      def rate(day):
+          return table[day] * factor
+
+Which passages: those that recent messages are about. In a trial with the reader benchmark (``bench/reader``)
+such passages helped a model to continue several times as much as others of the same size. In the same room
+they help a small model as much as older tool calls do, no more (``bench/results/reader.md``), but they save
+the agent reading the file again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.propose.edits import Block, edits, patch_blocks, written_text
+from clew.compaction.propose.prune import Step, is_whole, steps_of
+from clew.ledger.tool_actions import ActionKind
+from clew.message import Cite, Item, Role, ToolCall, Trust, words
+
+MOST_MESSAGES = 400
+"""Last messages before the recent ones in which files are looked for: it bounds the cost of a compaction."""
+REPLIES = 6
+"""Last replies of the agent that say which files the work is about; chosen by hand."""
+LONGEST_READ = 4_000
+"""Characters of each text and call of a reply that are read for that."""
+PASSAGE = 1_200
+"""Characters from which a passage ends at the next empty line, and 400 later in any case: about the size of a
+function, and the size that was measured."""
+LONGEST_PASSAGE = PASSAGE + 400
+SHORTEST_PASSAGE = 80
+LONGEST_CLAIM = 3_600
+"""Characters up to which neighbouring passages become one claim; the checks refuse much longer ones."""
+LONGEST_LINE = 300
+"""Characters. Files with longer lines are generated or data."""
+LARGEST_FILE = 200_000
+"""Characters. A larger text is a log or data."""
+OVERLAP = 0.5
+"""Share of the lines of an earlier read that a later one of the same file has to make it superfluous."""
+NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST = 3.0, 2.0, 1.0
+"""Weights of a file that the last reply, recent replies, or the request and the goal name..."""
+TERM_LAST, TERM_RECENT, TERM_REQUEST = 1.0, 1.0, 0.5
+"""...and of the names in a passage that these mention. Chosen by the measure above."""
+OPENING = "text of "
+"""How the line of such a claim begins."""
+LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
+"""What tools put before a line of a file."""
+NAME = re.compile(r"[A-Za-z]\w*(?:[._]\w+)+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\b[a-zA-Z]{8,}\b")
+"""An identifier, or a long word."""
+_GENERATED = re.compile(
+    r"(?:^|/)(?:_build|build|dist|out|target|coverage|node_modules|__pycache__|\.next)/"
+    r"|\.(?:lock|log|svg|map|csv|min\.\w+)$"
+)
+"""Paths of files that programs write; an agent looks at them and edits others."""
+_COMMON_STEM = re.compile(
+    r"__init__|index|main|mod|lib|types?|utils?|conf(?:ig)?|setup|page|layout|routes?|README"
+)
+"""Names of files that many folders have: they are told apart by their folder."""
+_WRAPPER = re.compile(r"\s*</?(?:output|content|file|path|type|returncode|warning)\b[^<>]*>(?:.*</\w+>)?\s*")
+"""A line that a tool puts around the text of a file."""
+_REMINDER = re.compile(r"\s*<system-reminder>(?:(?!</?system-reminder>).)*+</system-reminder>\s*", re.DOTALL)
+"""What a harness adds to the output of a tool."""
+_WORD = re.compile(r"[A-Za-z_]\w{3,}")
+
+
+_PLAN = re.compile(
+    r"(?i:(?:^|[/_.\- ])(?:plans?|specs?|specification|design|proposal|prd|rfc|tasks?|todo|roadmap|playbook)"
+    r"(?=[/_.\- ]))[^/]*(?:/[^/]+)*\.(?:md|mdc|txt|rst)$"
+)
+"""The path of a plan: ``docs/plans/2026-02-06-phases.md``, ``tasks.md``, ``api-spec.md``."""
+
+
+class Line(NamedTuple):
+    """A line of a file, and where it was read or written last."""
+
+    text: str
+    name: str
+    """The path of its file as the call writes it: perhaps without the folder in which a command runs."""
+    sources: tuple[Cite, ...]
+    """The call, which names the file, and the result if it was read."""
+
+
+class Passage(NamedTuple):
+    """Lines of a file that stand together."""
+
+    path: str
+    text: int
+    """Which text of the file: several parts of it may have been read."""
+    start: int
+    """The index of the first line in that text."""
+    lines: tuple[Line, ...]
+    weight: float
+
+    @property
+    def size(self) -> int:
+        """The number of characters."""
+        return sum(len(line.text) + 1 for line in self.lines)
+
+
+class Topics:
+    """What the work is about now: by the agent's last replies, the request and the goal."""
+
+    def __init__(self, view: Sequence[Item], asked: Iterable[str]) -> None:
+        replies = [item.message for item in view if item.message.role is Role.ASSISTANT][-REPLIES:]
+        said = ["\n".join(words(part)[:LONGEST_READ] for part in reply.parts) for reply in replies]
+        self._texts = (said[-1] if said else "", "\n".join(said), "\n".join(asked))
+        self._names = tuple(frozenset(NAME.findall(text)) for text in self._texts)
+
+    def of_file(self, path: str) -> float:
+        """Return how much the work is about a file; 0 if nothing names it, or a program writes it."""
+        name = "" if _GENERATED.search(path) else _short_name(path)
+        weights = zip((NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST), self._texts, strict=True)
+        return sum(weight for weight, text in weights if name and name in text)
+
+    def of_passage(self, text: str) -> float:
+        """Return how much the work is about the names in a passage."""
+        held = set(_WORD.findall(text))
+        shares = zip((TERM_LAST, TERM_RECENT, TERM_REQUEST), self._names, strict=True)
+        return sum(weight * len(held & names) for weight, names in shares) / math.sqrt(max(1, len(held)))
+
+
+def _short_name(path: str) -> str:
+    """Return the name by which people mean a file: ``rates.py``, but ``billing/index.ts``."""
+    folder, _, name = path.rpartition("/")
+    is_common = _COMMON_STEM.fullmatch(name.partition(".")[0]) is not None
+    return f"{folder.rpartition('/')[2]}/{name}" if is_common and folder else name
+
+
+def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> list[Passage]:
+    """Return the passages of files that the work is about and that leave the view, best first.
+
+    ``items`` are the messages before and after the cut, ``gone`` the ids of those before it.
+    """
+    found = []
+    for path, texts in current_texts(items, topics).items():
+        of_file = topics.of_file(path)
+        for number, lines in enumerate(texts):
+            for start, run in _runs(lines, gone):
+                text = "\n".join(line.text for line in run)
+                if len(text.strip()) >= SHORTEST_PASSAGE:
+                    weight = of_file + topics.of_passage(text)
+                    found.append(Passage(path, number, start, tuple(run), weight))
+    return sorted(found, key=lambda one: -one.weight)
+
+
+def claims(chosen: Iterable[Passage]) -> Iterator[Claim]:
+    """Yield a claim for each passage, in order; neighbours become one as long as it is not too long."""
+    joined: list[Passage] = []
+    for passage in sorted(chosen, key=lambda one: (one.path, one.text, one.start)):
+        last = joined[-1] if joined else None
+        if last and _follows(last, passage) and last.size + passage.size <= LONGEST_CLAIM:
+            joined[-1] = last._replace(lines=last.lines + passage.lines)
+        else:
+            joined.append(passage)
+    for passage in joined:
+        text = "\n".join((f"{OPENING}{_name(passage)}:", *(line.text for line in passage.lines)))
+        sources = dict.fromkeys(cite for line in passage.lines for cite in line.sources)
+        yield Claim("", ClaimKind.ARTIFACT, text, tuple(sources), Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
+
+
+def _follows(first: Passage, second: Passage) -> bool:
+    same = (first.path, first.text) == (second.path, second.text)
+    return same and first.start + len(first.lines) == second.start
+
+
+def _name(passage: Passage) -> str:
+    """Return the path of a passage's file as all calls that it cites write it."""
+    return min((line.name for line in passage.lines), key=len)
+
+
+def is_plan(path: str) -> bool:
+    """Whether a file is a plan, a specification or a list of tasks, by its path."""
+    return _PLAN.search(path) is not None
+
+
+# The text of files as it is now ------------------------------------------------------------------------
+
+
+def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[Line]]]:
+    """Return what was read and written of the files that the work is about, with later edits applied."""
+    found: dict[str, list[list[Line]]] = {}
+    for step in steps_of(items):
+        if not (step.action.subject and step.succeeded):
+            continue
+        read, changed = step.files
+        call = items[step.call.message].id
+        if read and not changed and topics.of_file(read):
+            path, new = _known(read, found), _lines_read(step, call, read)
+            kept = [] if is_whole(step) else [old for old in found.get(path, ()) if not _shows(new, old)]
+            found[path] = [*kept, new] if new else kept
+        for path in changed:
+            if topics.of_file(path):
+                key = _known(path, found)
+                found[key] = _changed(step, call, path, found.get(key, []), is_only=len(changed) == 1)
+    return found
+
+
+def _known(path: str, found: Iterable[str]) -> str:
+    """Return the path by which a file is known: a call may leave out the folder in which it runs."""
+    same = (one for one in found if one == path or one.endswith(f"/{path}") or path.endswith(f"/{one}"))
+    return next(same, path)
+
+
+def _lines_read(step: Step, call: str, path: str) -> list[Line]:
+    text = step.text
+    if len(text) > LARGEST_FILE:
+        return []
+    name = _as_written(path, step.asked)
+    cites = (Cite(call, step.call.part), Cite(step.name, step.result.part))
+    text = _REMINDER.sub("", text)
+    lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
+    numbered = sum(LINE_NUMBER.match(line) is not None for line in lines) * 2 > len(lines)
+    return [Line(LINE_NUMBER.sub("", line) if numbered else line, name, cites) for line in lines]
+
+
+def _as_written(path: str, call: ToolCall) -> str:
+    """Return the longest end of a path that a call names."""
+    given = words(call)
+    while path not in given and "/" in path:
+        path = path.partition("/")[2]
+    return path
+
+
+def _shows(later: Sequence[Line], earlier: Sequence[Line]) -> bool:
+    """Whether a later read shows most of an earlier one."""
+    shown = {line.text.strip() for line in later}
+    return sum(line.text.strip() in shown for line in earlier) >= OVERLAP * len(earlier)
+
+
+def _changed(step: Step, call: str, path: str, texts: list[list[Line]], *, is_only: bool) -> list[list[Line]]:
+    """Return the texts of a file after a call that wrote or edited it; none if it is not known how."""
+    name, cites = _as_written(path, step.asked), (Cite(call, step.call.part),)
+
+    def written(text: str) -> list[Line]:
+        return [Line(line, name, cites) for line in text.split("\n")]
+
+    is_patch = step.action.kind is ActionKind.PATCH
+    if is_patch:
+        blocks = [block for block in patch_blocks(step.action.subject) if path.endswith(block.path)]
+    elif (content := written_text(step.asked.arguments)) is not None and is_only:
+        return [written(content)] if len(content) <= LARGEST_FILE else []
+    else:
+        blocks = [Block(path, old[0], new[0]) for old, new in edits(step.asked.arguments) if old and new]
+    if not blocks or not (is_only or is_patch):
+        return []
+    for block in blocks:
+        if block.is_whole_file:
+            return [written(block.new)]
+        if is_patch and not any(_has(lines, block.old) for lines in texts):
+            return []  # the patch may have changed any of the lines that are known
+        texts = [_replaced(lines, block.old, written(block.new)) for lines in texts]
+    return texts
+
+
+def _has(lines: Sequence[Line], old: str) -> bool:
+    return bool(old) and old in "\n".join(line.text for line in lines)
+
+
+def _replaced(lines: list[Line], old: str, inserted: Sequence[Line]) -> list[Line]:
+    """Return lines after an edit of a block; unchanged if the block is not among them.
+
+    Lines of which the edit changes only a part are left out: no message shows them as they are now.
+    """
+    text = "\n".join(line.text for line in lines)
+    at = text.find(old) if old else -1
+    if at < 0:
+        return lines
+    first = text.count("\n", 0, at)
+    last = first + old.count("\n")
+    begins_inside = at > 0 and text[at - 1] != "\n"
+    ends_inside = at + len(old) < len(text) and text[at + len(old)] != "\n"
+    whole = inserted[int(begins_inside) : len(inserted) - int(ends_inside)]
+    return [*lines[:first], *whole, *lines[last + 1 :]]
+
+
+def _runs(lines: Sequence[Line], gone: Collection[str]) -> Iterator[tuple[int, list[Line]]]:
+    """Yield passages of lines that leave the view, each with the index of its first line."""
+    run: list[Line] = []
+    size = 0
+    for i, line in enumerate(lines):
+        leaves = all(cite.message in gone for cite in line.sources)
+        if leaves and len(line.text) <= LONGEST_LINE:
+            run.append(line)
+            size += len(line.text) + 1
+        ends = not line.text.strip() if size >= PASSAGE else False
+        if run and (not leaves or ends or size >= LONGEST_PASSAGE):
+            yield i + 1 - len(run) - (not leaves), run
+            run, size = [], 0
+    if run:
+        yield len(lines) - len(run), run

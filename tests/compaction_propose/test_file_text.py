@@ -1,0 +1,162 @@
+"""The text of files that the work is about is quoted as it is now when the messages that showed it leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import clew
+from clew.compaction.plan import Topic
+from clew.compaction.propose.file_text import Topics, claims, current_texts, passages
+from clew.message import Message, Role, text_message
+from tests.compaction_propose.sessions import items, spoken, step
+
+RATES = "\n".join(
+    f"def rate_{name}(day):\n    total = table_{name}[day]\n    return total * {n}\n"
+    for n, name in enumerate(("monthly", "yearly", "weekly", "daily"), start=2)
+)
+
+
+def read(call: str, path: str, text: str) -> list[Message]:
+    return step(call, "Read", {"file_path": path}, text)
+
+
+def edit(call: str, path: str, old: str, new: str) -> list[Message]:
+    arguments = {"file_path": path, "old_string": old, "new_string": new}
+    return step(call, "Edit", arguments, f"The file {path} has been updated.")
+
+
+def now(messages: Sequence[Message], last: str = "Next is rates.py.") -> dict[str, list[str]]:
+    """Return the current texts of files, as strings."""
+    view = items([*messages, spoken(last)])
+    found = current_texts(view, Topics(view, ()))
+    return {path: ["\n".join(line.text for line in text) for text in texts] for path, texts in found.items()}
+
+
+def test_the_text_of_a_file_has_the_edits_made_since_it_was_read():
+    edited = edit("c2", "src/rates.py", "    return total * 3", "    return total * 30\n    # per year")
+    (text,) = now([*read("c1", "src/rates.py", RATES), *edited])["src/rates.py"]
+    assert text == RATES.rstrip("\n").replace("return total * 3\n", "return total * 30\n    # per year\n")
+
+
+def test_a_line_that_an_edit_changed_in_part_is_left_out():
+    edited = edit("c2", "src/rates.py", "table_yearly", "table_annual")
+    (text,) = now([*read("c1", "src/rates.py", RATES), *edited])["src/rates.py"]
+    assert "table_yearly" not in text
+    assert "def rate_yearly(day):\n    return total * 3" in text
+
+
+def test_line_numbers_of_tools_are_not_part_of_the_text():
+    numbered = "\n".join(f"{n:6}→{line}" for n, line in enumerate(RATES.split("\n"), start=1))
+    assert now(read("c1", "src/rates.py", numbered))["src/rates.py"] == [RATES]
+
+
+def test_a_later_read_of_the_whole_file_replaces_earlier_ones_and_other_parts_are_added():
+    first, second = RATES[:150], RATES[150:]
+    part = step("c2", "Read", {"file_path": "src/rates.py", "offset": 9, "limit": 9}, second)
+    assert now([*read("c1", "src/rates.py", first), *part])["src/rates.py"] == [
+        first.rstrip("\n"),
+        second.rstrip("\n"),
+    ]
+    assert now([*part, *read("c3", "src/rates.py", RATES)])["src/rates.py"] == [RATES.rstrip("\n")]
+
+
+def patched(*hunks: str, path: str = "src/rates.py") -> list[Message]:
+    patch = "\n".join(("*** Begin Patch", f"*** Update File: {path}", *hunks, "*** End Patch"))
+    return step("c9", "apply_patch", {"input": patch}, f"Success. Updated the following files:\nM {path}")
+
+
+def test_what_was_written_is_the_text():
+    written = step("c1", "Write", {"file_path": "src/rates.py", "content": RATES}, "File created.")
+    assert now(written)["src/rates.py"] == [RATES]
+
+
+def test_a_patch_is_applied_also_if_it_names_the_file_without_its_folder():
+    messages = read("c1", "/repo/src/rates.py", RATES)
+    change = "@@\n     total = table_weekly[day]\n-    return total * 4\n+    return 4"
+    (text,) = now([*messages, *patched(change)])["/repo/src/rates.py"]
+    assert text == RATES.rstrip("\n").replace("return total * 4", "return 4")
+
+
+def test_after_a_patch_of_lines_that_are_not_known_nothing_is_shown_as_current():
+    messages = read("c1", "/repo/src/rates.py", RATES)
+    assert now([*messages, *patched("@@\n-other = 1\n+other = 2")])["/repo/src/rates.py"] == []
+
+
+def test_reminders_of_the_harness_are_no_text_of_a_file():
+    shown = f"{RATES}\n<system-reminder>\nYou must refuse to improve the code.\n</system-reminder>\n"
+    assert now(read("c1", "src/rates.py", shown))["src/rates.py"] == [RATES.rstrip("\n")]
+
+
+def test_a_failed_read_a_generated_file_and_one_that_nothing_names_give_no_text():
+    failed = step("c1", "Read", {"file_path": "src/rates.py"}, "File does not exist.", error=True)
+    assert now(failed) == {}
+    replies = [spoken(f"Step {n}.") for n in range(6)]
+    assert now([*read("c1", "src/taxes.py", RATES), *replies]) == {}
+    assert now(read("c1", "docs/_build/rates.py", RATES)) == {}
+
+
+def test_files_of_the_same_common_name_are_told_apart_by_their_folder():
+    messages = [*read("c1", "src/tax/index.ts", RATES), *(spoken(f"Step {n}.") for n in range(6))]
+    assert list(now(messages, "Next is src/tax/index.ts.")) == ["src/tax/index.ts"]
+    assert now(messages, "Next is src/fee/index.ts.") == {}
+
+
+def test_what_a_tool_puts_around_the_text_of_a_file_is_not_part_of_it():
+    shown = f"<path>src/rates.py</path>\n<type>file</type>\n<content>\n{RATES}</content>"
+    assert now(read("c1", "src/rates.py", shown))["src/rates.py"] == [RATES.rstrip("\n")]
+
+
+def test_a_command_that_changes_a_file_in_an_unknown_way_ends_what_is_known_of_it():
+    changed = step("c2", "bash", {"command": "sed -i 's/total/sum/' src/rates.py"}, "")
+    assert now([*read("c1", "src/rates.py", RATES), *changed])["src/rates.py"] == []
+
+
+def test_the_passage_that_the_last_reply_is_about_comes_first_and_shown_lines_are_not_repeated():
+    padding = "\n".join(f"constant_{n} = {n}" for n in range(200))
+    messages = [*read("c1", "src/rates.py", f"{padding}\n\n{RATES}"), spoken("rates.py: now rate_yearly")]
+    view = items(messages)
+    gone = {item.id for item in view[:2]}
+    best = passages(view, gone, Topics(view, ()))[0]
+    assert any("rate_yearly" in line.text for line in best.lines)
+    assert passages(view, {"m1"}, Topics(view, ())) == []
+
+
+def test_claims_quote_neighbouring_passages_together_and_cite_call_and_result():
+    view = items([*read("c1", "src/rates.py", RATES * 9), spoken("rates.py is next.")])
+    found = passages(view, {"m1", "m2"}, Topics(view, ()))
+    (claim,) = claims(found[:1])
+    assert claim.text.startswith("text of src/rates.py:\n")
+    assert {cite.message for cite in claim.sources} == {"m1", "m2"}
+    assert len(list(claims(found))) < len(found)
+
+
+def session() -> list[Message]:
+    """Make a session that reads a file, works on others for long, and comes back to it."""
+    messages = [text_message(Role.USER, "Move all rates to decimals, one file after the other.")]
+    messages += read("c0", "src/rates.py", RATES)
+    for n in range(40):
+        messages.append(spoken(f"Part {n} is next."))
+        messages += read(f"r{n}", f"src/part_{n}.py", f"value_{n} = load({n})\n" * 60)
+    messages += edit("e0", "src/rates.py", "    return total * 3\n", "    return Decimal(total) * 3\n")
+    return [*messages, spoken("Now the rest of src/rates.py: rate_weekly.")]
+
+
+def test_the_view_shows_the_current_text_of_the_file_that_comes_next():
+    done = clew.compact(session(), window=200_000, target_tokens=2_500)
+    assert done.digest is not None
+    texts = [claim.text for claim in done.digest.claims if claim.topic is Topic.FILE_TEXT]
+    assert any("def rate_weekly(day):\n    total = table_weekly[day]" in text for text in texts)
+    assert [attempt.outcome for attempt in done.attempts] == ["accepted"]
+    assert done.tokens_after <= 2_500
+
+
+def test_a_second_compaction_makes_the_text_anew_from_the_originals():
+    first = clew.compact(session(), window=200_000, target_tokens=2_500)
+    more = [*first.messages]
+    for n in range(20):
+        more += [spoken(f"Check {n}."), *read(f"s{n}", f"src/check_{n}.py", f"check_{n} = run({n})\n" * 60)]
+    more.append(spoken("Back to src/rates.py: rate_daily."))
+    done = clew.compact(more, window=200_000, target_tokens=2_500, previous=first)
+    assert done.digest is not None
+    texts = [claim.text for claim in done.digest.claims if claim.topic is Topic.FILE_TEXT]
+    assert any("def rate_daily(day):" in text for text in texts)

@@ -1,0 +1,171 @@
+"""Requests of several parts that are closed one by one, and questions that the user's words do not answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Closed, Ledger, LoopKind
+from clew.ledger.loop import LATER
+from clew.ledger.request_parts import request_parts
+from clew.message import Cite
+from tests.ledger.sessions import assistant, call, citations, did, items, ledger_of, user
+
+OF_THE_USER = (LoopKind.REQUEST, LoopKind.QUESTION)
+BOTH = user("Implement login, then logout.")
+HALF = assistant("Login is implemented.")
+OTHER = user("Rename the parser.")
+
+
+def open_of_the_user(*messages):
+    return [loop.text for loop in ledger_of(*messages).loops.open if loop.kind in OF_THE_USER]
+
+
+@pytest.mark.parametrize(
+    ("asked", "report", "left"),
+    [
+        ("Implement login, then logout.", "Login is implemented.", "then logout."),
+        ("Fix the parser and also update the README.", "The parser is fixed.", "and also update the README."),
+        ("Fix the parser. Then write the docs.", "The parser is fixed.", "Then write the docs."),
+        ("Please:\n1. Rename the table\n2. Add an index", "I renamed the table.", "Add an index"),
+        ("- Fix the parser\n- Explain the cache", "The parser is fixed.", "Explain the cache"),
+        (
+            "What is the retry limit? Which port does the proxy use?",
+            "The retry limit is 5.",
+            "Which port does the proxy use?",
+        ),
+        (
+            "Fix the parser and write the migration.",
+            "The parser is fixed. The migration is not done yet.",
+            "and write the migration.",
+        ),
+    ],
+)
+def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, report, left):
+    talk = (user(asked), assistant(report))
+    assert open_of_the_user(*talk) == [left]
+    assert open_of_the_user(*talk, OTHER) == [OTHER.text, left]
+    ledger = Ledger.from_json(ledger_of(*talk).to_json())
+    ledger.extend([item._replace(id="later") for item in items(OTHER)])
+    assert [(loop.text, loop.status) for loop in ledger.loops.open] == [(OTHER.text, ""), (left, LATER)]
+    texts = {item.id: item.message.text for item in items(*talk)}
+    for cite, words in citations(ledger_of(*talk)):
+        assert words is None or texts[cite.message][cite.start : cite.end] == words
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Done.",
+        "Both are implemented.",
+        "Everything is in place, login first.",
+        "Login and logout are implemented.",
+        "I implemented it.",
+        "Authentication works now.",
+    ],
+)
+def test_a_report_that_may_speak_of_the_whole_closes_every_part(report):
+    assert open_of_the_user(BOTH, assistant(report), OTHER) == [OTHER.text]
+
+
+def test_a_part_that_was_worked_on_is_closed_though_the_report_does_not_name_it():
+    written = did("Write", {"file_path": "src/logout.py", "content": "x"}, "ok")
+    read = did("Read", {"file_path": "src/logout.py"}, "x")
+    said = (assistant("Logout clears the cookie now."), call("Bash", {"command": "ls"}))
+    assert open_of_the_user(BOTH, written, HALF, OTHER) == [OTHER.text]
+    assert open_of_the_user(BOTH, *said, HALF, OTHER) == [OTHER.text]
+    assert open_of_the_user(BOTH, read, HALF, OTHER) == [OTHER.text, "then logout."]
+    assert (
+        open_of_the_user(user("Fix the parser, then check logout."), read, assistant("The parser works."))
+        == []
+    )
+
+
+def test_a_part_is_closed_by_the_report_that_speaks_of_it_or_by_hand():
+    ledger = ledger_of(BOTH, HALF, OTHER, assistant("Renamed."), user("And?"), assistant("Logout works too."))
+    assert ledger.loops.open == ()
+    assert ("then logout.", Closed.REPORTED) in [(loop.text, loop.closed) for loop in ledger.loops.closed]
+    waiting = ledger_of(BOTH, HALF)
+    waiting.close_loop(waiting.loops.open[0].id, "not needed")
+    assert waiting.loops.open == ()
+
+
+def test_going_on_keeps_the_whole_request_and_a_call_takes_the_report_back():
+    assert open_of_the_user(BOTH, HALF, user("Go on.")) == [BOTH.text]
+    assert open_of_the_user(BOTH, HALF, call("Bash", {"command": "ls"})) == [BOTH.text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Find out why 8841 is wrong and fix it.",
+        "Okay, fix the parser.",
+        "Never push to main. Fix the parser.",
+        "Behebe den Parser, dann aktualisiere die README.",
+        "Let's do two things:",
+    ],
+)
+def test_one_thing_is_asked_for_once(text):
+    subjects = [part for part in request_parts(text, Cite("m0", 0, 0, len(text))) if part.words]
+    assert len([part for part in subjects if "fix it" not in part.text]) <= 1
+
+
+def test_what_a_long_message_asks_for_behind_its_beginning_is_open_too():
+    story = "The importer reads the feed of yesterday and the totals differ by a few cents each time. " * 10
+    text = f"{story}Add a retry to the uploader.\n\n{story}Then document the retry."
+    assert open_of_the_user(user(text)) == [
+        text[:600],
+        "Add a retry to the uploader.",
+        "Then document the retry.",
+    ]
+    plan = "Fix the importer.\n\n" + "\n".join(
+        f"- Update module {n} of the importer service" for n in range(60)
+    )
+    assert open_of_the_user(user(plan)) == [plan[:600]]
+
+
+SLICES = user(
+    "Implement the onboarding as three slices. STOP after each slice.\n\n"
+    "## Slice 1: server\nAdd auth.\n\n## Slice 2: CLI\nAdd a warning.\n\n## Slice 3: docs\nWrite them."
+)
+TWO, THREE = "## Slice 2: CLI", "## Slice 3: docs"
+
+
+def test_numbered_sections_that_a_report_does_not_name_stay_open():
+    first = assistant("Implemented Slice 1. All tests pass. Confirm and I'll start Slice 2.")
+    assert open_of_the_user(SLICES, first, OTHER) == [OTHER.text, TWO, THREE]
+    later = (SLICES, first, OTHER, assistant("The parser has its new name."), user("Now the next slice."))
+    assert open_of_the_user(*later, assistant("Slice 2 is in place.")) == [THREE]
+    assert open_of_the_user(*later, assistant("Slices 2-3 are in place.")) == []
+
+
+@pytest.mark.parametrize(
+    "report", ["Done.", "Slices 1 to 3 are in place.", "All three slices are in place, slice 1 first."]
+)
+def test_a_report_on_all_sections_closes_them(report):
+    assert open_of_the_user(SLICES, assistant(report), OTHER) == [OTHER.text]
+
+
+CRON = "Should the cron entry stay at 04:15?"
+
+
+@pytest.mark.parametrize("reply", ["Add a test for the parser.", "Which tests fail?", "Go on."])
+def test_a_request_for_something_else_does_not_answer_a_question_of_the_model(reply):
+    ledger = ledger_of(user("Port it."), assistant(f"It is ported. {CRON}"), user(reply))
+    assert [loop.text for loop in ledger.loops.open if loop.kind is LoopKind.ASKED] == [CRON]
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        (CRON, "Move the cron entry to 05:00."),
+        (CRON, "No."),
+        (CRON, "five in the morning is better for everyone"),
+        (CRON, "Remove it."),
+        ("Which database do you prefer?", "Add postgres."),
+        ("What should I do next?", "Add a test for the parser."),
+        ("Should I rename the table too?", "Fix the build first."),
+    ],
+)
+def test_an_answer_need_not_repeat_the_words_of_the_question(question, reply):
+    ledger = ledger_of(user("Port it."), assistant(f"It is ported. {question}"), user(reply))
+    assert [loop.closed for loop in ledger.loops.closed if loop.kind is LoopKind.ASKED] == [Closed.ANSWERED]
