@@ -66,10 +66,16 @@ def test_the_budget_is_told_in_one_line_and_overflows_below():
     ]
 
 
+def test_history_that_does_not_fit_makes_a_compaction_due():
+    full = RequestState(allotment=allot(10_000, {Region.HISTORY: 50_000}), compact_at_tokens=8_000)
+    for text in (context_budget(full).text, context_snapshot(full).text):
+        assert "Compaction starts at 8,000 tokens: it is due." in text.split("\n")
+
+
 def test_the_snapshot_adds_up_to_the_window():
     value = context_snapshot(scene()).value
     assert sum(one["given"] for one in value["regions"]) + value["free"] == value["window"]
-    assert value["digests"] == ["d1", "d2"]
+    assert (value["digests"], value["folded_digests"]) == (["d2"], {"d1": "d2"})
     assert value["last_call"]["cache"]["cause"] == "first"
     assert value["sections"]["tools"]["parts"] == 1
 
@@ -92,8 +98,24 @@ def test_a_summary_is_traced_to_its_turns_its_author_and_what_it_took_in():
     assert "absorbed d1" in trace_summaries(scene(), "d2").text
 
 
+def test_only_the_digest_in_the_view_is_active_after_three_compactions():
+    opened = session()
+    opened.compact(target_tokens=1_100)
+    seen = replace(scene(), compactions=opened.trace())
+    in_view = [item.id for item in opened.view() if item.id.startswith("d")]
+    traced = trace_summaries(seen)
+    assert context_snapshot(seen).value["digests"] == in_view == ["d3"]
+    assert {one["digest"]: one["folded_into"] for one in traced.value["summaries"]} == {
+        "d1": "d2",
+        "d2": "d3",
+        "d3": None,
+    }
+    heads = [line for line in traced.text.split("\n") if line.startswith("d")]
+    assert [line.partition(" (folded into ")[2] for line in heads] == ["d2)", "d3)", ""]
+
+
 def test_a_summary_that_is_not_there_is_an_error_that_names_those_that_are():
-    with pytest.raises(NotFound, match="active summaries: d1, d2"):
+    with pytest.raises(NotFound, match=r"summaries: d1 \(folded into d2\), d2"):
         trace_summaries(scene(), "d9")
     assert "No active summary" in trace_summaries(small()).text
 

@@ -54,6 +54,19 @@ def test_broad_files_are_in_force_at_the_start_the_widest_scope_first():
     assert [one.trust for one in loaded.instructions][:2] == [Trust.USER, Trust.DEVELOPER]
 
 
+def test_files_of_the_same_name_in_two_roots_of_a_scope_are_two_instructions():
+    roots = Roots(everywhere=("/home/me/.clew", "/home/me/.codex", "/srv/shared"), home="/home/me")
+    files = {f"{root}/AGENTS.md": f"The rules of {root}." for root in roots.everywhere}
+    loaded = load(Folders(files), roots)
+    names = ["global:~/.clew/AGENTS.md", "global:~/.codex/AGENTS.md", "global:/srv/shared/AGENTS.md"]
+    assert ids(loaded) == names
+    assert list(changes(loaded, loaded)) == []
+    del files["/home/me/.clew/AGENTS.md"]
+    left = load(Folders(files), roots)
+    assert ids(left) == names[1:]  # an id does not depend on the other files
+    assert [(one["does"], one["id"]) for one in changes(loaded, left)] == [("leave", names[0])]
+
+
 def test_the_same_text_under_two_names_is_one_instruction():
     assert "project:CLAUDE.md" not in ids(load(Folders(FILES), ROOTS))
 

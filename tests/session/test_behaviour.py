@@ -11,9 +11,10 @@ import re
 
 import pytest
 
-from clew.compaction.plan import ClaimKind
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Plan
+from clew.compaction.verify.claims import few_sources
 from clew.log.store import MemoryStore
-from clew.message import Item, Role, text_message
+from clew.message import Cite, Item, Role, Trust, text_message
 from clew.providers.model import Reply, Stop
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, ScriptedModel, bad_summariser, good_summariser
@@ -112,6 +113,41 @@ def test_a_model_of_which_no_line_is_left_is_not_the_author_and_is_named_as_aske
     assert (done.digest.author, done.attempts[-1].author) == ("clew", "clew")
     assert done.digest.prompt_version is None
     assert (done.asked, done.calls) == ("scripted/invents", 2)
+
+
+@pytest.mark.parametrize(
+    ("sources", "outcomes"), [(1, ["refused", "refused", "accepted"]), (3, ["accepted"])]
+)
+def test_a_model_whose_claims_cite_one_message_of_many_is_not_trusted(sources, outcomes):
+    """What code quotes beside them does not count, nor how many claims there are."""
+
+    def read_little(ask):
+        true = [claim for claim in quotes(shown_messages(ask)) if claim.kind is ClaimKind.FACT]
+        return Reply(text_message(Role.ASSISTANT, claims_text(true[:sources])), Stop.END)
+
+    _, done = asked_to_break_the_rule(ScriptedModel.always(read_little, name="scripted/lazy"))
+    assert [attempt.outcome for attempt in done.attempts] == outcomes
+    assert (done.digest.author == "clew") is (sources == 1)
+    if sources == 1:
+        assert "cite 1 of " in done.attempts[0].misses[0]
+        assert "at least 3 are required" in done.attempts[0].misses[0]
+
+
+def test_in_a_short_span_fewer_sources_are_enough():
+    claim = Claim("d1.1", ClaimKind.FACT, "The port is 8080.", (Cite("m1"),), Trust.ASSISTANT)
+
+    def found(messages):
+        digest = Digest("d1", 0, tuple(f"m{n}" for n in range(1, messages + 1)), "", (claim,))
+        plan = Plan((Condense(digest.covers, digest),), 9, 1, 1, "manual", "")
+        return [finding.why for finding in few_sources(plan, {claim.text})]
+
+    assert [found(messages) for messages in (3, 4, 8, 12, 400)] == [
+        [],
+        [],
+        ["at least 2 are required"],
+        ["at least 3 are required"],
+        ["at least 3 are required"],
+    ]
 
 
 def test_a_digest_of_a_refused_model_says_that_code_repaired_it():

@@ -403,6 +403,17 @@ def test_messages_without_a_record_are_searched_once_and_recorded_with_the_next_
     assert [one.event.kind for one in session.events()].count("rules") == 1
 
 
+def test_an_event_about_the_first_messages_leaves_the_others_without_a_record(store):
+    said = (RULE, *["hello there"] * 9)
+    store.append(CTX, [message_event(text_message(Role.USER, words)) for words in said], None)
+    session = opened(store)
+    store.append(CTX, [session._replay.recorded.event(5)], None)
+    session.add(text_message(Role.ASSISTANT, "ok"))
+    recorded = [one.event.body["upto"] for one in session.events() if one.event.kind == RULES.name]
+    assert recorded == [5, 10]
+    assert [pin.quote for pin in session.pins] == [RULE]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import clew
 from clew.providers.marked_entries import marks_in
-from clew.session.conversation import Record
+from clew.session.list_record import ListRecord
 
 RULE = "Never modify files under legacy/."
 MARK = {"type": "ephemeral"}
@@ -216,9 +216,9 @@ def test_nothing_known_is_read_again(monkeypatch):
     messages = loop(200)
     first = clew.compact(messages, 2_000_000)
     read = []
-    extend = Record.extend
+    extend = ListRecord.extend
     monkeypatch.setattr(
-        Record, "extend", lambda self, entries, *a: read.extend(entries) or extend(self, entries, *a)
+        ListRecord, "extend", lambda self, entries, *a: read.extend(entries) or extend(self, entries, *a)
     )
     clew.compact([*marked(messages), *exchange(200)], 2_000_000, previous=first)
     assert len(read) == 2

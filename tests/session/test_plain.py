@@ -95,6 +95,23 @@ def test_under_pressure_it_is_brought_into_the_window():
     assert done.tokens_after <= 20_000
 
 
+@pytest.mark.parametrize("target", [500, 1_500, 3_000])
+def test_a_request_in_the_middle_of_a_long_message_is_in_every_view(target):
+    draws = random.Random(1)
+    line = "The totals of yesterday differ by some cents in account {} of region {}. "
+    story = [
+        "".join(line.format(draws.randrange(9_999), draws.randrange(99)) for _ in range(120)) for _ in "ab"
+    ]
+    asked = "Please add a retry with backoff to the uploader in src/upload.py."
+    messages = [
+        {"role": "user", "content": "Fix the totals."},
+        {"role": "assistant", "content": "I look into it."},
+        {"role": "user", "content": f"{story[0]}\n\n{asked}\n\n{story[1]}"},
+        {"role": "assistant", "content": "Let me look."},
+    ]
+    assert asked in str(clew.compact(messages, target_tokens=target).messages)
+
+
 def test_clews_own_messages_are_taken_too():
     given = list(talk())
     done = clew.compact(given, target_tokens=4_000)

@@ -125,3 +125,40 @@ def test_every_value_that_left_can_be_named_later_and_the_counts_are_those_of_th
     assert {one.text for one in recorded.lost if one.matter is LossKind.VALUE} <= {*named}
     with pytest.raises(NotFound, match="there is no compaction 'd9'"):
         session.losses("d9")
+
+
+GOALS = [
+    "Port the billing importer from the old SOAP service to the REST service of the finance team.",
+    "Now let's write a migration that splits the customers table by region and keeps the old ids.",
+    "New task: build a dashboard that shows the nightly totals of every warehouse in one place.",
+]
+
+
+def work(first):
+    """Yield eight reads whose results differ."""
+    for n in range(first, first + 8):
+        call = ToolCall(f"c{n}", "Bash", {"command": f"cat feed{n}.csv"}, trust=Trust.ASSISTANT)
+        rows = "\n".join(f"warehouse {n * row}: total {n + row * 7}" for row in range(60))
+        yield Message(Role.ASSISTANT, (call,))
+        yield Message(Role.TOOL, (ToolResult(call.call_id, (Text(rows),)),))
+    yield text_message(Role.ASSISTANT, "That is done.")
+
+
+@pytest.mark.parametrize("target", [3_000, 450, 300])
+def test_an_earlier_goal_that_leaves_is_named_in_preview_and_record(target):
+    session = Session.open("goals", MemoryStore(), window=40_000)
+    for number, goal in enumerate(GOALS):
+        session.add(text_message(Role.USER, goal), *work(number * 8))
+    preview = session.preview(target_tokens=target).report
+    done = session.compact(target_tokens=target)
+    view = " ".join(words(part) for item in session.view() for part in item.message.parts)
+    missing = {goal for goal in GOALS if goal[:40] not in view}
+    assert GOALS[-1] not in missing
+    assert bool(missing) is (target < 1_000)
+    for report in (preview, done.report, Report.from_json(done.report.to_json())):
+        assert {item.text for item in report.lost if item.matter is LossKind.GOAL} == missing
+    if missing:
+        assert "earlier goals" in render_report(done.report)
+        session.add(*work(50))
+        again = session.compact(target_tokens=target)
+        assert not {item.text for item in again.report.lost if item.matter is LossKind.GOAL} & missing

@@ -86,6 +86,23 @@ def test_what_no_longer_can_be_read_is_derived_again(store, body):
     assert state(opened(store)) == before
 
 
+FIELDS = ("view", "ledger", "state", "compactions", "about", "digests", "recorded", "problems")
+
+
+@pytest.mark.parametrize("damage", [5, "x", [5], {"x": 5}, None])
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_snapshot_with_one_field_that_cannot_be_read_is_not_used_in_part(store, field, damage):
+    session = opened(store)
+    session.add(text_message(Role.USER, "First."))
+    session._replay.save()
+    head, body = store.load_snapshot(session.ctx)
+    store.save_snapshot(session.ctx, head, {**body, field: damage})
+    again = opened(store)
+    assert again.head == session.head
+    again.add(text_message(Role.USER, "More."))
+    assert again.view()[-1].message.text == "More."
+
+
 def test_it_is_kept_by_itself_now_and_then(store):
     session = opened(store)
     session.add(*(text_message(Role.USER, f"message {n}") for n in range(SAVE_EVERY)))

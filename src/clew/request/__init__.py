@@ -1,26 +1,14 @@
-"""Assemble the request that a model sees. See README.md."""
+"""Assemble the request that a model sees. See README.md.
+
+A request is the session's view with *pieces* around it: clauses and instruction files in the system prompt,
+the state of the work and recalled notes after the last message.
+``assemble(Parts(view=…, pieces=…), counter)`` puts them together within their token limits.
+"""
 
 from clew.request.assemble import Parts, Room, assemble
-from clew.request.assembled import AssembledRequest, OfferedTool
 from clew.request.cache_marks import Marks
 from clew.request.fence import Fence, session_key
 from clew.request.pieces import clauses_for
-from clew.request.sections import SECTIONS, Contribution, Piece, PiecePosition, Section, Stability
+from clew.request.sections import SECTIONS, Piece
 
-__all__ = [
-    "SECTIONS",
-    "AssembledRequest",
-    "Contribution",
-    "Fence",
-    "Marks",
-    "OfferedTool",
-    "Parts",
-    "Piece",
-    "PiecePosition",
-    "Room",
-    "Section",
-    "Stability",
-    "assemble",
-    "clauses_for",
-    "session_key",
-]
+__all__ = ["SECTIONS", "Fence", "Marks", "Parts", "Piece", "Room", "assemble", "clauses_for", "session_key"]

@@ -1,4 +1,8 @@
-"""Build a request: select pieces within the token limits, render them, put them around the session's view."""
+"""Build a request: select pieces within the token limits, render them, put them around the session's view.
+
+``admit_pieces`` decides what fits, ``system_blocks`` and ``end_message`` write it (data between fences),
+``assemble`` does both and records as contributions what each source asked for and got.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import NamedTuple
 
 from clew.budget import DEFAULT, Limit, Policy
 from clew.compaction.plan.render import rules_text, rules_trust
@@ -36,7 +41,7 @@ from clew.tokens import TokenCounter
 FENCE_TOKENS = 45
 """Tokens of the two tags of a fence with a source name of usual length."""
 _CUT_MARK = "[cut here: {left:,} more characters in {source}]"
-_FEWEST = 40
+_FEWEST_TOKENS = 40
 """Tokens below which the beginning of a piece is not worth including (chosen by hand)."""
 _CHARS_PER_TOKEN = 4
 
@@ -76,36 +81,39 @@ def admit_pieces(
         asked_tokens = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
         most = room.of(piece.section)
         left = asked_tokens if most is None else max(0, most - used_tokens.get(piece.section.name, 0))
-        fitted, tokens, why = _fit_piece(piece, asked_tokens, left, count)
-        used_tokens[piece.section.name] = used_tokens.get(piece.section.name, 0) + tokens
-        inside += [fitted] if fitted else []
+        fitted = _fit_piece(piece, asked_tokens, left, count)
+        used_tokens[piece.section.name] = used_tokens.get(piece.section.name, 0) + fitted.tokens
+        inside += [fitted.piece] if fitted.piece else []
+        given = min(fitted.tokens, asked_tokens)
         contributions.append(
             Contribution(
-                piece.section,
-                piece.source,
-                piece.trust,
-                asked_tokens,
-                min(tokens, asked_tokens),
-                why,
-                piece.late,
+                piece.section, piece.source, piece.trust, asked_tokens, given, fitted.why, piece.late
             )
         )
     return inside, contributions
 
 
-def _fit_piece(
-    piece: Piece, asked_tokens: int, left: int, count: Callable[[str], int]
-) -> tuple[Piece | None, int, str]:
+class _FittedPiece(NamedTuple):
+    piece: Piece | None
+    """What of it gets in; None if it is left out."""
+    tokens: int = 0
+    why: str = ""
+    """Why it was cut or left out."""
+
+
+def _fit_piece(piece: Piece, asked_tokens: int, left: int, count: Callable[[str], int]) -> _FittedPiece:
+    """Return a piece, or its beginning if it may be cut, in the tokens that are left."""
     if asked_tokens <= left:
-        return piece, asked_tokens, ""
+        return _FittedPiece(piece, asked_tokens)
     room = f"{left:,} tokens were left for {piece.section.name}"
-    if not piece.cuttable or left < _FEWEST:
-        return None, 0, f"left out: it has {asked_tokens:,} tokens and {room}"
+    if not piece.cuttable or left < _FEWEST_TOKENS:
+        return _FittedPiece(None, why=f"left out: it has {asked_tokens:,} tokens and {room}")
     for text in _beginnings(piece, left):
         tokens = count(text) + (FENCE_TOKENS if piece.fenced else 0)
         if tokens <= left:
-            return replace(piece, text=text), tokens, f"cut: it has {asked_tokens:,} tokens and {room}"
-    return None, 0, f"left out: no beginning of it fits, {room}"
+            why = f"cut: it has {asked_tokens:,} tokens and {room}"
+            return _FittedPiece(replace(piece, text=text), tokens, why)
+    return _FittedPiece(None, why=f"left out: no beginning of it fits, {room}")
 
 
 def _beginnings(piece: Piece, tokens: int) -> Iterator[str]:
@@ -198,7 +206,7 @@ class Parts:
 def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     """Return the request made of these parts. Deterministic: equal parts give an equal request."""
     prompt, rest = _split(parts.view)
-    inside, output = admit_pieces(_nonempty_pieces(parts, rest), parts.room, counter.count_text)
+    inside, asked = admit_pieces(_nonempty_pieces(parts, rest), parts.room, counter.count_text)
     messages = [item.message for item in rest]
     fencing = parts.fence_results and not parts.off
     if fencing:
@@ -207,30 +215,25 @@ def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     late = [piece for piece in inside if piece.place is PiecePosition.END]
     added = system_blocks(stable, parts.fence)
     end = end_message(late, parts.fence, announced=any(piece.source == DATA_SOURCE for piece in stable))
-    first = [piece for piece in output if piece.section.place is PiecePosition.SYSTEM and not piece.late]
-    last = [piece for piece in output if piece.section.place is PiecePosition.END or piece.late]
+    first = [one for one in asked if one.section.place is PiecePosition.SYSTEM and not one.late]
+    last = [one for one in asked if one.section.place is PiecePosition.END or one.late]
+    sent = [Item(item.id, message) for item, message in zip(rest, messages, strict=True)]
     contributions = (
         *_tools(parts.tools, counter),
-        *(
-            _full_contribution(SYSTEM_PROMPT, item.id, Trust.SYSTEM, counter.count(item.message))
-            for item in prompt
-        ),
+        *_prompt_contributions(prompt, counter),
         *first,
         *_headings(CONTRACT, [block.text for block in added], first, counter),
-        *_message_contributions(
-            [Item(item.id, message) for item, message in zip(rest, messages, strict=True)], counter
-        ),
+        *_message_contributions(sent, counter),
         *last,
         *_headings(REMINDERS, [end.text] if end else [], last, counter),
     )
-    prompts = tuple(item.message for item in prompt)
     return AssembledRequest(
-        prompts,
-        tuple(added),
-        tuple(messages),
-        end,
-        tuple(parts.tools),
-        contributions,
+        prompt=tuple(item.message for item in prompt),
+        added=tuple(added),
+        history=tuple(messages),
+        end=end,
+        tools=tuple(parts.tools),
+        contributions=contributions,
         plain=not (inside or fencing),
     )
 
@@ -247,6 +250,7 @@ def _nonempty_pieces(parts: Parts, rest: Sequence[Item]) -> list[Piece]:
 
 
 def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
+    """Return the system prompt of a view, and the rest."""
     leading = system_prefix([item.message for item in view])
     return view[:leading], view[leading:]
 
@@ -258,6 +262,11 @@ def _tools(tools: Sequence[OfferedTool], counter: TokenCounter) -> Iterator[Cont
     for tool in tools:
         definition = json.dumps(tool.definition("anthropic"), ensure_ascii=False)
         yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, counter.count_text(definition))
+
+
+def _prompt_contributions(prompt: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
+    for item in prompt:
+        yield _full_contribution(SYSTEM_PROMPT, item.id, Trust.SYSTEM, counter.count(item.message))
 
 
 def _message_contributions(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:

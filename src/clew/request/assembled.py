@@ -1,4 +1,8 @@
-"""An assembled request, and its body for a provider's API."""
+"""An assembled request, and its body for a provider's API.
+
+``AssembledRequest.body("anthropic", {"model": …})`` is the system prompt with the added blocks, the history,
+the message at the end, the tools and the cache marks, in Anthropic's format.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from clew.budget import Region
-from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, ToolResult
+from clew.message import JsonObject, Message, Role, Text, Thinking, ToolResult
 from clew.providers.anthropic import ANTHROPIC
 from clew.providers.conversion import convert
 from clew.providers.formats import wire_named
@@ -149,7 +153,7 @@ def with_end(history: Sequence[Message], end: Message | None, wire: Wire) -> lis
 def _thinks(messages: Sequence[Message]) -> bool:
     """Return True if the running tool loop contains signed thinking."""
     for message in reversed(messages):
-        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
+        if message.is_from_user:
             return False
         if any(isinstance(part, Thinking) and part.signed for part in message.parts):
             return True

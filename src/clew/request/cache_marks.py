@@ -17,12 +17,11 @@ from typing import Literal, NamedTuple
 
 from clew.compaction.plan.render import TAG as DIGEST_TAG
 from clew.message import Json, JsonObject
+from clew.providers.marked_entries import UNMARKABLE
 from clew.providers.shapes import as_list, as_object, as_text
 
 CHARS_PER_TOKEN = 4
 """A rough estimate, enough to decide whether a mark is worth setting."""
-_UNMARKED = frozenset({"thinking", "redacted_thinking"})
-"""Block types that Anthropic does not allow a mark on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def _last_of(body: JsonObject, message: int, left_out: int = 0) -> Iterator[Spot
     blocks = _content_of(body, message)
     for i in range(len(blocks) - 1 - left_out, -1, -1):
         block = as_object(blocks[i])
-        if block.get("type") not in _UNMARKED and block.get("text") != "":
+        if block.get("type") not in UNMARKABLE and block.get("text") != "":
             yield Spot(message, i)
             return
 

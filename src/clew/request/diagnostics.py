@@ -1,15 +1,17 @@
 """Read-only diagnostics of a context, as functions and as tools for an agent.
 
 contextSnapshot, contextBudget, listContributors and traceSummaries. They change nothing and need no approval.
+``context_budget(state).text`` begins with a line like "System: 2000 tokens, History: 60000 tokens, Memory:
+500 tokens, Reserve: 35200 tokens (Total=97700/200000)".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from clew.budget import Allotment, Region, Slice
+from clew.budget import Allotment, Fill, Region, Slice
 from clew.compaction.plan import Digest, Plan
 from clew.compaction.plan.digest import spans
 from clew.compaction.verify import Report
@@ -58,31 +60,48 @@ class Diagnosis:
     value: JsonObject
 
 
-def trace_summaries(scene: RequestState, digest: str | None = None) -> Diagnosis:
-    """Return the origin of each active summary: turns, folded digests, author, checks and loss."""
-    active = [(compaction, digest) for compaction in scene.compactions for digest in compaction.plan.digests]
-    if digest is not None:
-        active = [(compaction, item) for compaction, item in active if item.id == digest]
-        if not active:
-            known_names = ", ".join(digest.id for digest in digests_of(scene.compactions)) or "none"
-            raise NotFound(f"no active summary {digest!r}", f"active summaries: {known_names}")
-    if not active:
+def trace_summaries(state: RequestState, digest: str | None = None) -> Diagnosis:
+    """Return the origin of each summary: turns, folded digests, author, checks and loss.
+
+    A summary that a later one absorbed is no longer in the context; it is listed with the one that has it.
+    """
+    folded = folded_digests(state.compactions)
+    made = [(compaction, item) for compaction in state.compactions for item in compaction.plan.digests]
+    chosen = [(compaction, item) for compaction, item in made if digest in (None, item.id)]
+    if not chosen and digest is not None:
+        known_names = ", ".join(f"{item.id}{_place(item, folded)}" for _, item in made) or "none"
+        raise NotFound(f"no summary {digest!r}", f"summaries: {known_names}")
+    if not chosen:
         return Diagnosis("No active summary: none of the turns is replaced by one.", {"summaries": []})
-    lines = [line for compaction, digest in active for line in _lineage(compaction, digest)]
+    lines = [line for compaction, item in chosen for line in _lineage(compaction, item, folded)]
     return Diagnosis(
-        "\n".join(lines), {"summaries": [_lineage_json(compaction, digest) for compaction, digest in active]}
+        "\n".join(lines),
+        {"summaries": [_lineage_json(compaction, item, folded) for compaction, item in chosen]},
     )
 
 
-def digests_of(compactions: Sequence[RecordedCompaction]) -> list[Digest]:
-    """Return the digests that these compactions created."""
-    return [digest for compaction in compactions for digest in compaction.plan.digests]
+def folded_digests(compactions: Sequence[RecordedCompaction]) -> dict[str, str]:
+    """Return the digests that a later one absorbed, each with that digest: they left the context."""
+    result: dict[str, str] = {}
+    for digest in _digests(compactions):
+        for absorbed in digest.folds:
+            result.setdefault(absorbed, digest.id)
+    return result
 
 
-def _lineage(compaction: RecordedCompaction, digest: Digest) -> Iterator[str]:
+def _digests(compactions: Sequence[RecordedCompaction]) -> Iterator[Digest]:
+    return (digest for compaction in compactions for digest in compaction.plan.digests)
+
+
+def _place(digest: Digest, folded: Mapping[str, str]) -> str:
+    return f" (folded into {folded[digest.id]})" if digest.id in folded else ""
+
+
+def _lineage(compaction: RecordedCompaction, digest: Digest, folded: Mapping[str, str]) -> Iterator[str]:
     plan = compaction.plan
-    covers = spans(digest.covers)
-    yield f"{digest.id} (level {digest.level}) replaces {len(digest.covers):,} turns: {covers}"
+    does = "replaced" if digest.id in folded else "replaces"
+    turns = f"{len(digest.covers):,} turns: {spans(digest.covers)}"
+    yield f"{digest.id} (level {digest.level}) {does} {turns}{_place(digest, folded)}"
     yield f"  made {compaction.time} by {digest.author}, because: {plan.reason}"
     yield f"  {plan.tokens_before:,} → {plan.tokens_after:,} tokens"
     yield f"  {len(digest.claims)} claims and {len(digest.pins)} rules, from {_sources(digest)} turns"
@@ -101,7 +120,7 @@ def _check_line(compaction: RecordedCompaction) -> str:
     return f"{verdict}; {gone:,} items dropped (recoverable by search)"
 
 
-def _lineage_json(compaction: RecordedCompaction, digest: Digest) -> JsonObject:
+def _lineage_json(compaction: RecordedCompaction, digest: Digest, folded: Mapping[str, str]) -> JsonObject:
     plan = compaction.plan
     return {
         "digest": digest.id,
@@ -109,6 +128,7 @@ def _lineage_json(compaction: RecordedCompaction, digest: Digest) -> JsonObject:
         "covers": spans(digest.covers),
         "turns": len(digest.covers),
         "folds": list(digest.folds),
+        "folded_into": folded.get(digest.id),
         "author": digest.author,
         "time": compaction.time,
         "trigger": plan.trigger,
@@ -132,21 +152,21 @@ report about the window does not fill it."""
 # contextBudget -----------------------------------------------------------------------------------------
 
 
-def context_budget(scene: RequestState) -> Diagnosis:
+def context_budget(state: RequestState) -> Diagnosis:
     """Return the split of the window in one line, then everything that was cut and why."""
-    split = scene.allotment
-    speech = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
+    split = state.allotment
+    listed = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
     reserve = sum(split.of(region).given for region in _RESERVES)
     total = split.window_tokens - split.free_tokens
-    lines = [f"{', '.join([*speech, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
+    lines = [f"{', '.join([*listed, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
     lines += [
         f"Overflow: {slice_.region} asked for {slice_.asked:,}, got {slice_.given:,}: {slice_.why}"
         for slice_ in _cut(split)
     ]
     lines += [
-        f"Cut: {_contribution_line(contribution)}" for contribution in scene.contributions if contribution.cut
+        f"Cut: {_contribution_line(contribution)}" for contribution in state.contributions if contribution.cut
     ]
-    lines += _until_compaction(scene)
+    lines += _until_compaction(state)
     value: JsonObject = {
         "regions": {slice_.region.value: slice_.given for slice_ in split.slices},
         "reserve": reserve,
@@ -154,20 +174,21 @@ def context_budget(scene: RequestState) -> Diagnosis:
         "window": split.window_tokens,
         "free": split.free_tokens,
         "overflows": {slice_.region.value: slice_.cut for slice_ in _cut(split)},
-        "compact_at": scene.compact_at_tokens,
+        "compact_at": state.compact_at_tokens,
     }
     return Diagnosis("\n".join(lines), value)
 
 
 def _shown_regions(split: Allotment) -> Iterator[tuple[Region, int]]:
-    for region in _SPOKEN:
+    for region in _REPORTED:
         given = split.of(region).given
-        if given or region in _ALWAYS:
+        if given or region in _ALWAYS_REPORTED:
             yield region, given
 
 
-_ALWAYS = (Region.SYSTEM, Region.HISTORY, Region.MEMORY)
-_SPOKEN = (
+_ALWAYS_REPORTED = (Region.SYSTEM, Region.HISTORY, Region.MEMORY)
+"""Regions that are reported even if they are empty."""
+_REPORTED = (
     *(Region.SYSTEM, Region.TOOLS, Region.PINNED, Region.INSTRUCTIONS),
     *(Region.HISTORY, Region.TOOL_OUTPUTS, Region.MEMORY),
 )
@@ -182,11 +203,11 @@ def _cut(split: Allotment) -> list[Slice]:
     return [slice_ for slice_ in split.slices if slice_.cut]
 
 
-def _until_compaction(scene: RequestState) -> Iterator[str]:
-    if scene.compact_at_tokens is not None:
-        used = _used_tokens(scene.allotment)
-        left = max(0, scene.compact_at_tokens - used)
-        yield f"Compaction starts at {scene.compact_at_tokens:,} tokens: {left:,} from now."
+def _until_compaction(state: RequestState) -> Iterator[str]:
+    if state.compact_at_tokens is not None:
+        left = state.compact_at_tokens - Fill.of(state.allotment).used_tokens  # history in full, as asked
+        when = f"{left:,} from now" if left > 0 else "it is due"
+        yield f"Compaction starts at {state.compact_at_tokens:,} tokens: {when}."
 
 
 def _used_tokens(split: Allotment) -> int:
@@ -196,20 +217,21 @@ def _used_tokens(split: Allotment) -> int:
 # contextSnapshot ---------------------------------------------------------------------------------------
 
 
-def context_snapshot(scene: RequestState) -> Diagnosis:
+def context_snapshot(state: RequestState) -> Diagnosis:
     """Return the current tokens of every region and section, with the reason for each size."""
-    split = scene.allotment
+    split = state.allotment
     used = _used_tokens(split)
     lines = [f"{used:,} of {split.window_tokens:,} tokens are in use, {split.free_tokens:,} are free."]
     for slice_ in split.slices:
         lines.append(f"{slice_.region.value:>12}  {slice_.given:>9,}  {slice_.why}")
-    by_section = _by_section(scene.contributions)
+    by_section = _by_section(state.contributions)
     if by_section:
         lines.append("By section:")
         for name, (tokens, count) in by_section.items():
             lines.append(f"{name:>12}  {tokens:>9,}  {count} part{'' if count == 1 else 's'}")
-    lines += _until_compaction(scene)
-    lines += _cache(scene)
+    lines += _until_compaction(state)
+    lines += _cache(state)
+    folded = folded_digests(state.compactions)
     value: JsonObject = {
         "window": split.window_tokens,
         "used": used,
@@ -221,8 +243,9 @@ def context_snapshot(scene: RequestState) -> Diagnosis:
         "sections": {
             name: {"tokens": tokens, "parts": count} for name, (tokens, count) in by_section.items()
         },
-        "digests": [digest.id for digest in digests_of(scene.compactions)],
-        "last_call": scene.last_call.to_json() if scene.last_call else None,
+        "digests": [digest.id for digest in _digests(state.compactions) if digest.id not in folded],
+        "folded_digests": dict[str, Json](folded),
+        "last_call": state.last_call.to_json() if state.last_call else None,
     }
     return Diagnosis("\n".join(lines), value)
 
@@ -240,8 +263,8 @@ def _by_section(contributions: Sequence[Contribution]) -> dict[str, tuple[int, i
     return result
 
 
-def _cache(scene: RequestState) -> Iterator[str]:
-    call = scene.last_call
+def _cache(state: RequestState) -> Iterator[str]:
+    call = state.last_call
     if call is not None:
         read, written = call.usage.cache_read_tokens, call.usage.cache_write_tokens
         text = f"{read:,} tokens read from the cache, {written:,} written, {call.missed_tokens:,} missed"
@@ -251,17 +274,15 @@ def _cache(scene: RequestState) -> Iterator[str]:
 # listContributors --------------------------------------------------------------------------------------
 
 
-def list_contributors(scene: RequestState, section: str | None = None) -> Diagnosis:
+def list_contributors(state: RequestState, section: str | None = None) -> Diagnosis:
     """Return which turns, notes, files and tools are in the request, and which were left out."""
     chosen = [
         contribution
-        for contribution in scene.contributions
+        for contribution in state.contributions
         if section is None or contribution.section.name == section
     ]
-    inside, out = (
-        [contribution for contribution in chosen if contribution.given],
-        [contribution for contribution in chosen if not contribution.given],
-    )
+    inside = [contribution for contribution in chosen if contribution.given]
+    out = [contribution for contribution in chosen if not contribution.given]
     lines = [f"{len(inside):,} contributors, {sum(contribution.given for contribution in inside):,} tokens."]
     lines += map(_contribution_line, inside[-MOST_CONTRIBUTORS:])
     if len(inside) > MOST_CONTRIBUTORS:
@@ -279,20 +300,20 @@ def _contribution_line(contribution: Contribution) -> str:
     return f"{source}: {contribution.given:,} of {contribution.asked:,} tokens{why}"
 
 
-def diagnostic_tools(look: Callable[[], RequestState]) -> tuple[Tool, ...]:
-    """Return the tools; ``look`` is called for the current scene on every tool call."""
+def diagnostic_tools(current: Callable[[], RequestState]) -> tuple[Tool, ...]:
+    """Return the tools; ``current`` is called for the current state on every tool call."""
 
     def answering(
         answer: Callable[[RequestState, dict[str, Any]], Diagnosis],
     ) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
-        return lambda _desk, arguments: ToolAnswer(answer(look(), arguments).text)
+        return lambda _context, arguments: ToolAnswer(answer(current(), arguments).text)
 
     return (
         Tool(
             "contextSnapshot",
             "Report the current token usage of every region of the context window, with the reason for each.",
             object_schema(),
-            answering(lambda scene, _: context_snapshot(scene)),
+            answering(lambda state, _: context_snapshot(state)),
         ),
         Tool(
             "listContributors",
@@ -305,19 +326,19 @@ def diagnostic_tools(look: Callable[[], RequestState]) -> tuple[Tool, ...]:
                     of=tuple(section.name for section in (*SECTIONS, PINNED)),
                 )
             ),
-            answering(lambda scene, arguments: list_contributors(scene, arguments["section"])),
+            answering(lambda state, arguments: list_contributors(state, arguments["section"])),
         ),
         Tool(
             "traceSummaries",
-            "Show the lineage of the summaries in the context: which turns each replaces, who wrote it, "
-            "why, and what the checks said.",
+            "Show the lineage of the summaries: which turns each replaces, which later one absorbed it, who "
+            "wrote it, why, and what the checks said.",
             object_schema(digest=string("Only this one, like d3; all of them if null.", optional=True)),
-            answering(lambda scene, arguments: trace_summaries(scene, arguments["digest"])),
+            answering(lambda state, arguments: trace_summaries(state, arguments["digest"])),
         ),
         Tool(
             "contextBudget",
             "Report in one line how the context window is split, and what was cut.",
             object_schema(),
-            answering(lambda scene, _: context_budget(scene)),
+            answering(lambda state, _: context_budget(state)),
         ),
     )

@@ -1,8 +1,9 @@
 """Fences around text that is data, not instructions.
 
+A tool result becomes ``<clew-data-3f9a… from="tool ls" trust="untrusted">``, its text, and the closing tag.
 The name of a fence is a keyed hash of its content. The content cannot contain that name, since writing it
-there would change the hash; without the session's key the name cannot be computed; and equal content gets
-an equal fence in every request, so the prompt cache keeps working.
+there would change the hash; without the session's key the name cannot be computed; and equal content gets an
+equal fence in every request, so the prompt cache keeps working.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ class Fence:
     def __post_init__(self) -> None:
         if len(self.key) < _SHORTEST_KEY:
             raise InputError(
-                f"fence key too short: {len(self.key)} bytes",
-                f"use at least {_SHORTEST_KEY} random bytes",
+                f"fence key too short: {len(self.key)} bytes", f"use at least {_SHORTEST_KEY} random bytes"
             )
 
     def around(self, text: str, source: str, trust: Trust) -> str:
@@ -95,5 +95,5 @@ def _fenced_result(part: Part, fence: Fence) -> Part:
 
 def _attribute(source: str) -> str:
     """Return a source name that is safe inside a quoted attribute."""
-    plain = "".join(tag if tag.isprintable() and tag not in '"<>&' else "_" for tag in escape_tags(source))
+    plain = "".join(c if c.isprintable() and c not in '"<>&' else "_" for c in escape_tags(source))
     return plain if len(plain) <= _LONGEST_SOURCE else f"{plain[:_LONGEST_SOURCE]}…"

@@ -1,4 +1,7 @@
-"""Standard pieces of a request: clauses of the system prompt, rules set by hand, recalled memory."""
+"""Standard pieces of a request: clauses of the system prompt, rules set by hand, recalled memory.
+
+``clauses_for(compacted=True, memory=False)`` returns the clauses that explain digests, from ``clauses/*.md``.
+"""
 
 from __future__ import annotations
 

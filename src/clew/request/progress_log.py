@@ -1,6 +1,12 @@
 """The progress log: checkpoints of what a session got done, derived from the ledger by code.
 
-No model writes them, so none can forget or invent one.
+No model writes them, so none can forget or invent one. As text::
+
+    k2  2026-11-15 09:30  compaction d1  (m41 to m80)
+      goal      - make the login work [m3]
+      changed   ~ modified: src/login.py [m62]
+      evidence  ~ passes now: test_login [m70]
+      next      - write the release note [m3]
 """
 
 from __future__ import annotations

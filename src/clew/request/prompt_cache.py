@@ -1,8 +1,10 @@
 """What a prompt cache sees of a request, why it missed, and the call as the log records it.
 
-A cache sees blocks in the order tools, system prompt, messages. Only chained hashes are kept: if two requests
-agree at a block, they agree in everything before it. Cache marks are ignored, because moving one does not
-invalidate a cache, and so is the form of a text: providers treat a string and a list of one text block alike.
+``cause_of_miss`` compares two requests: "the system prompt changed at block 3", "the prefix changed at block
+9 by compaction d2". A cache sees blocks in the order tools, system prompt, messages. Only chained hashes are
+kept: if two requests agree at a block, they agree in everything before it. Cache marks are ignored, because
+moving one does not invalidate a cache, and so is the form of a text: providers treat a string and a list of
+one text block alike.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from clew.providers.formats import wire_named
 from clew.providers.shapes import as_list, as_object, as_text
 
 Where: TypeAlias = Literal["tools", "system", "messages"]
+# The opening tag of a digest: <clew-digest id="d3" …
 _DIGEST = re.compile(rf'<{DIGEST_TAG} id="(d\d{{1,9}})"')
 _SETTINGS = ("tool_choice", "thinking", "output_config", "reasoning", "reasoning_effort", "speed", "effort")
 """Request fields besides the text that invalidate a cache when they change."""
@@ -78,7 +81,7 @@ def layout_of(body: JsonObject, wire: str, end_blocks: int = 0) -> RequestLayout
     return RequestLayout(
         wire,
         as_text(body.get("model")),
-        hashlib.sha256(settings.encode()).hexdigest()[:16],
+        hashlib.sha256(settings.encode("utf-8", "surrogatepass")).hexdigest()[:16],
         tuple(places),
         tuple(chain),
         tuple(dict.fromkeys(digests)),

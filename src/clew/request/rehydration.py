@@ -1,6 +1,7 @@
 """The state block after a compaction: what the next model call needs and the view no longer shows.
 
-Every line names the turn that it comes from. Lines marked ~ quote tools or files.
+Added to the end of each request while the view contains a digest. Every line names the turn that it comes
+from, lines marked ~ quote tools or files: "Changed files:", then "~ [m62] modified: src/login.py".
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _holds(line: str, text: str) -> bool:
     return text in line or json.dumps(text, ensure_ascii=False)[1:-1] in line
 
 
-One = TypeVar("One")
+Listed = TypeVar("Listed")
 SOURCE = "rehydration"
 MOST = 12
 """Entries of one list; the others are counted (chosen by hand)."""
@@ -180,17 +181,17 @@ def _task(loop: Loop) -> str:
 
 def _open(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
     goal = ledger.goal.quote if ledger.goal else ""
-    remaining_loops = [
+    unseen = [
         loop
         for loop in ledger.loops.open
         if loop.kind is not LoopKind.TODO
         and not visible.has(loop.text[:LONGEST], loop.source)
         and loop.text not in goal
     ]
-    if remaining_loops:
+    if unseen:
         yield "Still open:"
         yield from _few(
-            remaining_loops, lambda item: _line(f"{item.kind.value}: {item.text}", item.source, _label(item))
+            unseen, lambda item: _line(f"{item.kind.value}: {item.text}", item.source, _label(item))
         )
 
 
@@ -199,14 +200,14 @@ def _label(loop: Loop) -> Trust:
 
 
 def _approvals(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
-    remaining_approvals = [
+    unseen = [
         approval
         for approval in ledger.approvals
         if approval is not ledger.plan and not _answer_is_shown(approval, visible)
     ]
-    if remaining_approvals:
+    if unseen:
         yield "Permissions asked for:"
-        yield from _few(remaining_approvals, _approval)
+        yield from _few(unseen, _approval)
 
 
 def _answer_is_shown(approval: Approval, visible: VisibleText) -> bool:
@@ -254,12 +255,10 @@ def _files(ledger: Ledger, visible: VisibleText) -> Iterator[str]:
         )
     looked = [*(file for file in ledger.artifacts.files if not file.changed)][-MOST:]
     looked += ledger.artifacts.urls[-MOST:]
-    remaining_artifacts = [
-        artifact for artifact in looked if not visible.has(_tail(artifact.name), artifact.last)
-    ]
-    if remaining_artifacts:
+    unseen = [artifact for artifact in looked if not visible.has(_tail(artifact.name), artifact.last)]
+    if unseen:
         yield "Read:"
-        yield from _few(remaining_artifacts[::-1], lambda item: _line(item.name, item.last, Trust.UNTRUSTED))
+        yield from _few(unseen[::-1], lambda item: _line(item.name, item.last, Trust.UNTRUSTED))
 
 
 def _tail(path: str) -> str:
@@ -295,7 +294,8 @@ def _harness(now: RequestStatus) -> Iterator[str]:
 # Formatting --------------------------------------------------------------------------------------------
 
 
-def _few(listed: Sequence[One], line: Callable[[One], str]) -> Iterator[str]:
+def _few(listed: Sequence[Listed], line: Callable[[Listed], str]) -> Iterator[str]:
+    """Yield the lines of the first ``MOST`` items, and how many more there are."""
     yield from map(line, listed[:MOST])
     if len(listed) > MOST:
         yield f"… and {len(listed) - MOST:,} more"

@@ -1,7 +1,9 @@
 """The sections of a request (the twelve tiers of a context), and pieces of text for them.
 
-Stable content comes first and content that changes every turn comes last, so that the prompt cache can read
-everything sent before. Stable sections must not contain a clock or an id of the request.
+A *piece* is a text for one section: ``Piece(INSTRUCTIONS, text, "AGENTS.md (project)", Trust.USER)`` goes
+into the system prompt under the heading "Instructions for this work". Stable content comes first and content
+that changes every turn comes last, so that the prompt cache can read everything sent before. Stable sections
+must not contain a clock or an id of the request.
 """
 
 from __future__ import annotations
@@ -18,21 +20,13 @@ class PiecePosition(StrEnum):
     """Where in a request a section goes, in the order in which caches read it."""
 
     TOOLS = "tools"
+    """Stays the same at least from one compaction to the next."""
     SYSTEM = "system"
+    """The same."""
     HISTORY = "history"
-    END = "end"
-    """After the last message: seen last by the model, never cached."""
-
-
-class Stability(StrEnum):
-    """How long the bytes of a section stay the same."""
-
-    STABLE = "stable"
-    """At least from one compaction to the next."""
-    APPENDED = "appended"
     """Grows only at its end until a compaction."""
-    VOLATILE = "volatile"
-    """Can change every turn."""
+    END = "end"
+    """After the last message: can change every turn, is seen last by the model, never cached."""
 
 
 class Owner(StrEnum):
@@ -66,18 +60,6 @@ class Section:
     """Limit as a part of the usable window; None if it is never cut here. The defaults were chosen by hand.
     """
 
-    @property
-    def stability(self) -> Stability:
-        """Return how long its bytes stay the same; decided by its place."""
-        return _STABILITY[self.place]
-
-
-_STABILITY = {
-    PiecePosition.TOOLS: Stability.STABLE,
-    PiecePosition.SYSTEM: Stability.STABLE,
-    PiecePosition.HISTORY: Stability.APPENDED,
-    PiecePosition.END: Stability.VOLATILE,
-}
 
 SYSTEM_PROMPT = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, PiecePosition.SYSTEM, Region.SYSTEM)
 """The session's own system prompt; its name is "policy" in logs."""

@@ -1,32 +1,28 @@
 """Changes that a person makes to rules, kept facts and open work: append them, and replay them from the log.
 
-An event identifies its subject by wording and place. The ids p1 and t2 are for people; another version of
-clew may number differently. Logs of an earlier version name rules by number only: ``rules_meant`` resolves
-those, because p2 must not revoke the wrong rule. Digests of the session name rules by number and quote. A
-number is accepted if a digest has it, or if a digest has a higher one and all rules up to that get the same
-numbers when searched again.
+``on_pin``, ``on_loop`` and ``on_fact`` append a change; ``redo``, ``redo_loop`` and ``redo_fact`` apply it
+when the log is read. The ids p1 and t2 are for people, and another version of clew may number differently, so
+an event also identifies its subject by wording and place::
+
+    {"does": "revoke", "pin": "p2", "why": "…", "rule": {"quote": "never push", "source": …}}
+
+Logs of an earlier version have no ``rule``; ``rule_numbers`` finds out which rule such an event means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError, NotFound, StoreDamaged
-from clew.ledger.exchange import Reading
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.turns import KeptFact, KeptFacts
-from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
-from clew.log.protocol import Event, StoredEvent
-from clew.message import Cite, Item, Json, JsonObject, Message, Trust, message_number
-from clew.rules.find import find_candidates
+from clew.log import LOOP, PIN, new_event
+from clew.log.protocol import Event
+from clew.message import Cite, Json, JsonObject, Trust
 from clew.rules.findings import FINDER, ref_from_json, ref_to_json
 from clew.rules.pins import Pins
-from clew.rules.rule import MadeBy, Pin, Rule, RuleRef
-from clew.rules.speech import utterances
-from clew.session.history import read_compaction
+from clew.rules.rule import MadeBy, Pin, RuleRef
 
 if TYPE_CHECKING:
     from clew.session.replay import Replay
@@ -211,67 +207,6 @@ def _id_of(loop: Loop | None, target: LoopRef | str) -> str:
     return loop.id
 
 
-KINDS = (MESSAGE.name, PIN.name, COMPACTION.name)
-"""The kinds of events needed to resolve the numbers."""
-
-
 def names_by_number(body: dict[str, Any]) -> bool:
     """Whether an event names a rule by its number only."""
     return "pin" in body and "rule" not in body and body.get("does") not in FACT_ACTS
-
-
-class _Candidates(Pins):
-    """Numbers every candidate sentence, as earlier rule finders did."""
-
-    def _search(self, message: Message) -> list[Rule]:
-        return find_candidates(message)
-
-
-def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
-    """Return the rule meant by each event; events that cannot be resolved are omitted."""
-    pins, messages = _Candidates(), 0
-    target: dict[int, tuple[str, RuleRef | None]] = {}
-    quotes: dict[str, str] = {}
-    for stored in events:
-        if stored.event.kind == MESSAGE.name:
-            messages += 1
-            (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
-            item = Item(f"m{messages}", message)
-            pins.add(Reading(messages, item, utterances(item), [], []))
-        elif stored.event.kind == PIN.name:
-            body: dict[str, Any] = stored.event.body
-            named_rule = pins.held.get(str(body.get("pin")))
-            rule = named_rule.ref if named_rule else None
-            if names_by_number(body):
-                target[stored.seq] = str(body["pin"]), rule
-            with suppress(InputError, StoreDamaged):
-                redo(pins, body, rule)
-        else:
-            digest = read_compaction(COMPACTION.current(stored)).digest
-            quotes |= {pin.id: pin.quote for pin in digest.pins} if digest else {}
-    upto = _numbered_alike(pins, quotes)
-    named_there = {name: _ref(pins, quote) for name, quote in quotes.items()}
-    rules = {
-        seq: named_there.get(name) or (rule if 0 < _number(name) <= upto else None)
-        for seq, (name, rule) in target.items()
-    }
-    return {seq: rule for seq, rule in rules.items() if rule}
-
-
-def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:
-    """Return the number up to which digests and pins agree."""
-    upto = 0
-    for name in sorted(quotes, key=_number):
-        if name not in pins.held or pins.held[name].quote != quotes[name]:
-            break
-        upto = _number(name)
-    return upto
-
-
-def _ref(pins: Pins, quote: str) -> RuleRef:
-    alike = [pin.ref for pin in pins.all if pin.quote == quote]
-    return alike[-1] if alike else RuleRef(quote, None)
-
-
-def _number(name: str) -> int:
-    return message_number(f"m{name.removeprefix('p')}")

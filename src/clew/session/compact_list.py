@@ -69,6 +69,7 @@ ADVICE = (
     "use clew.Compactor"
 )
 _seen: OrderedDict[int, list[int]] = OrderedDict()
+"""The message sizes of lists that were compacted without ``previous=``, by a hash of their first message."""
 _lock = Lock()
 
 
@@ -268,7 +269,7 @@ def read_current(items: Sequence[Item], hidden: range, model: str) -> CompactRes
     parsed = ParsedInput.of([item.message for item in items])
     counter = counter_for(model_info)
     conversation = start(parsed, counter, hidden, [item.id for item in items])
-    options = Options(NEVER_FULL, None, model, None, DEFAULT, 0, None, True)
+    options = Options(window=NEVER_FULL, model=model)
     return _unchanged_result(parsed, conversation, counter, Gauge(model_info, DEFAULT, NEVER_FULL), options)
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
+from uuid import uuid4
 
 from clew.budget import (
     DEFAULT,
@@ -54,8 +55,6 @@ from clew.session.replay import Replay
 from clew.session.result import RANGE, check_focus
 from clew.session.summariser import no_model
 from clew.tokens import UNKNOWN
-
-HOLDER = "clew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,23 +217,24 @@ def compacting(
     """Decide on a compaction and commit it; None if there is nothing to do."""
     if task is None or replay.view.off:
         return None
-    replay.state = replay.state.begin(HOLDER, time.time())
+    holder = f"clew {uuid4().hex[:8]}"
+    replay.state = replay.state.begin(holder, time.time())
     try:
         outcome = yield from decide(task, writer)
         if not outcome.plan.operations:
             if task.chosen is None:
-                _record_failure(replay, task, "nothing could be made smaller")
+                _record_failure(replay, task, holder, "nothing could be made smaller")
             return None
-        return _commit(replay, _counted(outcome, task), task)
+        return _commit(replay, _counted(outcome, task), task, holder)
     except (CompactionRefused, BudgetExceeded) as refusal:
         if task.chosen is None:
-            _record_failure(replay, task, refusal.detail, str(refusal))
+            _record_failure(replay, task, holder, refusal.detail, str(refusal))
         if isinstance(refusal, NothingToGain) and not task.sized:
             return None
         raise
     finally:
         # Also after an error or a cancelled call: the compaction is no longer running.
-        replay.state = replay.state.released()
+        replay.state = replay.state.released(holder)
 
 
 def _counted(outcome: DecidedCompaction, task: CompactionTask) -> DecidedCompaction:
@@ -257,17 +257,19 @@ def losses_of(replay: Replay, name: str) -> Report:
     return losses_in_full(made.report, made.plan, task)
 
 
-def _record_failure(replay: Replay, task: CompactionTask, reason: str, text: str | None = None) -> None:
+def _record_failure(
+    replay: Replay, task: CompactionTask, holder: str, reason: str, text: str | None = None
+) -> None:
     """Log a failed compaction, so that no later process pays for the same attempt again."""
 
     def event() -> list[Event]:
-        failed = replay.state.failed(max(replay.tokens, replay.used_tokens), reason)
+        failed = replay.state.failed(max(replay.tokens, replay.used_tokens), reason, holder)
         return [refusal_event(text or reason, task.trigger, failed)]
 
     replay.append(event)
 
 
-def _commit(replay: Replay, outcome: DecidedCompaction, task: CompactionTask) -> Compaction:
+def _commit(replay: Replay, outcome: DecidedCompaction, task: CompactionTask, holder: str) -> Compaction:
     """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
     plan = outcome.plan
     made_for = replay.compactions, len(replay.view.steps), replay.view.off
@@ -276,7 +278,8 @@ def _commit(replay: Replay, outcome: DecidedCompaction, task: CompactionTask) ->
         if (replay.compactions, len(replay.view.steps), replay.view.off) != made_for:
             raise StalePlan("another process compacted or undid a compaction meanwhile")
         apply(plan, replay.items)  # raises if the plan no longer matches the view
-        state = replay.state.ended(task.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
+        sizes = plan.tokens_before, plan.tokens_after, plan.target_tokens
+        state = replay.state.ended(task.trigger, *sizes, holder)
         return [compaction_event(outcome, replay.items, replay.refs, state, task.focus)]
 
     seq = replay.append(event)

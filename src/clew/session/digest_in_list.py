@@ -21,17 +21,18 @@ _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR,
 def assign_ids(
     messages: Sequence[Message], names: Sequence[str] = (), last: int = 0
 ) -> tuple[list[Item], Digest | None]:
-    """Give messages their ids: these names, or by position.
+    """Give messages their ids, these names or by position; return also the digest among them.
 
-    A digest keeps its own id, and the ids it covers stay reserved; after one, the position in the list says
-    nothing, so ``names`` do not count.
+    A digest keeps its own id, and the ids it covers stay reserved: a system prompt, the digest d1 of m2 to
+    m40 and two new messages become m1, d1, m41 and m42. With a digest the position in the list says nothing,
+    so ``names`` do not count.
     """
     digest = next(filter(None, map(digest_of_message, messages)), None)
     if names and digest is None:
         return [Item(*pair) for pair in zip(names, messages, strict=True)], None
     covered = frozenset(digest.covers) if digest else frozenset()
     items: list[Item] = []
-    unplaced = digest
+    unplaced = digest  # only the first digest counts: a later one is numbered like any message
     for message in messages:
         if unplaced and digest_of_message(message):
             last = max([last, *(int(name[1:]) for name in covered)])

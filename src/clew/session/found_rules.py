@@ -3,6 +3,10 @@
 A message event written by a session holds the rules found in the message. Imported messages and those of
 earlier versions do not: the installed rule finder searches them, and the next change of the session appends a
 ``rules`` event with the findings. A ``rules`` event with ``rescan`` replaces all findings before it.
+
+Messages are read before the ``rules`` event that records them. A process that follows the log has searched
+them by then; ``agrees`` compares what it found with the event. If they differ, ``Replay`` reads the session
+again from the beginning, with all ``rules`` events known in advance (``RecordedRules.of``).
 """
 
 from __future__ import annotations
@@ -52,6 +56,7 @@ def recorded_messages(messages: Sequence[Message], ledger: Ledger, known: int) -
     for number, (item, result) in enumerate(zip(items, ledger.look(items), strict=True), known + 1):
         rules: JsonObject = {"finder": FINDER}
         if result:
+            # Messages after ``known`` get their numbers when they are appended: refer to them by distance.
             rules["found"] = findings_to_json(result, number, known)
         events.append(message_event(item.message, {"rules": rules}))
     return events
@@ -70,8 +75,10 @@ class RecordedRules:
     unrecorded: int = 0
     """The number of messages without a record."""
     _kept: dict[str, list[Json]] = field(default_factory=dict)
+    """Findings of ``rules`` events in messages up to ``_kept_upto``, for those without a record."""
     _kept_upto: int = 0
     _rescan: dict[str, list[Json]] = field(default_factory=dict)
+    """Findings of the last rescan, for all messages up to ``_rescan_upto``."""
     _rescan_upto: int = 0
 
     def findings(self, item: Item, body: dict[str, Any]) -> Findings | None:
@@ -91,7 +98,7 @@ class RecordedRules:
         """Remember what the installed rule finder found in a message without a record."""
         self.unrecorded += 1
         if findings:
-            number = message_number(item.id)
+            number = message_number(item.id)  # it is in the log, so no number can change: known == number
             self.fresh[item.id] = findings_to_json(findings, number, number)
 
     def event(self, upto: int, *, rescan: bool = False) -> Event:
@@ -100,11 +107,18 @@ class RecordedRules:
         body: JsonObject = {"finder": FINDER, "upto": upto, "messages": messages}
         return new_event(RULES.name, {**body, "rescan": True} if rescan else body, RULES.version)
 
-    def agrees(self, stored: StoredEvent) -> bool:
-        """Apply a ``rules`` event; False if messages that were read already must be read again."""
+    def agrees(self, stored: StoredEvent, messages: int) -> bool:
+        """Apply a ``rules`` event that follows ``messages`` messages; False if these must be read again.
+
+        It is applied as it is if this process found the same in all of them. A rescan, other findings, and
+        an event about only the first of them change the rules of messages that were read already.
+        """
         if self.ignored or stored.seq <= self.seq:
             return True
-        if stored.event.body.get("rescan") or stored.event.body.get("messages") != self.fresh:
+        body = stored.event.body
+        upto = body.get("upto")
+        is_about_all = isinstance(upto, int) and upto >= messages
+        if body.get("rescan") or body.get("messages") != self.fresh or not is_about_all:
             return False
         self._take(stored)
         self.fresh, self.unrecorded = {}, 0
@@ -129,7 +143,11 @@ class RecordedRules:
         self.seq = stored.seq
 
     def to_json(self) -> JsonObject:
-        """Return the record as JSON, for a snapshot."""
+        """Return the record as JSON, for a snapshot.
+
+        What ``rules`` events hold is left out: the messages that they are about come before the snapshot and
+        are not read again. If they must be, the events are read again too.
+        """
         fresh: JsonObject = {name: [*values] for name, values in self.fresh.items()}
         return {"seq": self.seq, "fresh": fresh, "unrecorded": self.unrecorded}
 

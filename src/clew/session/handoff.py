@@ -1,8 +1,13 @@
 """Write a handoff: what a new session or another agent needs to continue, with the source of each line.
 
-No model is called: everything is quoted or counted, and each line names the messages it comes from. Rules,
-the state of the work and the next step are always included; the story and the findings share the rest of the
-token budget. All limits below were chosen by hand.
+No model is called: everything is quoted or counted, and each line names the messages it comes from::
+
+    Last request: “fix the login page” [m41]
+    ~ Last test run: pytest -q: 12 passed, 1 failed [m57]
+
+The mark ``~`` says that a line quotes a tool: data, not an instruction.
+Rules, the state of the work and the next step are always included; the story and the findings share the rest
+of the token budget. All limits below were chosen by hand.
 """
 
 from __future__ import annotations
@@ -88,8 +93,11 @@ class Sections:
     """The lines of a handoff, by section."""
 
     now: list[HandoffLine] = field(default_factory=list)
+    """The state of the work: goal, last request and report, open items, last test run."""
     story: list[HandoffLine] = field(default_factory=list)
+    """What was asked and reported, turn by turn."""
     findings: list[HandoffLine] = field(default_factory=list)
+    """Conclusions, failures and decisions."""
     files: list[HandoffLine] = field(default_factory=list)
     rules: list[HandoffLine] = field(default_factory=list)
     next_step: list[HandoffLine] = field(default_factory=list)
@@ -144,10 +152,13 @@ class _Turn:
     """A user request, and the agent's last text before the next request."""
 
     asked: str
+    """The text of the request..."""
     ask: str
-    """The id of the message with the request."""
+    """...and the id of its message."""
     report: str = ""
+    """The text of the report..."""
     reported: str = ""
+    """...and the id of its message."""
     busy: bool = False
     """The agent called tools after its last text."""
     by_user: bool = True
@@ -155,19 +166,20 @@ class _Turn:
 
 
 def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
+    """Return the turns of the session; if the user said nothing, one turn for the harness's task."""
     quotes = Quotes(items)
-    turns = [
-        _Turn(quotes.text(turn.ask), turn.ask.message, quotes.text(turn.report), turn.report.message)
-        if turn.report
-        else _Turn(quotes.text(turn.ask), turn.ask.message)
-        for turn in ledger.turns.all
-    ]
+    turns: list[_Turn] = []
+    for ledger_turn in ledger.turns.all:
+        turn = _Turn(quotes.text(ledger_turn.ask), ledger_turn.ask.message)
+        if report := ledger_turn.report:
+            turn.report, turn.reported = quotes.text(report), report.message
+        turns.append(turn)
     speech = [item for item in items if item.message.role is Role.ASSISTANT]
-    for name, task in () if turns else _harness_task(items).items():
-        turns.append(_Turn(task, name, by_user=False))
-        for item in speech:
-            if text := item.message.text.strip():
-                turns[-1].report, turns[-1].reported = text, item.id
+    if not turns and (task := _harness_task(items)):
+        turns.append(_Turn(task.message.text, task.id, by_user=False))
+        reports = [item for item in speech if item.message.text.strip()]
+        if reports:
+            turns[0].report, turns[0].reported = reports[-1].message.text.strip(), reports[-1].id
     if turns and speech:
         turns[-1].busy = any(speech[-1].message.calls)
     return turns
@@ -186,23 +198,21 @@ class Quotes:
         return words(message.parts[cite.part])[cite.start : cite.end].strip() if message and known else ""
 
 
-def _harness_task(items: Sequence[Item]) -> dict[str, str]:
-    """Return the task given by the harness, for a session without user messages."""
+def _harness_task(items: Sequence[Item]) -> Item | None:
+    """Return the message with the task given by the harness, for a session without user messages."""
     for item in items:
-        text = item.message.text
-        if item.message.origin is Origin.INJECTED and len(text) >= SHORTEST_TASK:
-            return {item.id: text}
-    return {}
+        if item.message.origin is Origin.INJECTED and len(item.message.text) >= SHORTEST_TASK:
+            return item
+    return None
 
 
 def _story(turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the turns; the last one is omitted because ``_state_lines`` shows it."""
-    for number, turn in enumerate(turns, start=1):
-        is_last = number == len(turns)
+    for turn in turns[:-1]:
         request = f"asked: “{flat(turn.asked, LONGEST_LINE)}”"
-        if turn.report and not is_last:
+        if turn.report:
             yield HandoffLine(f"{request} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
-        elif not is_last:
+        else:
             yield HandoffLine(request, (turn.ask,))
 
 
@@ -263,22 +273,19 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
     inside = f"{folder.rstrip(slash)}{slash}" if folder else ""
     changed = list(ledger.artifacts.changed)
     for artifact in changed[-most:]:
-        verb = (
-            "created"
-            if artifact.created and artifact.exists
-            else "deleted"
-            if not artifact.exists
-            else "modified"
-        )
         times = f", {artifact.changes} times" if artifact.changes > 1 else ""
         name = flat(artifact.name.removeprefix(inside), LONGEST_LINE)
-        yield HandoffLine(f"{verb}{times}: {name}", (_last_change(artifact),), quotes_tool=True)
-    if len(changed) > most:
-        remaining_artifacts = changed[: len(changed) - most]
-        yield HandoffLine(
-            f"and {len(remaining_artifacts)} earlier ones",
-            (_last_change(remaining_artifacts[0]), _last_change(remaining_artifacts[-1])),
-        )
+        text = f"{_what_happened(artifact)}{times}: {name}"
+        yield HandoffLine(text, (_last_change(artifact),), quotes_tool=True)
+    if earlier := changed[:-most]:
+        ends = _last_change(earlier[0]), _last_change(earlier[-1])
+        yield HandoffLine(f"and {len(earlier)} earlier ones", ends)
+
+
+def _what_happened(artifact: Artifact) -> str:
+    if not artifact.exists:
+        return "deleted"
+    return "created" if artifact.created else "modified"
 
 
 def _last_change(artifact: Artifact) -> str:

@@ -213,21 +213,20 @@ def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine
 def _plan(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
     """Yield the task list; without one, the plan that the user approved or gave, or the last notes."""
     tasks = [loop for loop in open_items(ledger) if loop.kind is LoopKind.TODO]
-    for loop in tasks:
-        yield HandoffLine(
-            f"{flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,)
-        )
-    goal = None if tasks else ledger.goal
-    if not tasks and ledger.plan:
+    if tasks:
+        for loop in tasks:
+            text = f"{flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})"
+            yield HandoffLine(text, (loop.source.message,))
+    elif ledger.plan:
         plan = flat(ledger.plan.plan, 2 * LONGEST_LINE)
         yield HandoffLine(f"approved by the user: {plan}", (ledger.plan.asked.message,))
-    elif goal and (opening := _GIVEN_PLAN.search(goal.quote)):
-        plan = flat(goal.quote[opening.end() :], 2 * LONGEST_LINE)
-        yield HandoffLine(f"given by the user: {plan}", (goal.source.message,))
-    elif not tasks and ledger.turns.notes:
+    elif ledger.goal and (opening := _GIVEN_PLAN.search(ledger.goal.quote)):
+        plan = flat(ledger.goal.quote[opening.end() :], 2 * LONGEST_LINE)
+        yield HandoffLine(f"given by the user: {plan}", (ledger.goal.source.message,))
+    elif ledger.turns.notes:
         note = ledger.turns.notes[-1]
         yield HandoffLine(f"last notes: {flat(Quotes(items).text(note), 2 * LONGEST_LINE)}", (note.message,))
-    elif not tasks and (steps := [loop for loop in ledger.loops.closed if loop.kind is LoopKind.TODO]):
+    elif steps := [loop for loop in ledger.loops.closed if loop.kind is LoopKind.TODO]:
         yield HandoffLine(f"all {len(steps)} tasks of the last list are closed", (steps[-1].source.message,))
 
 

@@ -1,4 +1,8 @@
-"""Compactions as log events, and the compaction history of a session: in force, undone, folded."""
+"""Compactions as log events, and the compaction history of a session: in force, undone, folded.
+
+An undo names a compaction and ends it and every later one: after the compactions d1, d2, d3 and an undo of
+d2, only d1 is in force. A digest that was folded into a later one is still in force through it.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +72,8 @@ def compaction_event(
 ) -> Event:
     """Return the event of a compaction; ``refs`` are the log positions of the view's messages."""
     shown = shown_messages(outcome.plan)
-    smaller = {one.id for one in outcome.plan.operations if isinstance(one, Shrink)}
-    shortened = [item for item in view if item.id in smaller]
+    shrunk = {operation.id for operation in outcome.plan.operations if isinstance(operation, Shrink)}
+    shortened = [item for item in view if item.id in shrunk]
     body: JsonObject = {
         "splices": splices_to_json(_splices(outcome.plan, refs)),
         "names": [name for name, _ in shown],
@@ -95,9 +99,10 @@ def changed_tools(plan: Plan, view: Sequence[Item]) -> list[str]:
         changed.update((operation.id,) if isinstance(operation, Shrink) else operation.ids)
     names = {call.call_id: call.name for item in view for call in item.message.calls}
     messages = [item.message for item in view if item.id in changed]
-    used = {call.call_id for message in messages for call in message.calls}
-    used.update(result.call_id for message in messages for result in message.results)
-    return [name for name, _ in Counter(names[text] for text in used if text in names).most_common()]
+    call_ids = {call.call_id for message in messages for call in message.calls}
+    call_ids.update(result.call_id for message in messages for result in message.results)
+    uses = Counter(names[call_id] for call_id in call_ids if call_id in names)
+    return [name for name, _ in uses.most_common()]
 
 
 def refusal_event(reason: str, trigger: str, state: State) -> Event:
@@ -107,17 +112,18 @@ def refusal_event(reason: str, trigger: str, state: State) -> Event:
 
 
 def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
-    """Return a plan as splices of the view's references."""
+    """Return a plan as splices of the view's references.
+
+    The n-th message of the event itself, a digest or a shortened message, is ``Ref(0, n)``: its position in
+    the log is known only once it is appended.
+    """
     splices: list[Splice] = []
-    shows = 0
+    inserted = 0
     for operation in plan.operations:
-        if isinstance(operation, Shrink):
-            place = refs[operation.id]
-            splices.append(Splice(place, place, (Ref(0, shows),)))
-            shows += 1
-        elif isinstance(operation, Condense):
-            splices.append(Splice(refs[operation.ids[0]], refs[operation.ids[-1]], (Ref(0, shows),)))
-            shows += 1
+        if isinstance(operation, Shrink | Condense):
+            ids = (operation.id,) if isinstance(operation, Shrink) else operation.ids
+            splices.append(Splice(refs[ids[0]], refs[ids[-1]], (Ref(0, inserted),)))
+            inserted += 1
         else:
             splices += [Splice(refs[name], refs[name], ()) for name in operation.ids]
     return splices
@@ -193,22 +199,13 @@ def compaction_history(events: Iterable[StoredEvent]) -> list[PastCompaction]:
             past.append(PastCompaction(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
         else:
             past = _undone(past, stored.event.body.get("compaction"), stored.event.time)
-    folded = {
-        name: compaction.name for compaction in past if compaction.in_force for name in compaction.folds
-    }
-    return [replace(compaction, folded_into=folded.get(compaction.name)) for compaction in past]
+    folded_into = {name: later.name for later in past if later.in_force for name in later.folds}
+    return [replace(one, folded_into=folded_into.get(one.name)) for one in past]
 
 
 def _undone(past: list[PastCompaction], seq: Json, time: str) -> list[PastCompaction]:
     """Return the compactions after an undo event; one that names a compaction not in force has no effect."""
-    since = next(
-        (
-            at
-            for at, compaction in enumerate(past)
-            if compaction.in_force and compaction.compaction.seq == seq
-        ),
-        len(past),
-    )
-    return past[:since] + [
-        replace(compaction, undone=compaction.undone or time) for compaction in past[since:]
-    ]
+    for first, one in enumerate(past):
+        if one.in_force and one.compaction.seq == seq:
+            return past[:first] + [replace(later, undone=later.undone or time) for later in past[first:]]
+    return past

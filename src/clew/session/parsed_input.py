@@ -24,8 +24,7 @@ from clew.message import (
     Unknown,
 )
 from clew.providers import WIRES, Body, Wire, detect, wire_named
-from clew.providers.frameworks import foreign_codec
-from clew.providers.frameworks.codec import Codec
+from clew.providers.frameworks import Codec, foreign_codec
 from clew.providers.openai_chat.codec import STRAY
 from clew.providers.shapes import plain
 

@@ -1,7 +1,16 @@
 """The state of a session derived from its log, updated event by event.
 
-Everything here can be thrown away and derived again: the view, the messages in it, the ledger, and the
-budget's state. Adding a message takes time proportional to its length, not to the length of the session.
+::
+
+    replay = Replay(store, ctx, counter)
+    replay.open()                        # start from the last snapshot, apply the events since
+    replay.append(lambda: [event])       # append, and apply what this and other processes appended
+    replay.items, replay.ledger          # what the model sees, and what code knows of the session
+
+Everything here can be thrown away and derived again. ``take`` applies one event: a message is numbered and
+added to the ledger and the view, a change made by hand is made again in the ledger, and after a compaction,
+an undo or a switch the messages of the view are loaded again when they are needed. Adding a message takes
+time proportional to its length, not to the length of the session.
 """
 
 from __future__ import annotations
@@ -14,11 +23,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from clew.budget import FRESH, Region, State, region_of
+from clew.budget import FRESH, Region, State
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Digest
 from clew.compaction.plan.plan import gc_paused
-from clew.compaction.plan.render import rules_text
 from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
 from clew.ledger.ledger import Ledger
 from clew.log import (
@@ -48,19 +56,12 @@ from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Snapshots, Store
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.message import Item, JsonObject, Message, Role, message_number
 from clew.rules.rule import RuleRef
-from clew.session.changes import (
-    FACT_ACTS,
-    names_by_number,
-    redo,
-    redo_fact,
-    redo_imported,
-    redo_loop,
-    rules_meant,
-)
-from clew.session.changes import KINDS as LEGACY_KINDS
+from clew.session.changes import FACT_ACTS, names_by_number, redo, redo_fact, redo_imported, redo_loop
 from clew.session.digest_in_list import carried_by, digest_in, restore
 from clew.session.found_rules import RecordedRules
 from clew.session.history import Compaction, read_compaction, state_of
+from clew.session.rule_numbers import NEEDED_KINDS, rules_meant
+from clew.session.view_messages import ViewMessages
 from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ SAVE_SHARE = 32
 """In a longer session there is a snapshot after each 1/32 of its events, because snapshots grow with it."""
 SAVE_EVERY_AT_MOST = 5_000
 SAVED_VERSION = 2
+"""The version of the snapshot's format; a snapshot of another version is ignored."""
 CALIBRATION = "calibration"
 """The key of an ``about`` event with what reported usage taught the token counter."""
 REMEMBERED = 256
@@ -94,9 +96,9 @@ class Replay:
         self.off_here = off
         """This process shows the whole history, whatever the log says; nothing of that is recorded."""
         self.counter = counter
-        self._begin(RecordedRules())
+        self._reset(RecordedRules())
 
-    def _begin(self, recorded: RecordedRules) -> None:
+    def _reset(self, recorded: RecordedRules) -> None:
         """Discard everything derived; ``recorded`` says which rules were found in which message."""
         self.recorded = recorded
         self.view = View(off=self.off_here)
@@ -109,33 +111,34 @@ class Replay:
         self.compactions = 0
         """How many compactions the log holds, undone ones included."""
         self._hash = root(self.ctx.session).hash
-        self._items: list[Item] | None = []
-        self._refs: dict[str, Ref] = {}
-        self._shown: dict[str, Message] = {}
-        self._weights: dict[Region, Tally] = {}
+        self._loaded: ViewMessages | None = ViewMessages(self.counter)
+        """The messages of the view; None until they are needed again after the view changed."""
         self._originals: OrderedDict[str, Message] = OrderedDict()
+        """Messages that are not in the view and were looked up."""
         self._problems: list[LogProblem] = []
-        self._acted: OrderedDict[int, str] = OrderedDict()
-        self._meant: dict[int, RuleRef] | None = None
+        self._changed: OrderedDict[int, str] = OrderedDict()
+        """The id of the rule or fact that each change by hand was applied to, by the event's position."""
+        self._rules_by_number: dict[int, RuleRef] | None = None
         """Event position to the rule meant, for events of an earlier version that named rules by number."""
-        self._foreign: ImportedEvents | None = None
-        """Which events came with an imported file, known up to ``_foreign_upto``."""
-        self._foreign_upto = 0
+        self._imported: ImportedEvents | None = None
+        """Which events came with an imported file, known up to ``_imported_upto``."""
+        self._imported_upto = 0
         self.digests: list[str] = []
         """The ids of messages that hold a digest of an earlier call, made outside of this session."""
 
     def catch_up(self) -> None:
         """Read and apply the events appended since the last call."""
-        while not self._catch_up():  # a rescan changed the rules of messages that were read already
+        while not self._apply_new_events():
             events = self.store.read(self.ctx, kinds=[RULES.name])
-            self._begin(RecordedRules.of([event for event in events if not self._is_imported(event.seq)]))
+            self._reset(RecordedRules.of([event for event in events if not self._is_imported(event.seq)]))
 
-    def _catch_up(self) -> bool:
+    def _apply_new_events(self) -> bool:
+        """Apply the new events; False if a rescan among them changed the rules of messages read before."""
         for stored in self.store.read(self.ctx, self.view.seq):
             if stored.event.kind == RULES.name:
                 if self._is_imported(stored.seq):
                     self._problem(stored, "skipped: an imported file does not decide which rules are found")
-                elif not self.recorded.agrees(stored):
+                elif not self.recorded.agrees(stored, len(self.view.whole)):
                     return False
             self.take(stored)
         return True
@@ -152,16 +155,16 @@ class Replay:
 
     def changed_rule(self, seq: int) -> str:
         """Return the id of the rule that an event of this process changed; raise if the event was skipped."""
-        if seq not in self._acted:
+        if seq not in self._changed:
             why = next(
                 (problem.reason for problem in self.problems if problem.seq == seq), "it was not applied"
             )
             raise InputError(f"event {seq} has no effect: {why}")
-        return self._acted[seq]
+        return self._changed[seq]
 
     def count_with(self, counter: TokenCounter) -> None:
         """Count with another counter from now on."""
-        self.counter, self._items = counter, None
+        self.counter, self._loaded = counter, None
 
     def _calibrate(self) -> None:
         """Take over the recorded calibration of the token counter where it is based on more reports."""
@@ -202,18 +205,21 @@ class Replay:
         last = next(self.store.read(self.ctx, head.seq - 1, head.seq), None)
         if last is None or last.hash != head.hash or body.get("version") != SAVED_VERSION:
             return
-        with suppress(StoreDamaged, InputError, KeyError, TypeError):
+        try:  # all of it is read before any of it is used
             saved: dict[str, Any] = body
             view, ledger = view_from_json(saved["view"]), Ledger.from_json(saved["ledger"])
-            view = replace(view, off=True) if self.off_here else view
             state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
-            self.view, self.ledger, self.state, self.compactions = view, ledger, state, compactions
-            self.recorded = RecordedRules.from_json(saved.get("recorded"))
-            self._problems = [LogProblem(*item) for item in saved.get("problems", ())]
-            self.about = dict(saved.get("about", {}))
-            self.digests = [str(name) for name in saved.get("digests", ())]
-            self._calibrate()
-            self._items, self._hash = None, head.hash
+            recorded = RecordedRules.from_json(saved.get("recorded"))
+            problems = [LogProblem(*item) for item in saved.get("problems", ())]
+            about = dict(saved.get("about", {}))
+            digests = [str(name) for name in saved.get("digests", ())]
+        except (StoreDamaged, InputError, KeyError, TypeError, ValueError):
+            return
+        self.view = replace(view, off=True) if self.off_here else view
+        self.ledger, self.state, self.compactions = ledger, state, compactions
+        self.recorded, self._problems, self.about, self.digests = recorded, problems, about, digests
+        self._calibrate()
+        self._loaded, self._hash = None, head.hash
 
     def save(self) -> None:
         """Save a snapshot of the derived state, if the store supports it."""
@@ -232,6 +238,8 @@ class Replay:
         }
         with suppress(StoreError):  # a snapshot only saves time
             self.store.save_snapshot(self.ctx, self.head, body)
+
+    # Appending and applying events -----------------------------------------------------------------------
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
         """Append events that do not depend on the session's state; return the position of the last."""
@@ -272,15 +280,15 @@ class Replay:
             return
         kind, body = stored.event.kind, stored.event.body
         if kind == MESSAGE.name:
-            self._add(stored)
+            self._take_message(stored)
         elif kind in (PIN.name, LOOP.name):
-            self._act(stored)
+            self._take_change(stored)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
             self._calibrate()
         elif kind in RESHAPING:
             self.view = replace(self.view, off=True) if self.off_here else self.view
-            self._items = None
+            self._loaded = None
             self.compactions += kind == COMPACTION.name
         self._take_state(stored)
 
@@ -293,56 +301,59 @@ class Replay:
         except InputError as cause:
             self._problem(stored, f"the budget's state is left as it was: {cause.detail}")
 
-    def _act(self, stored: StoredEvent) -> None:
+    def _take_change(self, stored: StoredEvent) -> None:
         """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
-        kind, body = stored.event.kind, stored.event.body
+        body = stored.event.body
         try:
-            if kind == LOOP.name:
+            if stored.event.kind == LOOP.name:
                 redo_loop(self.ledger, body)
                 name = ""
             elif body.get("does") in FACT_ACTS:
                 name = redo_fact(self.ledger.facts, body)
             else:
-                redone = redo_imported if self._is_imported(stored.seq) else redo
-                rule = self._rule_meant(stored)
-                name = redone(self.ledger.pins, body, rule)
-                if names_by_number(body) and not rule:
-                    self._problem(
-                        stored, f"the log does not say which rule {body['pin']} was: only the new words apply"
-                    )
+                name = self._take_rule_change(stored)
         except (InputError, StoreDamaged) as cause:
             self._problem(stored, f"skipped: {cause.detail}")
             return
-        self._acted[stored.seq] = name
-        while len(self._acted) > REMEMBERED:
-            self._acted.popitem(last=False)
+        self._changed[stored.seq] = name
+        while len(self._changed) > REMEMBERED:
+            self._changed.popitem(last=False)
+
+    def _take_rule_change(self, stored: StoredEvent) -> str:
+        """Apply a change of a rule; return the rule's id."""
+        body, rule = stored.event.body, self._rule_meant(stored)
+        redo_change = redo_imported if self._is_imported(stored.seq) else redo
+        name = redo_change(self.ledger.pins, body, rule)
+        if names_by_number(body) and not rule:
+            reason = f"the log does not say which rule {body['pin']} was: only the new words apply"
+            self._problem(stored, reason)
+        return name
 
     def _is_imported(self, seq: int) -> bool:
         """Whether an event came with an imported file; an import is recorded before its events."""
-        if self._foreign is None or seq > self._foreign_upto:
-            self._foreign_upto = self.store.head(self.ctx).seq
-            self._foreign = imported_events(self.store, self.ctx)
-        return seq in self._foreign
+        if self._imported is None or seq > self._imported_upto:
+            self._imported_upto = self.store.head(self.ctx).seq
+            self._imported = imported_events(self.store, self.ctx)
+        return seq in self._imported
 
     def _rule_meant(self, stored: StoredEvent) -> RuleRef | None:
         """Return the rule that an event of an earlier version names by number, if it can be determined."""
         if not names_by_number(stored.event.body):
             return None
-        if self._meant is None:
-            self._meant = rules_meant(self.store.read(self.ctx, kinds=LEGACY_KINDS))
-        return self._meant.get(stored.seq)
+        if self._rules_by_number is None:
+            self._rules_by_number = rules_meant(self.store.read(self.ctx, kinds=NEEDED_KINDS))
+        return self._rules_by_number.get(stored.seq)
 
     def _problem(self, stored: StoredEvent, reason: str) -> None:
         self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
 
-    def _add(self, stored: StoredEvent) -> None:
-        """Apply a message event: number the message, update the ledger and, if it is built, the view."""
+    def _take_message(self, stored: StoredEvent) -> None:
+        """Apply a message event: number the message, update the ledger and, if it is loaded, the view."""
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         item = Item(f"m{len(self.view.whole)}", message)
         if digest := digest_in(item):
             restore(self.ledger, digest)
             self.digests.append(item.id)
-        recorded = None
         try:
             recorded = self.recorded.findings(item, stored.event.body)
             rules = self.ledger.add(item, recorded)
@@ -351,8 +362,8 @@ class Replay:
         except StoreDamaged as cause:
             self._problem(stored, f"{cause.detail}; the rules in it were searched again")
             self.ledger.add(item)
-        if self._items is not None:
-            self._show(item, Ref(stored.seq))
+        if self._loaded is not None:
+            self._loaded.add(item, Ref(stored.seq))
         results = self.counter.count(message) if message.role is Role.TOOL else 0
         if results:
             self.state = self.state.saw_result(results)
@@ -362,43 +373,26 @@ class Replay:
     @property
     def items(self) -> list[Item]:
         """Return the messages of the view with their ids."""
-        if self._items is None:
-            self._load()
-        return self._items or []
+        return self._view_messages.items
 
     @property
     def refs(self) -> dict[str, Ref]:
         """Return the positions in the log of the messages of the view."""
-        if self._items is None:
-            self._load()
-        return self._refs
+        return self._view_messages.refs
 
     @property
     def weights(self) -> dict[Region, Tally]:
         """Return the token tally of the view by region."""
-        if self._items is None:
-            self._load()
-        return self._weights
+        return self._view_messages.weights
 
-    def _load(self) -> None:
-        self._items, self._refs, self._shown, self._weights = [], {}, {}, {}
-        for name, visible in named_messages(
-            self.view, load_messages(self.store, self.ctx, self.view.entries)
-        ):
-            self._show(Item(name, visible.message), visible.ref)
-
-    def _show(self, item: Item, ref: Ref) -> None:
-        if self._items is not None:
-            self._items.append(item)
-        self._refs[item.id] = ref
-        self._shown[item.id] = item.message
-        region = region_of(item.message, at_start=self._weights.keys() <= {Region.SYSTEM})
-        weight = self.counter.weigh(item.message)
-        if rules := rules_text(item.message):
-            pinned = self.counter.weigh_text(rules)
-            self._weights[Region.PINNED] = self._weights.get(Region.PINNED, Tally()) + pinned
-            weight -= pinned
-        self._weights[region] = self._weights.get(region, Tally()) + weight
+    @property
+    def _view_messages(self) -> ViewMessages:
+        if self._loaded is None:
+            self._loaded = ViewMessages(self.counter)
+            stored = load_messages(self.store, self.ctx, self.view.entries)
+            for name, visible in named_messages(self.view, stored):
+                self._loaded.add(Item(name, visible.message), visible.ref)
+        return self._loaded
 
     @property
     def tokens(self) -> int:
@@ -440,8 +434,8 @@ class Replay:
         ref = self._ref(name)
         if ref is None:
             return None
-        if self._items is not None and self._refs.get(name) == ref:
-            return self._shown[name]  # the view shows it unchanged
+        if self._loaded is not None and self._loaded.refs.get(name) == ref:
+            return self._loaded.by_id[name]  # the view shows it unchanged
         if name not in self._originals:
             stored = next(self.store.read(self.ctx, ref.seq - 1, ref.seq), None)
             if stored is None:

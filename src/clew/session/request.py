@@ -16,7 +16,7 @@ from unicodedata import normalize
 from clew.errors import InputError
 from clew.log import INSTRUCTION, MESSAGE
 from clew.memory import Injection
-from clew.message import Item, Origin, last_user_message
+from clew.message import Item, Origin, Role, last_user_message
 from clew.request.assemble import Parts, Room, assemble
 from clew.request.assembled import AssembledRequest, OfferedTool
 from clew.request.cache_marks import Marks
@@ -59,14 +59,31 @@ class RequestParts:
     fence_results: bool = False
 
 
+USUAL_CACHE_MINIMUM = 1_024
+"""Tokens of a prefix from which most providers cache it, for models that clew does not know."""
+
+
+def is_first_request(session: Session, view: Sequence[Item]) -> bool:
+    """Whether nothing was answered yet, and the provider does not cache the little that is sent.
+
+    Such a request is sent as a plain client sends it. The prompt gets its clauses with the next one, before a
+    tool result can come: changed later, or after a first message that is cached, it would cost that cache.
+    """
+    if any(item.message.role is Role.ASSISTANT or any(item.message.results) for item in view):
+        return False
+    return session.tokens < (session.gauge.model.cache_minimum_tokens or USUAL_CACHE_MINIMUM)
+
+
 class RequestAssembler:
     """Assembles the requests of one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._files: InstructionFiles | None = None
-        self._compactions: int | None = None
+        self._files_read_at: int | None = None
+        """The last compaction when the instruction files were read."""
         self._recalled: tuple[str, Injection] | None = None
+        """What memory recalled, with the id of the user's message that it was recalled for."""
         self._skills: dict[str, None] = {}
         """The skills invoked so far, known up to the event ``_skills_upto``."""
         self._skills_upto = -1
@@ -90,17 +107,19 @@ class RequestAssembler:
         return replace(assembled, marks=Marks(gauge.model.cache_minimum_tokens))
 
     def _pieces(self, view: list[Item], parts: RequestParts) -> Iterator[Piece]:
+        """Yield what goes around the view, section by section."""
         compacted = any(item.message.origin is Origin.SUMMARY for item in view)
-        data = compacted or any(any(item.message.results) for item in view)
+        adds_nothing = parts.instructions is None and not parts.pieces
+        data = not (adds_nothing and is_first_request(self._session, view))
         yield from clauses_for(compacted=compacted, memory=bool(parts.tools), data=data)
         pieces = [*self._instructions(parts.instructions), *parts.pieces]
         yield from pieces
-        rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)
-        yield from [rules] if rules else []
-        state = rehydrate(self._session.ledger, view, self._current_state(pieces, parts, view))
-        yield from [state] if state else []
-        recalled = parts.recalled or (self._recall(view) if parts.memory else None)
-        yield from memory_pieces(recalled) if recalled else ()
+        if rules := rules_by_hand(self._session.ledger.pins.changed_by_hand, view):
+            yield rules
+        if state := rehydrate(self._session.ledger, view, self._current_state(pieces, parts, view)):
+            yield state
+        if recalled := parts.recalled or (self._recall(view) if parts.memory else None):
+            yield from memory_pieces(recalled)
 
     def _instructions(self, root: Path | None) -> list[Piece]:
         """Return the instruction files of a project, read again after a compaction."""
@@ -109,11 +128,11 @@ class RequestAssembler:
         made = self._session.last_compaction
         if self._files is None or self._files.root != root:
             self._files = InstructionFiles(self._session, root)
-        elif made != self._compactions:
+        elif made != self._files_read_at:
             self._files.settle()
         else:
             self._files.refresh()
-        self._compactions = made
+        self._files_read_at = made
         return self._files.pieces()
 
     def _current_state(

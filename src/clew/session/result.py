@@ -19,7 +19,9 @@ from clew.providers import WIRES, Wire
 from clew.providers.marked_entries import chain_hash
 from clew.providers.shapes import plain
 from clew.rules.rule import Pin
-from clew.session.conversation import ConversationState, ListView, OwnEntry, Record
+from clew.session.conversation import ConversationState
+from clew.session.list_record import ListRecord
+from clew.session.list_view import SYSTEM_FIELD, ListView, OwnEntry
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def saved_state(conversation: ConversationState) -> JsonObject:
     }
 
 
-def _hash(record: Record, count: int) -> str:
+def _hash(record: ListRecord, count: int) -> str:
     """Return a hash of the content of the first entries, independent of object types and cache marks."""
     messages = (item.message for items in record.items[:count] for item in items)
     return chain_hash(message_to_json(without_natives(message)) for message in messages)
@@ -78,7 +80,7 @@ def _slot_to_json(slot: int | OwnEntry, items: list[Item]) -> Json:
 
 
 def restore_conversation(
-    saved: JsonObject, record: Record, counter: TokenCounter
+    saved: JsonObject, record: ListRecord, counter: TokenCounter
 ) -> ConversationState | None:
     """Return the restored conversation; None if the list is a different one."""
     from clew.compaction.plan.codec import digest_from_json  # as above
@@ -90,9 +92,9 @@ def restore_conversation(
             return None
         if _hash(record, count) != body["hash"]:
             return None
-        view = ListView([], [], [], [], [], {}, counter.family)
+        view = ListView(counter.family)
         for item in record.system:
-            view.add(item, -1, counter)
+            view.add(item, SYSTEM_FIELD, counter)
         for slot in body["slots"]:
             _restore_slot(view, slot, record, counter)
         view.digest = digest_from_json(body["digest"]) if body["digest"] else None
@@ -104,7 +106,7 @@ def restore_conversation(
     return ConversationState(record, len(record.entries), view, len(view.slots), len(view.items))
 
 
-def _restore_slot(view: ListView, slot: Any, record: Record, counter: TokenCounter) -> None:  # noqa: ANN401  # JSON
+def _restore_slot(view: ListView, slot: Any, record: ListRecord, counter: TokenCounter) -> None:  # noqa: ANN401  # JSON
     place = len(view.slots)
     if isinstance(slot, int):
         view.extend(record.entries[slot : slot + 1], record.items[slot : slot + 1], slot, counter)

@@ -1,4 +1,17 @@
-"""``Session``: one conversation on a store. Add messages, read the view, compact it, undo, explain."""
+"""``Session``: one conversation on a store. Add messages, read the view, compact it, undo, explain.
+
+::
+
+    with clew.Session.open("fix-login", model="claude-sonnet-4-5") as session:
+        session.add({"role": "user", "content": "The login page is blank. Never touch the database."})
+        request = session.request(auto=True)        # compacts first if the window is nearly full
+        reply = client.messages.create(**request.body("anthropic", {"model": …, "max_tokens": 8_000}))
+        session.add({"role": "assistant", "content": reply.content})
+
+Everything is written to the log of the session, and ``Replay`` computes the state from it; the methods here
+are thin. Logic that may ask a model is a generator of questions (``Steps``), which ``_drive`` and
+``_drive_async`` answer, so that both kinds of callers share it.
+"""
 
 from __future__ import annotations
 
@@ -147,10 +160,10 @@ class Session:
         is what ``CLEW_STORE`` names, else a SQLite file in clew's home.
 
         ``model`` is the model that receives the messages: it decides how tokens are counted and, unless
-        ``window`` is set, how many fit. By default it is the model recorded in the log. ``summariser`` writes
-        the prose of digests; without one they are written by code alone. Keys, tokens and passwords in added
-        messages are masked before they reach the log, unless ``mask_secrets`` is False. ``summariser`` (or
-        ``summarizer``) is a ``clew.Model``, a function ``str -> str`` or a model name.
+        ``window`` is set, how many fit. By default it is the model recorded in the log. ``summariser`` (or
+        ``summarizer``) writes the prose of digests: a ``clew.Model``, a function ``str -> str`` or a model
+        name; without one they are written by code alone. Keys, tokens and passwords in added messages are
+        masked before they reach the log, unless ``mask_secrets`` is False.
 
         ``off`` shows the whole history in this process, as if nothing had been compacted, and records
         nothing of that; by default it is what ``CLEW_OFF`` says. ``embedder`` is used for search by meaning,
@@ -396,7 +409,7 @@ class Session:
             key = sha256(once.encode("utf-8", "surrogatepass")).hexdigest()
             events = [replace(event, id=f"once:{key}:{nth}") for nth, event in enumerate(events)]
         try:
-            seq = replay.append_anywhere([*self._news(about), *events])
+            seq = replay.append_anywhere([*self._new_facts(about), *events])
         except DuplicateEvent as cause:
             seq = self._appended_before(events, cause)
         last = self._replay.view.number(seq)
@@ -418,7 +431,7 @@ class Session:
         self._replay.catch_up()
         return earlier_events[-1].seq
 
-    def _news(self, about: JsonObject | None = None) -> list[Event]:
+    def _new_facts(self, about: JsonObject | None = None) -> list[Event]:
         """Return events for facts not in the log yet: model, project, and those of the caller."""
         events, model = list[Event](), self.gauge.model
         if about:
@@ -611,6 +624,7 @@ class Session:
     def _compacting(
         self, target_tokens: int | None, focus: str | None, messages: str | None, forced: bool = False
     ) -> Steps[Compaction | None]:
+        """Compact the view as a person asks for it; the steps of ``compact``."""
         self._replay.catch_up()
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
@@ -620,7 +634,7 @@ class Session:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         compaction = yield from compacting(self._replay, task, self._writer)
         if compaction:
-            self._compacted(compaction)
+            self._after_compaction(compaction)
         return compaction
 
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
@@ -637,7 +651,7 @@ class Session:
         fitted = yield from fitting(self._replay, self.gauge, request, self._writer, auto)
         self._fits, self._fitted_at = self._fits + 1, time.monotonic()
         if fitted.compaction:
-            self._compacted(fitted.compaction)
+            self._after_compaction(fitted.compaction)
         return fitted
 
     @staticmethod
@@ -654,11 +668,13 @@ class Session:
         return Writer(model.name, model.window_tokens, self._own_request() if self.own_requests else None)
 
     def _own_request(self) -> SessionRequest:
+        """Return the session's own request, which the summary instruction is appended to."""
         messages = tuple(item.message for item in self._replay.items)
         system = fixed_prefix(self._replay.items)
         return SessionRequest(messages[system:], messages[:system], self.own_requests)
 
     def _drive(self, steps: Steps[Result]) -> Result:
+        """Run steps to their result; the summariser answers their questions."""
         model = self.summariser
         if model and iscoroutinefunction(model.ask):
             raise InputError("this summariser is asynchronous", "use compact_async and fit_async")
@@ -713,7 +729,8 @@ class Session:
         now = upcoming(self._replay, past, "now")
         return [*past, now] if now else past
 
-    def _compacted(self, compaction: Compaction) -> None:
+    def _after_compaction(self, compaction: Compaction) -> None:
+        """Record what moved between the memory tiers, and a progress checkpoint."""
         self._record_moves()
         with suppress(StoreError):  # the compaction is in effect; only its checkpoint is missing
             self.checkpoint(f"compacted as {compaction.digest.id}" if compaction.digest else "compacted")

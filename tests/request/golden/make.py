@@ -23,7 +23,7 @@ def sections() -> str:
     for one in sorted(SECTIONS, key=sent_order):
         most = "never cut here" if one.most is None else f"at most {one.most.why(100_000)}"
         lines.append(
-            f"{one.place:8}{one.tier:3} {one.name:13} {one.stability:9} {one.owner:10}"
+            f"{one.place:8}{one.tier:3} {one.name:13} {one.owner:10}"
             f"{one.least.label:13} {one.region:13} {most}"
         )
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -1,13 +1,16 @@
-"""Instruction files: AGENTS.md, CLAUDE.md, GEMINI.md, CLEW.md, and rules for paths."""
+"""Instruction files: AGENTS.md, CLAUDE.md, GEMINI.md, CLEW.md, and rules for paths.
 
-from clew.request.instructions.files import Disk, FileKind, FileSource, InstructionScope, Roots, usual_roots
+``load(Disk(), usual_roots(project, trusted=True), touched=["src/app.py"])`` returns the files that apply to
+work on ``src/app.py``: the user's own, the project's, those of ``src``, and rules whose patterns match.
+"""
+
+from clew.request.instructions.files import Disk, FileKind, InstructionScope, Roots, usual_roots
 from clew.request.instructions.load import Instruction, LoadedInstructions, LoadLimits, Refused, load
 from clew.request.instructions.track import changes, pieces_of, settled_ids
 
 __all__ = [
     "Disk",
     "FileKind",
-    "FileSource",
     "Instruction",
     "InstructionScope",
     "LoadLimits",

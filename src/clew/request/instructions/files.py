@@ -1,6 +1,7 @@
 """Where instructions may come from and where not, and the file system they are read from.
 
-A link in the last component of a path is never followed; ``why_not`` checks the other components.
+``why_not("/p/vendor/x/AGENTS.md", "/p", files)`` is "it is in vendor, which holds third-party files: …". A
+link in the last component of a path is never followed; ``why_not`` checks the other components.
 """
 
 from __future__ import annotations
@@ -122,6 +123,12 @@ def why_not(path: str, root: str, files: FileSource) -> str:
         return f"it is in {foreign}, which holds third-party files: data, never instructions"
     if hidden := next((part for part in parts if _is_hidden(part)), None):
         return f"{hidden} is hidden; hidden files often hold secrets"
+    return why_not_followed(path, root, files)
+
+
+def why_not_followed(path: str, root: str, files: FileSource) -> str:
+    """Return why a path below a root leads out of it or to no file: a link, another repository; or empty."""
+    parts = components_below(path, root)
     return next(
         filter(None, (_step_why_not(root, parts, depth, files) for depth in range(1, len(parts) + 1))), ""
     )
@@ -167,7 +174,7 @@ def usual_roots(project: Path | None, *, trusted: bool) -> Roots:
 
     Whether the project is trusted is the user's decision, never the project's.
     """
-    home = Path.home()
+    home = Path.home().resolve()  # as the roots, else an include below ``~`` is outside all of them
     own_paths = (clew_home(), *(home / name for name in OWN_FOLDERS))
     return Roots(
         project=project.resolve().as_posix() if project else None,

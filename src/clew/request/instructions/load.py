@@ -1,7 +1,8 @@
 """Load the active instruction files with their includes, found by scope and read within limits.
 
-Equal files and equal touched paths give equal instructions. Files are read when a session starts and when it
-compacts; an edit in between takes effect then.
+A project's AGENTS.md is the instruction ``project:AGENTS.md``; a line ``@docs/style.md`` in it is replaced by
+that file. Equal files and equal touched paths give equal instructions. Files are read when a session starts
+and when it compacts; an edit in between takes effect then.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from clew.request.instructions.files import (
     Roots,
     components_below,
     folders_touched,
+    is_inside,
     why_not,
 )
 from clew.request.instructions.parse import includes, matches, split_front_matter, without_comments
@@ -89,7 +91,7 @@ class FileReader:
             text = content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
             return "", "it is not UTF-8 text"
-        if has_invisible_characters(text) or changes_text_direction(text):
+        if hides_text(text):
             return "", "it contains invisible characters"
         self.taken += len(content)
         self.hashes[path] = hashlib.sha256(content).hexdigest()
@@ -153,6 +155,11 @@ class FileReader:
         self.refused.append(Refused(path, why))
 
 
+def hides_text(text: str) -> bool:
+    """Return True if a person does not see all of a text, or not in the order in which a model reads it."""
+    return has_invisible_characters(text) or changes_text_direction(text)
+
+
 def _looks_like_path(name: str) -> bool:
     """Return True if the writer probably meant a file: ``@docs/a.md``, but not ``@alice``."""
     return "/" in name or "." in name
@@ -177,7 +184,10 @@ class Instruction:
     """An active instruction file."""
 
     id: str
-    """Its scope and its path below its root: ``project:AGENTS.md``."""
+    """Its scope and its path below its root: ``project:AGENTS.md``.
+
+    If its scope has several roots, the whole path: ``global:~/.codex/AGENTS.md``.
+    """
     path: str
     scope: InstructionScope
     text: str
@@ -330,9 +340,16 @@ class _Loading:
         self.seen.add(hashes)
         self.bytes_taken += reader.taken
         if text:
-            name = f"{scope.value}:{'/'.join(components_below(path, root))}"
+            name = f"{scope.value}:{self._name(path, root, scope)}"
             included = tuple(reader.included.items())
             self.found.append(Instruction(name, path, scope, text, digest, included, patterns))
+
+    def _name(self, path: str, root: str, scope: InstructionScope) -> str:
+        """Return the path below the root, or the whole one if other roots of the scope may hold the same."""
+        if len({other for of, other in self.roots.all() if of is scope}) <= 1:
+            return "/".join(components_below(path, root))
+        home = self.roots.home
+        return f"~/{posixpath.relpath(path, home)}" if home and is_inside(path, home) else path
 
 
 def _relative(path: str, root: str) -> str:

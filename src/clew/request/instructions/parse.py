@@ -1,4 +1,8 @@
-"""Parse instruction files (front matter, comments, code blocks, includes) and match path patterns."""
+"""Parse instruction files (front matter, comments, code blocks, includes) and match path patterns.
+
+``matches("src/web/app.ts", "src/**/*.{ts,tsx}")`` is true; ``includes("See @docs/style.md.")`` yields
+``docs/style.md``.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,7 @@ def _patterns(front: str) -> Iterator[str]:
     value = key[1].strip()
     if value:
         listed = value[1:-1] if value.startswith("[") and value.endswith("]") else value
-        # A comma inside braces is part of a pattern.
+        # A comma inside braces is part of a pattern: *.{ts,tsx}
         yield from filter(None, (_unquoted(item) for item in re.split(r",(?![^{]*\})", listed)))
         return
     for line in front[key.end() :].splitlines()[1:]:

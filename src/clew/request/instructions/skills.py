@@ -1,6 +1,7 @@
 """The index of a project's skills: the name, description and path of each SKILL.md, never its content.
 
-The agent opens a skill when it needs it, with its own tool for reading files.
+The agent opens a skill when it needs it, with its own tool for reading files. A file that may not become an
+instruction, because of a link, another repository or invisible characters, is not listed; secrets are masked.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from unicodedata import normalize
 
 from clew.message import Trust
 from clew.message.text import ellipsize, one_line
-from clew.request.instructions.files import Disk
+from clew.request.instructions.files import Disk, why_not_followed
+from clew.request.instructions.load import LoadLimits, hides_text
 from clew.request.instructions.parse import front_matter
 from clew.request.sections import SKILLS, Piece
+from clew.secrets import mask
 
 FOLDERS = (".claude/skills", ".agents/skills", "skills")
 """Where skills are looked for, below the project."""
 MOST_SKILLS = 100
 """Skills that are listed (chosen by hand)."""
-_MOST_BYTES = 8_192
-"""Bytes of a SKILL.md that are searched for its header (chosen by hand)."""
 _LONGEST_DESCRIPTION = 400
 """Characters of a description (chosen by hand)."""
 _FIELD = re.compile(
@@ -43,15 +44,25 @@ def skill_index(root: Path, ignored: Collection[str] = ()) -> Piece | None:
 
 
 def _lines(root: Path, ignored: Collection[str]) -> Iterator[str]:
-    disk = Disk()
+    root = root.resolve()
     for folder in FOLDERS:
         for path in sorted(root.glob(f"{folder}/*/SKILL.md")):
-            content = None if _fold(path) in ignored else disk.read(path.as_posix(), _MOST_BYTES)
-            text = content.decode("utf-8-sig", "replace").replace("\r\n", "\n") if content else ""
-            fields = {name: _flat(value) for name, value in _FIELD.findall(front_matter(text)[0])}
+            text = "" if _fold(path) in ignored else _text(path, root)
+            header = mask(front_matter(text)[0]).text
+            fields = {name: _flat(value) for name, value in _FIELD.findall(header)}
             if fields.get("description"):
                 name = fields.get("name") or path.parent.name
                 yield f"- {name}: {fields['description']} ({path.relative_to(root).as_posix()})"
+
+
+def _text(path: Path, root: Path) -> str:
+    """Return the beginning of a skill's file; empty if it may not be listed."""
+    disk, name = Disk(), path.as_posix()
+    if not path.parent.name.isprintable() or why_not_followed(name, root.as_posix(), disk):
+        return ""
+    content = disk.read(name, LoadLimits().one_file) or b""
+    text = content.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    return "" if hides_text(text) else text
 
 
 def _fold(path: Path) -> str:

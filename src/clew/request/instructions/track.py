@@ -1,4 +1,8 @@
-"""Record changes of the active instructions, and decide which belong in the cached part of a request."""
+"""Record changes of the active instructions, and decide which belong in the cached part of a request.
+
+A file that becomes active after the first request goes to the end of later ones (``Piece.late``) until the
+next compaction: in the system prompt it would invalidate the provider's cache.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ def settled_ids(events: Iterable[StoredEvent]) -> frozenset[str]:
     """
     inside: set[str] = set()
     late: set[str] = set()
-    cached = False
+    cached = False  # whether the provider may have cached the beginning of the request
     for stored in events:
         kind, body = stored.event.kind, stored.event.body
         if kind in _REWRITING:
