@@ -38,23 +38,13 @@ if TYPE_CHECKING:
     from clew.transcripts import find_sessions, load
 
 _MODULES = {
-    "budget": (
-        "Limit",
-        "Policy",
-        "TokenBudget",
-    ),
-    "compaction.plan": (
-        "Digest",
-        "Plan",
-    ),
+    "budget": ("Limit", "Policy", "TokenBudget"),
+    "compaction.plan": ("Digest", "Plan"),
     "compaction.verify": ("Report",),
     "errors": ("ClewError",),
     "integrations.client": ("wrap",),
     "log.protocol": ("Store",),
-    "log.store": (
-        "MemoryStore",
-        "SqliteStore",
-    ),
+    "log.store": ("MemoryStore", "SqliteStore"),
     "message": (
         "Message",
         "Role",
@@ -67,25 +57,13 @@ _MODULES = {
         "cut_points",
         "text_message",
     ),
-    "providers": (
-        "check",
-        "convert",
-    ),
+    "providers": ("check", "convert"),
     "providers.model": ("Model",),
     "rules.rule": ("Rule",),
-    "session": (
-        "CompactResult",
-        "Compaction",
-        "Compactor",
-        "Session",
-        "compact",
-        "compact_async",
-    ),
-    "transcripts": (
-        "find_sessions",
-        "load",
-    ),
+    "session": ("CompactResult", "Compaction", "Compactor", "Session", "compact", "compact_async"),
+    "transcripts": ("find_sessions", "load"),
 }
+"""The module of each public name, imported when the name is first used."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [

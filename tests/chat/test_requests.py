@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clew.chat import Answer, Chat, CompactionNotice, ViewCompacted, open_chat
-from clew.chat.approvals import covers, describe_call
+from clew.chat.approvals import describe_call, path_covers
 from clew.chat.opening import FIRST
 from clew.chat.reports import ChatStats, bar, meter
 from clew.chat.sessions import fork, import_messages, latest, new_name
@@ -118,7 +118,7 @@ def test_the_diagnostics_look_at_their_own_chat():
     ],
 )
 def test_a_path_is_covered_by_the_place_that_a_rule_names(scope: str, path: str, held: bool):
-    assert covers(scope, path) is held
+    assert path_covers(scope, path) is held
 
 
 def test_what_a_call_would_do_is_one_short_line():

@@ -128,6 +128,12 @@ def test_lines_far_behind_are_within_reach(root: Path):
     assert run(root, "read_file", path="long.txt", start_line=200_001).text.endswith("it has 200,000")
 
 
+def test_an_empty_file_has_no_second_line(root: Path):
+    (root / "empty.txt").write_text("")
+    assert run(root, "read_file", path="empty.txt").text == "(the file is empty)"
+    assert run(root, "read_file", path="empty.txt", start_line=2).text.endswith("it has 0")
+
+
 def test_a_line_that_does_not_fit_is_told_and_stands_first_in_the_next_excerpt(root: Path):
     (root / "t.txt").write_text("head\n" + "y" * (MOST_SHOWN + 5))
     assert run(root, "read_file", path="t.txt").text == "head\n[lines 1-1 of 2]"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.commands import COMMANDS, GROUPS, options, overview, subcommands
+from clew.cli.commands import COMMANDS, GROUPS, options, overview, parse, subcommands
 from clew.cli.text import NARROW, hanging
 from tests.cli.conftest import EXAMPLE, Run
 
@@ -18,6 +18,26 @@ RUNNING = {"chat", "demo", "serve", "hook", "mcp", "proxy", "inspect"}
 def test_help_has_five_groups_and_every_command_is_in_one():
     assert len(GROUPS) == 5
     assert sorted(COMMANDS) == sorted(one.name for group in GROUPS.values() for one in group)
+
+
+@pytest.mark.parametrize("columns", ["1", "7", "17", "22", "30"])
+def test_help_is_printed_in_the_narrowest_terminal(columns: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert all(f"\n  {name}" in overview() for name in COMMANDS)
+    for command in COMMANDS.values():
+        assert "None" not in command.parser().format_help().partition("\n\n")[0]
+
+
+def test_the_usage_in_a_narrow_terminal_names_the_choices(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    usage = COMMANDS["bench"].parser().format_help().partition("\n")[0]
+    assert usage == "usage: clew bench [OPTIONS] {retrieval}"
+
+
+def test_help_of_an_action_is_the_action_s(clew: Run):
+    assert clew("help", "notes", "add").stdout == clew("notes", "add", "--help").stdout
+    assert clew("help", "notes", "nothing").stdout == clew("notes", "--help").stdout
+    assert clew("help", "proxy", "run").stdout == clew("proxy", "--help").stdout
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "100"])
@@ -74,6 +94,13 @@ def test_notes_alone_lists_them(clew: Run):
     assert "usage: clew notes" in clew("notes", "--help").stdout
 
 
+def test_an_option_may_come_before_the_action(clew: Run):
+    assert json.loads(clew("notes", "--json", "add", "Use uv.").stdout)
+    moved = parse(["notes", "--session", "add", "show", "w1"])[1]
+    assert (moved.action, moved.session, moved.note) == ("show", "add", "w1")
+    assert parse(["notes", "--session", "add"])[1].action == "list"
+
+
 def test_knowledge_alone_lists_the_documents(clew: Run):
     assert clew("knowledge").stdout == clew("knowledge", "list").stdout
 
@@ -109,6 +136,23 @@ def test_a_session_can_be_given_as_a_flag(clew: Run):
     assert clew("trace", "--session", name).stdout == clew("trace", name).stdout
     assert clew("pin", f"--session={name}", "Ask before you push.").returncode == 0
     assert "Ask before you push." in clew("rules", "--session", name).stdout
+
+
+@pytest.mark.parametrize("command", ["show", "expand", "trace"])
+def test_a_session_given_as_a_flag_leaves_the_reference(command: str, clew: Run):
+    clew("import", str(EXAMPLE))
+    name = "mini-swe-agent:sphinx-9229"
+    asked = clew(command, name, "m12")
+    assert asked.returncode == 0
+    for words in (("--session", name, "m12"), ("m12", f"--session={name}")):
+        assert clew(command, *words).stdout == asked.stdout
+
+
+def test_a_file_named_like_a_reference_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert parse(["show", "m12", "--session", "second"])[1].file == "second"
+    (tmp_path / "m12").touch()
+    assert parse(["show", "m12", "--session", "second"])[1].file == "m12"
 
 
 def test_a_flag_of_that_name_still_chooses_in_a_file(clew: Run, tmp_path: Path):

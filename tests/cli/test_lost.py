@@ -139,6 +139,11 @@ def test_without_a_compaction_in_these_days_the_newest_are_shown(home: Home):
     assert json.loads(home.run("lost", "--days", "1", "--json")) == []
 
 
+@pytest.mark.usefixtures("plain_clew")
+def test_days_back_to_before_our_calendar_are_all_days(home: Home):
+    assert home.run("lost", "--days", str(10**7)) == home.run("lost", "--all")
+
+
 def test_a_last_test_run_without_failures_is_no_loss():
     assert all(map(_GREEN.match, ("0 failed", "31 passed", "12 passing")))
     assert not any(map(_GREEN.match, ("1 failed", "10 errors", "TestTax/half")))

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed: clew[postgres]")
 
-from clew.cli.inspect import own_shelf
+from clew.cli.inspect import own_pool
 from tests.cli.conftest import EXAMPLE
 from tests.postgres import the_server
 
@@ -51,6 +51,6 @@ def test_chat_and_knowledge_use_the_index_of_the_server(server, tmp_path):
 
 def test_the_page_shows_sessions_of_the_server(server, name, monkeypatch):
     monkeypatch.setenv("CLEW_STORE", the_server().address)
-    with own_shelf(argparse.Namespace(model="unknown", window=None)) as pool:
+    with own_pool(argparse.Namespace(model="unknown", window=None)) as pool:
         assert name in {info.session for info in pool.store.sessions("local")}
         assert type(pool.index).__name__ == "PostgresIndex"

@@ -138,6 +138,11 @@ def test_reading_many_sessions_reports_how_far_it_is(home: Home):
     assert told == [("reading", n, 5) for n in range(1, 6)]
 
 
+@pytest.mark.parametrize("days", [10**7, 10**17])
+def test_days_back_to_before_our_calendar_are_all_days(home: Home, days: int):
+    assert len(list_sessions(50, days=days)) == 5
+
+
 def test_the_picture_in_the_guide_is_current(home: Home):
     drawn = re.sub(r"<[^>]*>", " ", (ROOT / "docs/guides/sessions.svg").read_text(encoding="utf-8"))
     words = html.unescape(drawn).replace("\xa0", " ")

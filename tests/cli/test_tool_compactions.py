@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from clew.cli.log import import_transcript
+from clew.cli.imports import import_transcript
 from clew.inspector.session_pool import SessionPool
 from clew.inspector.timeline import timeline
 from clew.log import TOOL_COMPACTION
@@ -112,6 +112,13 @@ def test_expand_numbers_messages_as_compact_does(home: Home):
     assert "This session is being continued" in home.run("expand", "3f2a9c10", "c1")
     assert "Go on, and check it" in home.run("expand", "3f2a9c10", "m87")
     assert "Fix the price parser" in home.run("expand", "3f2a9c10", "m1")
+
+
+def test_an_imported_session_is_not_said_to_have_lost_nothing(home: Home):
+    home.run("import", "3f2a9c10")
+    shown = home.run("lost", f"claude-code:{CLAUDE}", columns=200)
+    assert "compacted this session 1 time before it was imported" in shown
+    assert "nothing was lost" not in shown
 
 
 def test_a_session_of_the_log_is_compacted_as_its_model_sees_it(home: Home):

@@ -187,6 +187,29 @@ def test_a_hit_is_shown_whole_in_its_lines_with_the_reply_to_it(
     anyio.run(talk)
 
 
+def test_the_current_session_is_found_also_after_another_one_was_rewound(
+    session: Callable[..., Path], home: Path
+) -> None:
+    cwd = str(home / "project")
+    heron = (("user", "The heron nests in the cellar."), ("assistant", "Noted."))
+    session(*heron, name="before", cwd=cwd)
+    path = session(*TURNS, name="now", cwd=cwd)
+    os.utime(path, (2_000_000_000, 2_000_000_000))
+
+    async def talk() -> None:
+        async with connected(home, "auto") as client:
+
+            async def recall(query: str) -> str:
+                return text_of(await client.call_tool("recall", {"query": query, "scope": "project"}))
+
+            assert "cellar" in await recall("heron")
+            session(("user", "The heron nests in the church tower."), name="before", cwd=cwd)
+            assert "8123" in await recall("which port does the service have")
+            assert "church tower" in await recall("heron")
+
+    anyio.run(talk)
+
+
 def test_only_sessions_of_the_project_are_searched(session: Callable[..., Path], home: Path) -> None:
     session(("user", "The heron nests in the attic."), name="elsewhere", cwd="/another/project")
     session(("user", "The heron nests in the cellar."), name="before", cwd=str(home / "project"))

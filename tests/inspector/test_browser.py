@@ -79,8 +79,8 @@ def test_what_a_reader_opened_stays_open_while_pages_come_and_go(page):
 
 def test_what_left_the_view_is_marked_and_compactions_are_told_in_the_transcript(page):
     go(page, "m1")
-    page.wait_for_selector(".standing-left")
-    assert page.locator("article[data-number='4'] .standing").inner_text() == "○ not in view"
+    page.wait_for_selector(".visibility-left")
+    assert page.locator("article[data-number='4'] .visibility").inner_text() == "○ not in view"
     go(page, "m126")
     page.wait_for_selector("article.here[data-number='126']")
     assert "compacted here" in page.locator(".marker-compaction").last.inner_text()

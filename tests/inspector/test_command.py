@@ -18,7 +18,7 @@ import pytest
 
 from clew.cli import main
 from clew.cli.arguments.apps import add_server
-from clew.cli.inspect import spoken_to
+from clew.cli.inspect import chat_model
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from tests.cli.homes import CLAUDE, make_home
@@ -145,4 +145,4 @@ def test_who_answers_in_the_chat(home: Path, monkeypatch: pytest.MonkeyPatch, li
     monkeypatch.setenv("CLEW_MODEL", "claude-of-the-settings")
     parser = argparse.ArgumentParser()
     add_server(parser)
-    assert spoken_to(parser.parse_args(line.split())) == name
+    assert chat_model(parser.parse_args(line.split())) == name

@@ -12,15 +12,16 @@ from urllib.parse import quote
 
 import pytest
 
-from clew.cli import inspect
-from clew.cli.inspect import _with_others, own_shelf
-from clew.cli.log import import_transcript
+from clew.cli import tool_sessions
+from clew.cli.imports import import_transcript
+from clew.cli.inspect import _with_others, own_pool
 from clew.compaction.plan import ClaimKind
 from clew.inspector import (
     actions,
     context,
     history,
     ledger_view,
+    session_list,
     timeline,
     tool_compactions,
     transcript,
@@ -82,7 +83,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SessionPoo
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
-    with own_shelf(ARGS) as pool, _with_others(pool, ARGS, {}):
+    with own_pool(ARGS) as pool, _with_others(pool, ARGS, {}):
         yield pool
 
 
@@ -93,7 +94,7 @@ def test_the_model_sees_what_its_tool_left(pool: SessionPool):
         (step,) = tool_compactions.by_tool(handle)
         now = context.context_map(handle, None)
         before = context.context_map(handle, step["seq"] - 1)
-        about = tool_compactions.about_session(home, handle)
+        about = session_list.about_session(home, handle)
         standing = transcript.visibility(handle, 1, handle.message_index.messages)
     assert [block["id"] for block in now["blocks"]][:2] == ["c1", f"m{step['at'] + 1}"]
     reported = 16_000 + 2600 * 7 + 2600 + 95  # the input and output of the last call with usage
@@ -123,7 +124,7 @@ def test_every_place_shows_one_size_and_a_preview_starts_from_it(pool: SessionPo
     home = pool.home(name)
     (row,) = [row for row in pool.others.listed()["sessions"] if row["name"] == name]
     with home.open(name) as handle:
-        about = tool_compactions.about_session(home, handle)
+        about = session_list.about_session(home, handle)
         drawn = timeline.timeline(handle)
         sizes = {
             "list": row["tokens"],
@@ -272,7 +273,7 @@ def test_the_list_sums_what_was_lost_and_can_begin_with_the_worst(pool: SessionP
 def test_only_the_newest_sessions_are_listed_and_the_page_says_of_how_many(
     pool: SessionPool, tab: Tab, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(inspect, "MOST_LISTED", 2)
+    monkeypatch.setattr(tool_sessions, "MOST_LISTED", 2)
     server = Server.bind(pool)
     with server.running(), tab.visiting(server) as page:
         page.get_by_text("of the 2 newest of 5 sessions").wait_for()
@@ -343,10 +344,10 @@ def test_the_digests_page_shows_findings_and_reports(house: House, tab: Tab):
 def test_the_notice_of_an_undo_has_the_sizes_of_the_header_also_after_a_tools_compaction(pool: SessionPool):
     home = pool.home(CLAUDE_NAME)
     with home.open(CLAUDE_NAME) as handle:
-        whole = tool_compactions.about_session(home, handle)["now"]
+        whole = session_list.about_session(home, handle)["now"]
         assert handle.session.compact(target_tokens=600)
         handle.message_index.catch_up()
-        small = tool_compactions.about_session(home, handle)["now"]
+        small = session_list.about_session(home, handle)["now"]
         promised = history.compactions(handle)["undo"]
         done = actions.act(home, handle, {"does": "undo"})
     assert (done["before"], done["after"]) == (small, whole)

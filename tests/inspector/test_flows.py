@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 import zstandard
 
-from clew.cli.inspect import EXAMPLE_NAME, _with_others, own_shelf
+from clew.cli.inspect import _with_others, own_pool
+from clew.cli.tool_sessions import EXAMPLE_NAME
 from clew.inspector import history, transcript
 from clew.inspector.server import Server
 from clew.inspector.session_pool import OpenSession, SessionPool
@@ -234,7 +235,7 @@ def computer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pool(computer: Path) -> Iterator[SessionPool]:
-    with own_shelf(ARGS) as pool, _with_others(pool, ARGS, {}):
+    with own_pool(ARGS) as pool, _with_others(pool, ARGS, {}):
         yield pool
 
 

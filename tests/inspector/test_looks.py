@@ -20,7 +20,6 @@ from clew.inspector import (
     ledger_view,
     session_list,
     timeline,
-    tool_compactions,
     transcript,
 )
 from clew.inspector.app import RouteAnswer
@@ -195,7 +194,7 @@ def test_every_view_shows_the_tokens_that_the_provider_reported(handle: OpenSess
     handle.session.record("call", {"model": MODEL, "usage": usage})
     handle.message_index.catch_up()
     wanted = counted + 5_000
-    about = tool_compactions.about_session(house.pool, handle)
+    about = session_list.about_session(house.pool, handle)
     line = timeline.timeline(handle)
     assert (about["now"], about["unlisted"]) == (
         wanted,

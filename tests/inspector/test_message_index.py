@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.inspector import session_pool
-from clew.inspector.session_pool import PLAIN, MessageIndex, OpenSession
+from clew.inspector.message_index import MessageIndex
+from clew.inspector.session_pool import PLAIN, OpenSession
 from clew.log import MESSAGE, fold, message_event, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore

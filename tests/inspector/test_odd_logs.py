@@ -75,3 +75,12 @@ def test_a_page_of_a_log_of_any_shape_is_drawn_or_says_why_not(house: House, odd
         }
     assert {reply.status for reply in told.values()} <= {200, 409}
     assert all(json.loads(reply.body) for reply in told.values())
+
+
+def test_an_undo_of_a_compaction_that_is_not_in_force_counts_nothing(house: House):
+    ctx = Ctx(workspace=WORKSPACE, session="odd undo")
+    said = message_event(text_message(Role.USER, "hello"))
+    events = [said, new_event("compaction", {}, 1), new_event("undo", {"compaction": 1}, 1)]
+    house.store.append(ctx, events, None)
+    listed = {one["name"]: one["undone"] for one in session_list.session_list(house.pool)["sessions"]}
+    assert listed["odd undo"] == 0

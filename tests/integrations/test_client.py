@@ -34,9 +34,9 @@ def anthropic_list(reads=16, lines=150):
     return entries
 
 
-def chat_list():
+def chat_list(reads=16):
     entries = [{"role": "user", "content": f"Tidy up the billing code. {RULE}"}]
-    for n in range(16):
+    for n in range(reads):
         function = {"name": "read", "arguments": f'{{"path": "b/{n}.py"}}'}
         call = {"id": f"t{n}", "type": "function", "function": function}
         entries.append({"role": "assistant", "content": None, "tool_calls": [call]})
@@ -44,9 +44,9 @@ def chat_list():
     return entries
 
 
-def responses_list():
+def responses_list(reads=16):
     entries = [{"role": "user", "content": f"Tidy up the billing code. {RULE}"}]
-    for n in range(16):
+    for n in range(reads):
         named = {"call_id": f"t{n}", "name": "read", "arguments": f'{{"path": "b/{n}.py"}}'}
         entries.append({"type": "function_call", **named})
         entries.append({"type": "function_call_output", "call_id": f"t{n}", "output": listing(n, 150)})
@@ -129,6 +129,24 @@ def test_openai_responses(server, opened):
     with client.responses.stream(**asked) as stream:
         assert stream.get_final_response().output_text == ANSWER
     assert same_prefix(server)
+
+
+@pytest.mark.parametrize(("allowed", "fits"), [(99, True), (6_000, False), (20_000, False)])
+def test_the_reply_gets_the_room_that_the_request_allows(server, opened, allowed, fits):
+    claude, gpt = clients(server, opened)
+    counter = counter_for("claude-sonnet-5")
+    for send, given in (
+        (claude.messages.create, {**CLAUDE, "max_tokens": allowed, "messages": anthropic_list(reads=5)}),
+        (gpt.chat.completions.create, {**GPT, "max_completion_tokens": allowed, "messages": chat_list(5)}),
+        (gpt.responses.create, {**GPT, "max_output_tokens": allowed, "input": responses_list(5)}),
+    ):
+        send(**given)
+        sent = server.requests[-1]
+        key = "input" if "input" in given else "messages"
+        assert (sent.body[key] == given[key]) is fits
+        room = WINDOW - min(allowed, WINDOW // 2)
+        assert sum(map(counter.count, sent.ask.messages)) <= room
+    assert claude.fitting.errors + gpt.fitting.errors == 0
 
 
 def test_all_of_it_awaited(server):

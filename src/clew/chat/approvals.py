@@ -9,7 +9,6 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
-from unicodedata import normalize
 
 from clew.chat.events import Answer
 from clew.chat.paths import relative_name, resolve_inside
@@ -22,24 +21,25 @@ from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
 from clew.secrets.mask import own_key
 from clew.session import Session
+from clew.session.request import fold_path
 
 LONGEST_TEXT = 300
 """Characters shown of a file's new content; a note or a rule is shown whole. Chosen by hand."""
-STEERING = frozenset(
+CONFIG_FILES = frozenset(
     {
         *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "clew.md"),
         *("clew.toml", "pyproject.toml"),
     }
 )
 """Files that configure agents and clew: writing to them is approved every time."""
-STEERING_FOLDERS = frozenset(
+CONFIG_FOLDERS = frozenset(
     {
         *(".git", ".hg", ".svn", ".claude", ".clew", ".codex", ".gemini", ".agents", ".github", ".vscode"),
         *(".cursor", ".windsurf", ".clinerules", ".roo", ".continue", ".zed", ".idea", ".devcontainer"),
         *(".husky", ".cargo", ".circleci", ".yarn"),
     }
 )
-RUNNING = (
+EXECUTED_FILES = (
     *(".envrc", ".mcp.json", ".cursorrules", ".windsurfrules", ".clinerules", ".aider.conf.yml"),
     *(".pre-commit-config.yaml", "lefthook.y*ml", ".gitattributes", ".gitmodules", ".npmrc", ".yarnrc*"),
     *(
@@ -114,25 +114,27 @@ def _short(text: str) -> str:
 # Rules and sensitive files ---------------------------------------------------------------------------
 
 
-def against(pins: tuple[Pin, ...], arguments: Mapping[str, Any], root: Path | None = None) -> Iterator[Pin]:
+def forbidding_rules(
+    pins: tuple[Pin, ...], arguments: Mapping[str, Any], root: Path | None = None
+) -> Iterator[Pin]:
     """Yield the prohibitions that name the path a call would write to, as given or through a link."""
     places = target_paths(arguments, root)
     for pin in pins:
         scopes = pin.scope.paths if pin.kind is Kind.PROHIBITION else ()
-        if any(covers(scope, place) for scope in scopes for place in places):
+        if any(path_covers(scope, place) for scope in scopes for place in places):
             yield pin
 
 
 def is_sensitive(arguments: Mapping[str, Any], root: Path | None = None) -> bool:
     """Return whether a call would write to a file that configures agents, clew or git, or is executed."""
     return any(
-        parts and (parts[-1] in STEERING or not STEERING_FOLDERS.isdisjoint(parts) or _runs(parts[-1]))
-        for parts in (PurePosixPath(folded(place)).parts for place in target_paths(arguments, root))
+        parts and (parts[-1] in CONFIG_FILES or not CONFIG_FOLDERS.isdisjoint(parts) or _runs(parts[-1]))
+        for parts in (PurePosixPath(fold_path(place)).parts for place in target_paths(arguments, root))
     )
 
 
 def _runs(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in RUNNING)
+    return any(fnmatchcase(name, pattern) for pattern in EXECUTED_FILES)
 
 
 def target_paths(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, ...]:
@@ -147,21 +149,16 @@ def target_paths(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, 
     return tuple(dict.fromkeys((normpath(path), leads)))
 
 
-def covers(scope: str, path: str) -> bool:
+def path_covers(scope: str, path: str) -> bool:
     """Return whether a rule's path covers another: ``legacy/`` covers ``legacy/a.py``.
 
     Case is ignored, as on many file systems; elsewhere this only means one more question.
     """
-    place, scope = folded(normpath(path)).strip("/"), folded(scope)
+    place, scope = fold_path(normpath(path)).strip("/"), fold_path(scope)
     if "*" in scope.rstrip("/*"):
         return fnmatchcase(place, scope) or fnmatchcase(place.rpartition("/")[2], scope)
     text = scope.removeprefix("./").strip("/*")
     return bool(text) and f"/{text}/" in f"/{place}/"
-
-
-def folded(path: str) -> str:
-    """Return a path normalised (NFC, case-folded), so that two spellings of one file are equal."""
-    return normalize("NFC", path).casefold()
 
 
 INSTRUCTIONS = "instructions:"
@@ -169,7 +166,11 @@ INSTRUCTIONS = "instructions:"
 
 
 class ApprovalStore:
-    """The stored approvals of one session for one root."""
+    """The stored approvals of one session for one root.
+
+    An approval grants something only if its record has a valid seal, a keyed hash made by clew on this
+    computer: an imported log cannot bring approvals along.
+    """
 
     def __init__(self, session: Session, root: Path | None = None) -> None:
         """Read the approvals that were recorded before."""
@@ -177,8 +178,8 @@ class ApprovalStore:
         self._root = root.resolve().as_posix() if root else ""
         self.always: set[str] = set()
         """The tools approved for the rest of the session."""
-        self.places: set[str] = set()
-        """The files that a tool was allowed to write to, with or without a valid seal."""
+        self.written_paths: set[str] = set()
+        """The files that a tool was allowed to write to, by any record of an approval."""
         self._instructions: set[str] = set()
         for stored in session.store.read(session.ctx, kinds=[APPROVAL.name]):
             self._take(stored.event.body)
@@ -187,7 +188,7 @@ class ApprovalStore:
         tool, answer = str(body.get("tool")), str(body.get("answer"))
         place = body.get("place")
         if isinstance(place, str) and answer != Answer.NO:
-            self.places.add(place)
+            self.written_paths.add(place)
         if not hmac.compare_digest(str(body.get("seal")).encode(), self._seal(tool, answer).encode()):
             return
         if tool.startswith(INSTRUCTIONS):
@@ -201,11 +202,11 @@ class ApprovalStore:
         data: JsonObject = {"for": [ctx.workspace, ctx.session, self._root], "tool": tool, "answer": answer}
         return blake2b(canonical(data), key=own_key(), digest_size=16, person=b"clew-approval").hexdigest()
 
-    def holds(self, tool: str) -> bool:
+    def allows(self, tool: str) -> bool:
         """Return whether a person approved this tool for the rest of the session."""
         return tool in self.always
 
-    def counts(self, path: str, sha256: str) -> bool:
+    def trusts(self, path: str, sha256: str) -> bool:
         """Return whether a person trusts this content of a file that the session wrote."""
         return _as_instructions(path, sha256) in self._instructions
 

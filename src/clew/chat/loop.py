@@ -1,5 +1,10 @@
 """The turn loop: takes a user's message and yields events. It knows no terminal, page or thread.
 
+::
+
+    for event in chat.turn("fix the login page"):
+        ...  # UserStored, Delta, …, ReplyStored, ToolStarted, ToolFinished, Delta, …, ReplyStored
+
 A turn is a generator of ``ChatEvent``. After ``ApprovalRequested``, send an ``Answer`` into it; to interrupt
 it, throw ``KeyboardInterrupt`` into it, or raise one inside. In every case the user's message is in the log
 before the model is called, and no tool call is left without a result.
@@ -51,6 +56,7 @@ INTERRUPTED = "\n\n[interrupted by the user]"
 UNDER_WAY = "wait until it ends, or stop it there; your message was not stored"
 
 Asking: TypeAlias = Generator[ChatEvent, Answer | None, Reply | None]
+"""The events of one model call; it returns the reply, None if the turn ends here."""
 
 
 class Chat:
@@ -71,12 +77,12 @@ class Chat:
         self.memory = memory
         self.auto = False
         """Whether clew compacts automatically."""
-        self._chosen = Choices()
+        self._choices = Choices()
         self.approvals = instructions.approvals
         self.progress = ProgressTracker(session)
         self.requests = RequestBuilder(session, toolset, memory, self.approvals, instructions, self.progress)
         self.requests.plain_start = isinstance(model, RemoteModel)
-        self._instructed = instructions
+        self._instructions = instructions
         self._tool_runner = ToolRunner(session, toolset, self.approvals, instructions)
         self._calls = CallLog(session)
         self._fitter = RequestFitter(session, self.requests, self._calls)
@@ -91,19 +97,19 @@ class Chat:
             self.session.summariser = model
             self.session.set_model(model.name.partition("/")[2])
 
-    def choose(self, chosen: Choices) -> None:
+    def choose(self, choices: Choices) -> None:
         """Apply a person's choices; they are stored with the session once it has a message."""
-        self._chosen = chosen.over(self._chosen)
-        if chosen.auto is not None:
-            self.auto = chosen.auto
-        if chosen.window is not None:
-            self.session.gauge = replace(self.session.gauge, window_tokens=chosen.window)
+        self._choices = choices.over(self._choices)
+        if choices.auto is not None:
+            self.auto = choices.auto
+        if choices.window is not None:
+            self.session.gauge = replace(self.session.gauge, window_tokens=choices.window)
         if self.session.view():
-            keep_choices(self.session, self._chosen)
+            keep_choices(self.session, self._choices)
 
     def trust(self, path: str) -> None:
         """Trust an instruction file that this session wrote."""
-        self._instructed.trust(path)
+        self._instructions.trust(path)
 
     def close(self) -> None:
         """Take a last progress checkpoint and close the model's connections."""
@@ -148,7 +154,7 @@ class Chat:
             raise
 
     def _turn(self, text: str) -> Turn:
-        keep_choices(self.session, self._chosen)
+        keep_choices(self.session, self._choices)
         (id_,) = self.session.add(text_message(Role.USER, text))
         yield UserStored(id_)
         yield from self._rounds()
@@ -170,10 +176,9 @@ class Chat:
             try:
                 reply = yield from self._reply(body)
             except ContextTooLong as error:
-                # The provider counts more tokens than clew: compact once more and retry.
-                if squeezed or not (
-                    yield from self._fitter.force_compaction(self.session.tokens // 2, auto=self.auto)
-                ):
+                # The provider counts more tokens than clew: compact to half the size and retry, once.
+                half = self.session.tokens // 2
+                if squeezed or not (yield from self._fitter.force_compaction(half, auto=self.auto)):
                     yield TurnFailed(error, MAKE_ROOM)
                     return
                 squeezed = True
@@ -215,9 +220,9 @@ class Chat:
         """Return the time since the last reply; None before the first one of this process."""
         return self._calls.age_seconds
 
-    def scene(self) -> RequestState:
+    def request_state(self) -> RequestState:
         """Return the next request and its session for the diagnostics."""
-        return self.requests.scene(self._calls.last)
+        return self.requests.request_state(self._calls.last)
 
     # The reply -------------------------------------------------------------------------------------------
 
@@ -261,7 +266,7 @@ class Chat:
 
 
 def _stream_reply(stream: Streamed, received: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
-    """Yield the streamed pieces and return the reply; ``heard`` collects the text received so far."""
+    """Yield the streamed pieces and return the reply; ``received`` collects the text so far."""
     try:
         while True:
             try:

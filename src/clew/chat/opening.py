@@ -132,7 +132,7 @@ def open_chat(
     )
 
     def look() -> RequestState:
-        return chat.scene()  # called later: the chat does not exist yet
+        return chat.request_state()  # called later: the chat does not exist yet
 
     own_tools = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
     ask = compact_tool(lambda: chat.auto and not session.is_off)

@@ -21,6 +21,7 @@ _PLURAL = {
     LossKind.RULE: "rules",
     LossKind.OPEN: "open items",
     LossKind.DECISION: "decisions",
+    LossKind.GOAL: "earlier goals",
     LossKind.VALUE: "exact values",
 }
 MOST_LOST = 4

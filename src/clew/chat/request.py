@@ -1,4 +1,8 @@
-"""From a session to a request: assemble it, make it fit the window, and record what the call cost."""
+"""From a session to a request: assemble it, make it fit the window, and record what the call cost.
+
+Before each request ``RequestFitter.fit`` has the request assembled (``RequestBuilder``), measures the window,
+and compacts if that is due and allowed. ``CallLog`` records what was sent, and what the reply cost.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.ledger import LoopKind, Todo
 from clew.log import CALL, MESSAGE
 from clew.memory import Injection, Memory
-from clew.message import Item, JsonObject, Role, Trust, last_user_message
+from clew.message import Item, JsonObject, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
 from clew.providers.remote import RemoteModel
 from clew.request.assembled import AssembledRequest
@@ -26,6 +30,7 @@ from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layo
 from clew.request.sections import ORGANIZATION, PLAN, Piece
 from clew.session import Compaction, FitResult, Request, Session
 from clew.session.compact_session import split_range
+from clew.session.request import is_first_request
 
 
 class CallLog:
@@ -33,12 +38,15 @@ class CallLog:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._sent: RequestLayout | None = None
+        self._layout: RequestLayout | None = None
         self._request: AssembledRequest | None = None
         self._ended_at: float | None = None
-        self._away = seconds_since_last_message(session)
+        """When the last reply of this process was complete."""
+        self._idle_before = seconds_since_last_message(session)
+        """How long the session had been idle when this process opened it."""
         self.last: Call | None = None
         self.made = 0
+        """Requests sent by this process."""
 
     @property
     def age_seconds(self) -> float | None:
@@ -48,29 +56,27 @@ class CallLog:
     @property
     def idle_seconds(self) -> float | None:
         """Return the time since the last reply, also one of an earlier process; None in a new session."""
-        return self._away if self._ended_at is None else self.age_seconds
+        return self._idle_before if self._ended_at is None else self.age_seconds
 
     def begin(self, request: AssembledRequest, body: JsonObject, wire: str) -> None:
         """Remember a request that is about to be sent, and its layout."""
         self.made += 1
         self._request = request
-        self._sent = layout_of(body, wire, request.end_blocks)
+        self._layout = layout_of(body, wire, request.end_blocks)
 
     def end(self, reply: Reply, model: StreamingModel) -> None:
         """Record the usage of the call, and calibrate the token counter with it."""
-        if self._sent is None or self._request is None:
+        if self._layout is None or self._request is None:
             return
         if isinstance(model, RemoteModel):  # the offline model counts with the session's own counter
             self._session.report_usage(self._request, reply.usage)
         least = self._session.gauge.model.cache_minimum_tokens
-        life = CacheConditions(seconds_since=self.age_seconds or 0.0, minimum_tokens=least)
-        self.last = Call.after(self.last, self._sent, reply.usage, life)
+        conditions = CacheConditions(seconds_since=self.age_seconds or 0.0, minimum_tokens=least)
+        self.last = Call.after(self.last, self._layout, reply.usage, conditions)
         self._ended_at = time.monotonic()
         self._session.record(CALL.name, {**self.last.to_json(), "by": model.name})
 
 
-USUAL_CACHE_MINIMUM = 1_024
-"""Tokens of a prefix from which most providers cache it, for models that clew does not know."""
 LOOKED_AT = 50
 """Last events in which the last message is looked for; chosen by hand."""
 
@@ -110,14 +116,9 @@ class RequestBuilder:
         return self.session.request(tools=tools, pieces=self._pieces(), recalled=self._injection(view))
 
     def _has_no_history(self, view: Sequence[Item]) -> bool:
-        """Whether this is the first request, there are no files to work on, and memory is empty.
-
-        A first message that the provider caches is not sent so: the next request would read nothing back.
-        """
-        answered = any(item.message.role is Role.ASSISTANT for item in view)
-        if answered or self.instructions.root is not None or not self.memory.is_empty:
-            return False
-        return self.session.tokens < (self.session.gauge.model.cache_minimum_tokens or USUAL_CACHE_MINIMUM)
+        """Whether this is the first request, there are no files to work on, and memory is empty."""
+        is_alone = self.instructions.root is None and self.memory.is_empty
+        return is_alone and is_first_request(self.session, view)
 
     def about(self, assembled: AssembledRequest) -> JsonObject:
         """Return the contributions of each source and the injected memory, for the log."""
@@ -132,7 +133,7 @@ class RequestBuilder:
         reply = self.session.gauge.window.reply_tokens
         return assembled.body(model.wire, model.fields(max(1, reply)))
 
-    def scene(self, last_call: Call | None = None) -> RequestState:
+    def request_state(self, last_call: Call | None = None) -> RequestState:
         """Return the request and its session for the diagnostics."""
         assembled = self.assembled()
         gauge = self.session.gauge
@@ -150,8 +151,8 @@ class RequestBuilder:
         if self.policy:
             yield Piece(ORGANIZATION, self.policy, "policy", Trust.DEVELOPER)
         yield from self.instructions.pieces()
-        progress = self.progress.piece()
-        yield from [progress] if progress else []
+        if progress := self.progress.piece():
+            yield progress
         if allowed := sorted(self.approvals.always):
             permission = f"The user allows you to use {', '.join(allowed)} without asking in this session."
             yield Piece(PLAN, permission, "approvals", Trust.SEMI_TRUSTED, own=True)
@@ -193,19 +194,25 @@ class RequestFitter:
     def fit(
         self, signals: tuple[Signal, ...], *, first: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, AssembledRequest]:
-        """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does."""
+        """Return a request that fits: measure, compact or warn; raise ``BudgetExceeded`` if none does.
+
+        ``first`` marks the first request of a turn, before which a compaction disturbs least.
+        """
         assembled = self.requests.assembled()
         if first:
             signals = (*signals, *self._boundaries())
         if self.session.is_off:
             return assembled  # a plain client: the provider reports what is too long
-        # The model reads a new tool result before it may be condensed, unless it is oversized.
-        now = auto and (first or self._is_due(signals))
-        about = self.requests.about(assembled)
+        # Inside a turn the model reads a new tool result before it may be condensed, unless it is oversized.
+        may_compact = auto and (first or self._is_due(signals))
         request = Request(
-            signals, assembled.tokens_outside_view, self.calls.age_seconds, self.calls.made, about
+            signals=signals,
+            fixed_tokens=assembled.tokens_outside_view,
+            cache_age_seconds=self.calls.age_seconds,
+            made=self.calls.made,
+            about=self.requests.about(assembled),
         )
-        fitted = yield from self._measure(request, now, auto)
+        fitted = yield from self._measure(request, may_compact=may_compact, auto=auto)
         if first and not (fitted.compaction or fitted.refused):
             yield from self._warn(fitted, auto)
         fill = Fill.of(fitted.budget.allotment)
@@ -232,11 +239,11 @@ class RequestFitter:
         return any(not isinstance(signal, ResultArrived) or signal.tokens > most for signal in signals)
 
     def _measure(
-        self, request: Request, now: bool, auto: bool
+        self, request: Request, *, may_compact: bool, auto: bool
     ) -> Generator[ChatEvent, Answer | None, FitResult]:
         """Measure, and compact if due; a refused compaction is a warning and does not stop the turn."""
         try:
-            fitted = self.session.fit(request, auto=now)
+            fitted = self.session.fit(request, auto=may_compact)
         except (BudgetExceeded, CompactionRefused, StalePlan) as error:
             fitted = replace(self.session.fit(request), refused=error.detail)
         if fitted.refused:

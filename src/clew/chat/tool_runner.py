@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from clew.budget import Asker, CompactionRequested, Pause, Paused, Phase, PhaseChanged, ResultArrived, Signal
-from clew.chat.approvals import ApprovalStore, against, describe_call, is_sensitive, target_paths
+from clew.chat.approvals import ApprovalStore, describe_call, forbidding_rules, is_sensitive, target_paths
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
 from clew.chat.trackers import InstructionTracker
 from clew.errors import ClewError
@@ -21,10 +21,10 @@ from clew.session import Session
 class Toolset:
     """The tools of a chat: memory, diagnostics, workspace, in a fixed order."""
 
-    def __init__(self, desk: ToolContext, tools: Iterable[Tool]) -> None:
+    def __init__(self, context: ToolContext, tools: Iterable[Tool]) -> None:
         self.tools = tuple(tools)
         """Always in the same order, because a changed list of tools misses the provider's cache."""
-        self._desk = desk
+        self._context = context
         self._named = {tool.name: tool for tool in self.tools}
 
     @property
@@ -42,7 +42,7 @@ class Toolset:
         if tool is None:
             return ToolAnswer(f"unknown tool {name!r}; available: {', '.join(self.names)}", is_error=True)
         try:
-            return tool.does(self._desk, read_arguments(tool.parameters, arguments))
+            return tool.does(self._context, read_arguments(tool.parameters, arguments))
         except ClewError as error:
             return ToolAnswer(str(error), is_error=True)
         except Exception as error:  # noqa: BLE001  # arguments come from a model: no call may end the chat
@@ -122,13 +122,15 @@ class ToolRunner:
         if not self.toolset.writes(call.name):
             return self.toolset.run(call.name, arguments)
         root = self.instructions.root
-        rules = tuple(f'{pin.id} "{pin.quote}"' for pin in against(self.session.pins, arguments, root))
+        rules = tuple(
+            f'{pin.id} "{pin.quote}"' for pin in forbidding_rules(self.session.pins, arguments, root)
+        )
         places = target_paths(arguments, root)
-        steering = is_sensitive(arguments, root) or any(map(self.instructions.holds, places))
+        steering = is_sensitive(arguments, root) or any(map(self.instructions.in_force, places))
         described = mask(describe_call(call.name, arguments, root)).text
         what = f"{described}{f' ({ALWAYS_ASKED})' if steering else ''}"
         # Writes that a rule forbids, or to sensitive files, need an approval even after "always".
-        if rules or steering or not self.approvals.holds(call.name):
+        if rules or steering or not self.approvals.allows(call.name):
             answer = (yield ApprovalRequested(call.call_id, call.name, what, rules)) or Answer.NO
             self.approvals.record(call.name, call.call_id, what, answer, *places[-1:])
             signals.append(Paused(Pause.APPROVAL))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from clew.chat.approvals import ApprovalStore, folded
+from clew.chat.approvals import ApprovalStore
 from clew.chat.paths import resolve_inside
 from clew.errors import InputError
 from clew.log import PROGRESS
@@ -14,7 +14,7 @@ from clew.request.instructions import Disk, load
 from clew.request.progress_log import as_text, checkpoints, progress_piece
 from clew.request.sections import Piece
 from clew.session import Session
-from clew.session.request import InstructionFiles, files_of
+from clew.session.request import InstructionFiles, files_of, fold_path
 
 
 class InstructionTracker(InstructionFiles):
@@ -37,14 +37,14 @@ class InstructionTracker(InstructionFiles):
         self.approvals.trust_file(place, hashes[place])
         self._take(self._load())
 
-    def holds(self, path: str) -> bool:
+    def in_force(self, path: str) -> bool:
         """Return whether a file is one of the instructions in force, or included by one."""
         if self.root is None:
             return False
         with suppress(InputError):
-            place = folded(resolve_inside(self.root, path).as_posix())
+            place = fold_path(resolve_inside(self.root, path).as_posix())
             return any(
-                place == folded(where)
+                place == fold_path(where)
                 for instruction in self.loaded.instructions
                 for where, _ in files_of(instruction)
             )
@@ -52,10 +52,10 @@ class InstructionTracker(InstructionFiles):
 
     def _written_names(self) -> Iterable[str]:
         """Return the files that the session changed, or was allowed to change."""
-        return (*super()._written_names(), *self.approvals.places)
+        return (*super()._written_names(), *self.approvals.written_paths)
 
     def _is_trusted(self, path: str, sha256: str) -> bool:
-        return self.approvals.counts(path, sha256)
+        return self.approvals.trusts(path, sha256)
 
 
 class ProgressTracker:

@@ -44,24 +44,28 @@ class _Line(NamedTuple):
 
 
 def excerpt(file: BinaryIO, name: str, first: int, wanted: int) -> str:
-    """Return some lines of a file, followed by a note about omitted ones; refuse binary files."""
+    """Return ``wanted`` lines of a file from line ``first`` on, with a note about omitted ones.
+
+    The note is ``[lines 10-20 of 300]``. Binary files are refused.
+    """
     lines = _lines(file, name)
     before = sum(1 for _ in islice(lines, first - 1))
     shown: list[str] = []
-    room, cut, behind = MOST_SHOWN, "", 0
+    room, cut = MOST_SHOWN, ""
+    behind = 0  # lines after the shown ones
     for line in islice(lines, wanted):
         if shown and len(line.text) > room:
             behind = 1  # whole lines only: the next excerpt starts with this line
             break
         shown.append(line.text[:room])
-        if missing := _missing(line, room):
+        if missing := _missing(line, room):  # only the first line can be larger than the room
             cut = f"; line {first} has {missing} more"
             break
         room -= len(line.text) + 1
     behind += sum(1 for _ in lines)
     more = " or more" if file.read(1) else ""
     count = before + len(shown) + behind
-    if not shown and before:
+    if not shown and first > 1:
         raise InputError(f"{name!r} has no line {first:,}", f"it has {count:,}{more}")
     if first > 1 or behind or cut or more:
         shown.append(f"[lines {first}-{first + len(shown) - 1} of {count}{more}{cut}]")
@@ -115,9 +119,8 @@ def restore_secrets(root: Path, path: str, text: str) -> tuple[str, int]:
     secrets = _secrets(before)
     for mask in masks:
         candidates = secrets.get(mask, set())
-        if len(candidates) != 1 and (
-            candidates or mask not in before
-        ):  # the file may contain the mask literally
+        is_literal = not candidates and mask in before  # the file itself contains the text of the mask
+        if len(candidates) != 1 and not is_literal:
             advice = "keep the line as it is in the file, or ask the user to write it"
             raise InputError(f"{mask} does not match exactly one secret of {path!r}", advice)
     back = [match for match in _MASK.finditer(text) if match[0] in secrets]
@@ -133,11 +136,10 @@ def _secrets(text: str) -> dict[str, set[str]]:
 
 
 def _current_text(root: Path, path: str) -> str:
-    return (
-        read_bytes(root, path, MOST_UNMASKED_BYTES).decode("utf-8", "replace")
-        if resolve_inside(root, path).is_file()
-        else ""
-    )
+    """Return the text of a file as it is now; empty if there is none."""
+    if not resolve_inside(root, path).is_file():
+        return ""
+    return read_bytes(root, path, MOST_UNMASKED_BYTES).decode("utf-8", "replace")
 
 
 MOST_SEARCHED_BYTES = 1_000_000
@@ -149,27 +151,31 @@ MOST_SEARCHED = 5_000
 MOST_WRITTEN = 200_000
 LINE_WIDTH = 240
 
-Deed = Callable[[Path, dict[str, Any]], ToolAnswer]
+
+class FileTool(NamedTuple):
+    """A tool for files, before it is bound to a root."""
+
+    name: str
+    about: str
+    parameters: JsonObject
+    does: Callable[[Path, dict[str, Any]], ToolAnswer]
+    read_only: bool = True
+
+    def bind(self, root: Path) -> Tool:
+        """Return the tool for files below a root. An error of the disk becomes an answer for the model."""
+
+        def run(_context: object, arguments: dict[str, Any]) -> ToolAnswer:
+            try:
+                return self.does(root, arguments)
+            except OSError as error:
+                return ToolAnswer(f"{error.strerror or error}", is_error=True)
+
+        return Tool(self.name, self.about, self.parameters, run, self.read_only)
 
 
 def workspace_tools(root: Path) -> tuple[Tool, ...]:
     """Return the tools for the files below a root; none can leave it."""
-    return tuple(
-        Tool(name, about, parameters, _bind_tool(deed, root), read_only)
-        for name, about, parameters, deed, read_only in _TOOLS
-    )
-
-
-def _bind_tool(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
-    """Bind a file tool to its root. An error of the disk becomes an answer for the model."""
-
-    def run(_desk: Any, arguments: dict[str, Any]) -> ToolAnswer:  # noqa: ANN401  # file tools need no context
-        try:
-            return deed(root, arguments)
-        except OSError as error:
-            return ToolAnswer(f"{error.strerror or error}", is_error=True)
-
-    return run
+    return tuple(tool.bind(root) for tool in _TOOLS)
 
 
 # Read ------------------------------------------------------------------------------------------------
@@ -238,8 +244,8 @@ def _write(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
     return ToolAnswer(f"{arguments['path']} {did}: {characters(len(arguments['text']))}.{secrets}")
 
 
-_TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
-    (
+_TOOLS = (
+    FileTool(
         "read_file",
         "Show a text file of the workspace, or some lines of it.",
         object_schema(
@@ -248,18 +254,16 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
             lines=integer(f"How many lines, at most {MOST_LINES}.", optional=True),
         ),
         _read,
-        True,
     ),
-    (
+    FileTool(
         "list_files",
         "Show what is in a folder of the workspace.",
         object_schema(
             path=string("The folder, from the root of the workspace; the root if null.", optional=True)
         ),
         _list,
-        True,
     ),
-    (
+    FileTool(
         "search_files",
         "Find the lines of the workspace's text files that contain a text; case is ignored.",
         object_schema(
@@ -267,9 +271,8 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
             path=string("The file or folder to look in; everywhere if null.", optional=True),
         ),
         _search,
-        True,
     ),
-    (
+    FileTool(
         "write_file",
         "Overwrite a file of the workspace, or create one. A person approves it first.",
         object_schema(
@@ -277,7 +280,7 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
             text=string("Its whole text from now on."),
         ),
         _write,
-        False,
+        read_only=False,
     ),
 )
-"""Name, description, parameters, what it does, and whether it changes nothing. The order never changes."""
+"""The order never changes, because a changed list of tools misses the provider's cache."""

@@ -12,9 +12,8 @@ INTERRUPTED = 130  # by convention: 128 + SIGINT
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``clew``; return 0 on success, 1 if the answer is no (refused, damaged), 2 on an error."""
     words = sys.argv[1:] if argv is None else argv
-    if (
-        len(words) == 2 and words[0] == "hook" and not words[1].startswith("-")
-    ):  # a host waits for the answer: skip the parser
+    is_hook = len(words) == 2 and words[0] == "hook" and not words[1].startswith("-")
+    if is_hook:  # a host waits for the answer: skip the parser
         from clew.hosts.hook import main as hook
 
         return hook(words[1:])

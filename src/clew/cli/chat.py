@@ -177,7 +177,7 @@ def _converse(chat: Chat, screen: Screen, lines: InputLines) -> None:
         try:
             line = lines.read(screen.prompt(chat) if lines.is_tty else "")
         except KeyboardInterrupt:
-            screen.tell("(/quit ends)")
+            screen.notify("(/quit ends)")
             continue
         if line is None:
             return
@@ -188,7 +188,7 @@ def _converse(chat: Chat, screen: Screen, lines: InputLines) -> None:
             if not _play(turn, screen, lines):
                 return
         except KeyboardInterrupt:
-            screen.tell("interrupted; the messages so far are kept")
+            screen.notify("interrupted; the messages so far are kept")
         except ClewError as error:
             screen.complain(error)
 

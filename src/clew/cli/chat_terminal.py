@@ -103,10 +103,9 @@ def _prepare_readline() -> None:
 
 def completed(text: str, state: int) -> str | None:
     """Return the ``state``-th command that begins with a text."""
-    names = (
-        [f"/{command.name}" for command in COMMANDS if f"/{command.name}".startswith(text)] if text else []
-    )
-    return names[state] if state < len(names) else None
+    names = [f"/{command.name}" for command in COMMANDS if text]
+    matching = [name for name in names if name.startswith(text)]
+    return matching[state] if state < len(matching) else None
 
 
 def _keep_history(line: str = "") -> None:
@@ -114,9 +113,8 @@ def _keep_history(line: str = "") -> None:
 
     last = readline.get_current_history_length() - 1
     if last >= 0 and (kept := mask(line).text) != line:
-        readline.replace_history_item(
-            last, kept
-        )  # secrets that were typed are not written to the history file
+        # Secrets that were typed are not written to the history file.
+        readline.replace_history_item(last, kept)
     path = _history()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=PRIVATE)
@@ -150,13 +148,11 @@ class Screen:
     def banner(self, chat: Chat) -> None:
         """Print the session, the model, the window and whether compaction is automatic."""
         session = chat.session
-        kind = (
-            " (not a language model: it quotes the conversation and cites its sources)"
-            if chat.model.name == OFFLINE
-            else ""
-        )
+        about = ""
+        if chat.model.name == OFFLINE:
+            about = " (not a language model: it quotes the conversation and cites its sources)"
         auto = "on" if chat.auto else "off"
-        self._term.note(printable(f"clew chat · {session.name} · {chat.model.name}{kind}"))
+        self._term.note(printable(f"clew chat · {session.name} · {chat.model.name}{about}"))
         shown = len(session.view())
         resumed = f"{count(shown, 'message')} in view · " if shown else ""
         window = f"window {session.gauge.window.tokens:,} tokens"
@@ -197,7 +193,7 @@ class Screen:
         """Print an error and what to do next."""
         self.show(TurnFailed(error, advice))
 
-    def tell(self, text: str, style: str = "dim") -> None:
+    def notify(self, text: str, style: str = "dim") -> None:
         """Print a notice about the chat itself."""
         self.settle()
         self._line(ScreenRow(text, style))
@@ -246,7 +242,7 @@ class ScreenRow(NamedTuple):
 
 
 @singledispatch
-def rows(_happening: object) -> Iterator[ScreenRow]:
+def rows(_event: object) -> Iterator[ScreenRow]:
     """Yield the lines of an event; none for text, which is streamed, and for events that are not shown."""
     yield from ()
 
@@ -288,9 +284,8 @@ def _(failed: TurnFailed) -> Iterator[ScreenRow]:
 
 @rows.register
 def _(stopped: TurnStopped) -> Iterator[ScreenRow]:
-    yield ScreenRow(
-        f"interrupted{f'; the partial reply is kept as {stopped.kept}' if stopped.kept else ''}", "yellow"
-    )
+    kept = f"; the partial reply is kept as {stopped.kept}" if stopped.kept else ""
+    yield ScreenRow(f"interrupted{kept}", "yellow")
 
 
 @rows.register

@@ -68,10 +68,17 @@ class Command:
 def _short_usage(parser: argparse.ArgumentParser, width: int) -> str:
     """Return the usage without the options."""
     value = (action for action in parser._actions if not action.option_strings)
-    names = (f"[{item.metavar}]" if item.nargs in ("?", "*") else str(item.metavar) for item in value)
+    names = (f"[{_shown(item)}]" if item.nargs in ("?", "*") else _shown(item) for item in value)
     margin = len("usage: ")
     usage = _wrap(" ".join([parser.prog, "[OPTIONS]", *names]), width - margin)
     return usage.replace("\n", "\n" + " " * margin)
+
+
+def _shown(action: argparse.Action) -> str:
+    """Return the name of a positional argument as argparse shows it."""
+    if action.metavar is None and action.choices is not None:
+        return f"{{{','.join(map(str, action.choices))}}}"
+    return str(action.metavar or action.dest)
 
 
 def _rows(arguments: str, *rows: tuple[str, str, str]) -> tuple[Command, ...]:
@@ -121,7 +128,7 @@ GROUPS = {
         ("notes", "list, add, approve and forget notes that outlive a session", "notes:run"),
         ("recall", "search the sessions of clew's log", "recall:run"),
         ("progress", "show what a session got done, and what is next", "handoff:run_progress"),
-        ("knowledge", "index and search a folder of documents", "recall:run_knowledge"),
+        ("knowledge", "index and search a folder of documents", "knowledge:run"),
     ),
     "inside your agents": _rows(
         "agents",
@@ -142,15 +149,15 @@ GROUPS = {
             ("convert", "print a session as a provider's message list", "convert:run"),
             ("check", "check whether a provider's API would accept it", "convert:run_check"),
             ("formats", "list the session formats clew reads", "sessions:run_formats"),
-            ("secrets", "list the secrets in a text that would be masked", "log:run_secrets"),
+            ("secrets", "list the secrets in a text that would be masked", "config:run_secrets"),
         ),
         *_rows(
             "log",
-            ("import", "copy a session into clew's own log", "log:run_import"),
+            ("import", "copy a session into clew's own log", "imports:run"),
             ("export", "write a session of the log to a file", "log:run_export"),
             ("audit", "verify the log: recompute every hash and view", "log:run_audit"),
             ("stats", "count compactions, and what was recalled after them", "log:run_stats"),
-            ("config", "print all settings and where they are set", "log:run_config"),
+            ("config", "print all settings and where they are set", "config:run_config"),
         ),
         *_rows(
             "apps",
@@ -178,11 +185,15 @@ FILE is a session file of Claude Code, Codex, Gemini CLI, opencode and many othe
 request body, or an id from `clew sessions`; use - for standard input. Files may be compressed (.gz, .zst).
 """
 WIDEST = 110
+LEAST_WIDTH = 11
+"""Columns that a text gets in the narrowest terminal, as in argparse."""
 NAMES = 14
 """Columns of the names in an overview."""
 _WITHOUT_FILE = ("chat", "demo", "inspect", "serve", "hook", "mcp", "proxy")
 """Commands that run until they are stopped, or write no result: they have no ``-o FILE``."""
 _NAMES_A_SESSION = ("file", "files", "session", "words")
+_REF = re.compile(r"[mdpc]\d+(?:\.\d+)?")
+"""What a command with a REF explains: a message, a digest or a line of it, a rule, a tool's summary."""
 _CHOICES = re.compile(r"invalid choice: '(?P<given>.*?)' \(choose from (?P<choices>.*)\)")
 
 
@@ -210,7 +221,7 @@ def _example(line: str, width: int) -> str:
 
 def _wrap(text: str, width: int) -> str:
     """Return a text wrapped at words, never inside a name such as ``--target-tokens``."""
-    return textwrap.fill(" ".join(text.split()), width, break_on_hyphens=False)
+    return textwrap.fill(" ".join(text.split()), max(width, LEAST_WIDTH), break_on_hyphens=False)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -262,6 +273,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
     """Read the command line; print help, and return no command, if that was asked for."""
     words = [*argv]
+    topic = words[2:3] if words[:1] == ["help"] else []
     if words[:1] == ["help"]:  # `clew help show` is `clew show --help`
         words = [*words[1:2], "--help"]
     if words[:1] in ([], ["-h"], ["--help"], ["help"]):
@@ -272,21 +284,27 @@ def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
         return None, argparse.Namespace()
     command = COMMANDS.get(words[0]) or _unknown(words[0])
     parser = command.parser()
+    if topic and topic[0] in subcommands(parser):  # `clew help notes add`
+        words.insert(1, topic[0])
     return command, parser.parse_args(_with_defaults(parser, words[1:]))
 
 
 def _with_defaults(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
     """Return the words with defaults that argparse cannot express.
 
-    ``clew notes`` is ``clew notes list``, and ``--session NAME`` can be given instead of SESSION or FILE.
+    ``clew notes`` is ``clew notes list``, options can be given before its action, and ``--session NAME``
+    instead of SESSION or FILE.
     """
     if "list" in subcommands(parser) and (not words or (words[0][:1] == "-" and words[0] not in HELP)):
-        return ["list", *words]
+        at = next(iter(_positionals(parser, words)), len(words))
+        action = words[at : at + 1]
+        named = bool(action) and action[0] in subcommands(parser)
+        return [*action, *words[:at], *words[at + 1 :]] if named else ["list", *words]
     positional = next((action for action in parser._actions if not action.option_strings), None)
     if positional is None or positional.dest not in _NAMES_A_SESSION:
         return words
     split = [part for word in words for part in _split_session(word)]
-    if "--session" not in split[:-1] or ("--session" in options(parser) and _has_positional(parser, split)):
+    if "--session" not in split[:-1] or ("--session" in options(parser) and _names_a_file(parser, split)):
         return words
     at = split.index("--session")
     return [split[at + 1], *split[:at], *split[at + 2 :]]
@@ -296,14 +314,22 @@ def _split_session(word: str) -> list[str]:
     return word.split("=", 1) if word.startswith("--session=") else [word]
 
 
-def _has_positional(parser: argparse.ArgumentParser, words: Sequence[str]) -> bool:
-    """Whether a word is neither an option nor the value of one."""
-    valued = {name for action in parser._actions if action.nargs != 0 for name in action.option_strings}
-    before = ["", *words]
-    return any(
-        (word == "-" or not word.startswith("-")) and last not in valued
-        for last, word in zip(before, words, strict=False)
-    )
+def _names_a_file(parser: argparse.ArgumentParser, words: Sequence[str]) -> bool:
+    """Whether the words name a file, in which ``--session`` then chooses; a REF such as ``m12`` is none."""
+    given = [words[at] for at in _positionals(parser, words)]
+    is_ref = len(given) == 1 and _REF.fullmatch(given[0]) is not None and not Path(given[0]).exists()
+    return bool(given) and not (is_ref and any(action.dest == "ref" for action in parser._actions))
+
+
+def _positionals(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[int]:
+    """Return the places of the words that are neither an option nor the value of one."""
+    actions = [action for one in (parser, *subcommands(parser).values()) for action in one._actions]
+    valued = {name for action in actions if action.nargs != 0 for name in action.option_strings}
+    return [
+        at
+        for at, (last, word) in enumerate(zip(["", *words], words, strict=False))
+        if (word == "-" or not word.startswith("-")) and last not in valued
+    ]
 
 
 def overview() -> str:
@@ -317,10 +343,12 @@ def overview() -> str:
 
 def _table(title: str, rows: Mapping[str, str], width: int, names: int) -> str:
     lines = [f"{title}:"]
+    margin = names + 2
+    is_narrow = width - margin < LEAST_WIDTH  # then the text is below the name
     for name, text in rows.items():
-        wrapped = textwrap.wrap(text, width - names - 2, break_on_hyphens=False)
-        lines.append(f"  {name:<{names}}{wrapped[0]}")
-        lines += [" " * (names + 2) + line for line in wrapped[1:]]
+        wrapped = _wrap(text, width - (4 if is_narrow else margin)).split("\n")
+        lines.append(f"  {name}" if is_narrow else f"  {name:<{names}}{wrapped.pop(0)}")
+        lines += [" " * (4 if is_narrow else margin) + line for line in wrapped]
     return "\n".join([*lines, ""])
 
 

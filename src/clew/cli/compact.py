@@ -171,15 +171,12 @@ def _switch(args: argparse.Namespace, term: Terminal, *, off: bool) -> int:
         compactions, tokens, shown = len(session.trace()), session.tokens, len(session.view())
     in_view = f"{tokens:,} tokens, {count(shown, 'message')} in view"
     if args.json:
-        term.write(
-            json.dumps({"session": log.name, "off": off, "tokens": tokens, "compactions": compactions})
-        )
+        fields = {"session": log.name, "off": off, "tokens": tokens, "compactions": compactions}
+        term.write(json.dumps(fields))
     elif off:
-        kept = (
-            f"; {count(compactions, 'compaction')} kept, `clew on {log.name}` applies them again"
-            if compactions
-            else ""
-        )
+        kept = ""
+        if compactions:
+            kept = f"; {count(compactions, 'compaction')} kept, `clew on {log.name}` applies them again"
         term.say(printable(f"off: the whole history is sent, as a plain client does; {in_view}{kept}"))
     else:
         term.say(printable(f"on: {count(compactions, 'compaction')} in force; {in_view}"))

@@ -171,10 +171,10 @@ class _Play:
 
     def _head(self, text: str) -> None:
         self._pause()
-        self._screen.tell(f"\n{text}", "bold")
+        self._screen.notify(f"\n{text}", "bold")
 
     def _say(self, text: str) -> None:
-        self._screen.tell(text, "")
+        self._screen.notify(text, "")
 
     def _user(self, line: str) -> None:
         self._say(f"you › {line}")

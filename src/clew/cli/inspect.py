@@ -8,14 +8,11 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import asdict
-from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clew.cli.imports import import_export, import_transcript
 from clew.cli.inputs import (
-    OWN_FORMAT,
     WORKSPACE,
     has_no_log,
     is_path,
@@ -24,18 +21,16 @@ from clew.cli.inputs import (
     own_name,
     the_store,
 )
-from clew.cli.log import import_export, import_transcript
-from clew.cli.sessions import list_sessions
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
+from clew.cli.tool_sessions import EXAMPLE_NAME, ToolSessions, example_path
 from clew.errors import InputError
 from clew.log.protocol import Store
 from clew.log.store import SqliteStore
-from clew.message import Json, JsonObject
+from clew.message import JsonObject
 from clew.settings import load_settings, network_disk, store_path
 from clew.tokens import UNKNOWN
-from clew.transcripts import Transcript, find_sessions, load
-from clew.transcripts.transcript import tool_compactions
+from clew.transcripts import Transcript
 
 if TYPE_CHECKING:
     from clew.inspector.session_pool import SessionPool
@@ -43,15 +38,8 @@ if TYPE_CHECKING:
     from clew.session import Session
 
 
-MOST_LISTED = 100
-"""Sessions of other tools that the page lists."""
 LOOPBACK = "127.0.0.1"
-EXAMPLE_FILE = "sphinx-9229.traj.json.zst"
-EXAMPLE_NAME = "example:sphinx-9229"
-EXAMPLE_MODEL = "claude-sonnet-4-5"
-EXAMPLE_TARGET = 9_000
-"""Small enough that most lines of the digest have left the view; chosen by hand."""
-LEADS = (
+REDIRECT = (
     '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>clew</title>\n'
     '<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Go on to clew</a>\n'
 )
@@ -82,7 +70,7 @@ def serve(pool: SessionPool, args: argparse.Namespace, term: Terminal, name: str
     from clew.inspector.server import Server
 
     def model_factory(session: Session) -> StreamingModel:
-        return named_model(spoken_to(args), session)
+        return named_model(chat_model(args), session)
 
     server = Server.bind(pool, args.port, args.host, model_factory)
     address = server.address(name or "")
@@ -93,7 +81,7 @@ def serve(pool: SessionPool, args: argparse.Namespace, term: Terminal, name: str
         server.run()
 
 
-def spoken_to(args: argparse.Namespace) -> str:
+def chat_model(args: argparse.Namespace) -> str:
     """Return the full name of the model that answers in the chat: the one named, else as in ``clew chat``."""
     from clew.chat.opening import ModelChoice
 
@@ -109,10 +97,10 @@ def _open_browser(address: str) -> Iterator[None]:
     Other users can read the command lines of processes, so the token must not be in one.
     """
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
-        leads = Path(folder) / "open.html"
-        leads.touch(mode=0o600)
-        leads.write_text(LEADS.format(address=html.escape(address)), encoding="utf-8")
-        webbrowser.open(leads.as_uri())
+        redirect = Path(folder) / "open.html"
+        redirect.touch(mode=0o600)
+        redirect.write_text(REDIRECT.format(address=html.escape(address)), encoding="utf-8")
+        webbrowser.open(redirect.as_uri())
         yield
 
 
@@ -124,7 +112,7 @@ def _named_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[
         with _imported_sessions(args, term) as pool_and_name:
             yield pool_and_name
         return
-    with own_shelf(args) as pool, _with_others(pool, args, {}):
+    with own_pool(args) as pool, _with_others(pool, args, {}):
         yield pool, name
 
 
@@ -137,7 +125,7 @@ def _log_session(name: str) -> str | None:
 
 
 @contextmanager
-def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
+def own_pool(args: argparse.Namespace) -> Iterator[SessionPool]:
     """Open clew's own log; an empty temporary one if there is none."""
     with ExitStack() as opened:
         if has_no_log():
@@ -166,105 +154,6 @@ def _with_others(pool: SessionPool, args: argparse.Namespace, known: dict[str, T
         yield
 
 
-class ToolSessions:
-    """The sessions of other tools on this computer, each read when it is first opened."""
-
-    def __init__(self, known: dict[str, Transcript]) -> None:
-        self._known = known
-        self._losses: dict[str, JsonObject] = {}
-
-    def listed(self) -> JsonObject:
-        """Return the newest sessions, with what ``clew sessions`` shows of each, and how many there are."""
-        rows = [row for row in list_sessions(MOST_LISTED) if row.tool != OWN_FORMAT]
-        named: list[Json] = [{**asdict(row), "name": f"{row.tool}:{row.session}"} for row in rows]
-        total = sum(session.format != OWN_FORMAT for session in find_sessions(titles=False))
-        return {"sessions": named, "total": total}
-
-    def copy(self, store: Store, name: str) -> bool:
-        """Copy a session into a store."""
-        if name == EXAMPLE_NAME:
-            return _copy_example(store)
-        transcript = self._read(name)
-        if transcript is not None:
-            import_transcript(store, transcript, name=name, calls=True)
-        return transcript is not None
-
-    def lost(self, name: str, compaction: str) -> JsonObject:
-        """Return what a session needed after a compaction, and whether its tool and clew kept it."""
-        transcript = self._read(name)
-        if transcript is None:
-            return {"unjudged": "its file is not on this computer"}
-        places = [compaction.name for compaction in tool_compactions(transcript)]
-        if compaction not in places:
-            return {"unjudged": "its file no longer records it"}
-        (result,) = _forgotten(transcript, (compaction,))
-        return {
-            "unjudged": result.unjudged,
-            "sealed": result.sealed,
-            "tokens_left": result.tokens_left,
-            "things": [asdict(lost_item) for lost_item in result.things],
-        }
-
-    def losses(self, name: str) -> JsonObject:
-        """Return how many things were needed after the compactions of a session, and how many it lost.
-
-        Like the table of ``clew lost``: values that a tool showed again are not counted.
-        """
-        if name not in self._losses:
-            transcript = self._known.get(name) or self._find(name)
-            reports = _forgotten(transcript) if transcript else []
-            judged = [report for report in reports if not report.unjudged and not report.sealed]
-            lost_items = [lost_item for report in judged for lost_item in report.counted]
-            lost = sum(not lost_item.by_tool for lost_item in lost_items)
-            why = "" if judged else "the summary cannot be read" if reports else "its file was not found"
-            self._losses[name] = {"needed": len(lost_items), "lost": lost, "why": why}
-        return self._losses[name]
-
-    def _read(self, name: str) -> Transcript | None:
-        if name not in self._known and (session := self._find(name)) is not None:
-            self._known[name] = session
-        return self._known.get(name)
-
-    @staticmethod
-    def _find(name: str) -> Transcript | None:
-        tool = name.partition(":")[0]
-        for session in find_sessions(titles=False):
-            if session.format == tool and name == f"{tool}:{session.id}":
-                return next(
-                    (transcript for transcript in load(session.open(), tool) if transcript.entries), None
-                )
-        return None
-
-
-def _forgotten(transcript: Transcript, names: tuple[str, ...] | None = None) -> list[Any]:
-    """Compare; by name, like the command ``clew lost``, because no room imports the measurements."""
-    found: list[Any] = import_module("clew_evals.forgotten").forgotten(transcript, names=names)
-    return found
-
-
-def example_path() -> Path | None:
-    """Return the shipped example: part of the package, or of the repository."""
-    package = Path(str(files("clew.inspector")))
-    places = (package / EXAMPLE_FILE, package.parents[2] / "examples" / EXAMPLE_FILE)
-    return next((path for path in places if path.exists()), None)
-
-
-def _copy_example(store: Store) -> bool:
-    """Copy the example of the tour: its first half was compacted by clew, the second is in view whole."""
-    from clew.session import Session
-
-    path = example_path()
-    if path is None:
-        return False
-    (transcript,) = load(path)
-    messages = transcript.full()
-    session = Session.open(EXAMPLE_NAME, store, workspace=WORKSPACE, model=EXAMPLE_MODEL)
-    session.add(*messages[: len(messages) // 2])
-    session.compact(target_tokens=EXAMPLE_TARGET)
-    session.add(*messages[len(messages) // 2 :])
-    return True
-
-
 @contextmanager
 def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
     """Import a file into a temporary log, deleted when the server stops."""
@@ -276,14 +165,10 @@ def _imported_sessions(args: argparse.Namespace, term: Terminal) -> Iterator[tup
             if source.source and source.is_clew:
                 import_results = [import_export(store, source.source)]
             else:
-                transcripts = source.sessions(term)
-                import_results = [
-                    import_transcript(store, transcript, calls=True) for transcript in transcripts
-                ]
-                known = {
-                    transcript.ctx.session: session
-                    for transcript, session in zip(import_results, transcripts, strict=True)
-                }
+                import_results = []
+                for transcript in source.sessions(term):
+                    import_results.append(import_transcript(store, transcript, calls=True))
+                    known[import_results[-1].ctx.session] = transcript
             note = COPY.format(name=Path(args.file).name)
             with _session_pool(store, args, note) as pool, _with_others(pool, args, known):
                 pool.is_copy = True
@@ -331,6 +216,6 @@ def run_serve(args: argparse.Namespace, term: Terminal) -> int:
         return run_service(args, term)
     if args.host not in (LOOPBACK, "::1"):
         term.note(f"⚠ {args.host} can be reached from other computers, and the connection is not encrypted")
-    with own_shelf(args) as pool, _with_others(pool, args, {}):
+    with own_pool(args) as pool, _with_others(pool, args, {}):
         serve(pool, args, term)
     return 0

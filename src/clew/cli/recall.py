@@ -1,4 +1,4 @@
-"""``clew recall`` and ``clew knowledge``: search sessions, and folders of documents."""
+"""``clew recall``: search the sessions of clew's log, or open a reference that a search printed."""
 
 from __future__ import annotations
 
@@ -6,28 +6,23 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import groupby
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, no_session, open_index, own_name, own_store, the_store
+from clew.cli.inputs import WORKSPACE, no_session, open_index, own_name, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
 from clew.memory import Memory, Resolved, catch_up_all, default_embedder, embed_lacking, open_memory
-from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
-from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
-from clew.memory.documents.split import REFERENCE, title_of
 from clew.memory.index.protocol import Embedder, EntryKind, Filters, Index, VectorIndex
 from clew.memory.memory import why_outdated
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import SearchScope, project_at
-from clew.memory.search import Hit, Query
+from clew.memory.search import Hit
 from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
 from clew.message.codec import TRUST_BY_LABEL
-from clew.settings import clew_home, load_settings
+from clew.settings import load_settings
 
 EXCERPT = 480
 NOWHERE = "clew:recall"
@@ -48,21 +43,18 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 raise MissingExtra("clew[embeddings]")
             _catch_up(store, index, term)
             if embedder:
-                _embed(index, embedder, term, told=args.embed)
+                _embed(index, embedder, term, announce=args.embed)
             args.session = args.session and _session(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
-            where = (
-                SearchScope.EVERYWHERE
-                if args.all or load_settings().settings.recall_everywhere
-                else SearchScope.PROJECT
-            )
+            everywhere = args.all or load_settings().settings.recall_everywhere
+            where = SearchScope.EVERYWHERE if everywhere else SearchScope.PROJECT
             project = None if args.session else project_at(Path.cwd())
             memory = open_memory(store, ctx, index=index, embedder=embedder, project=project, where=where)
             memory.with_unnamed = not args.session
             if args.open:
-                _tell_opened(args, term, _resolve(memory, args.open))
+                _print_opened(args, term, _resolve(memory, args.open))
             elif args.query:
-                return _tell_hits(args, term, memory, memory.search(args.query, _filters(args), args.limit))
+                return _print_hits(args, term, memory, memory.search(args.query, _filters(args), args.limit))
     return 0
 
 
@@ -106,14 +98,14 @@ def _catch_up(store: Store, index: Index, term: Terminal) -> None:
             show(done, total)
 
 
-def _embed(index: Index, embedder: Embedder, term: Terminal, *, told: bool) -> None:
+def _embed(index: Index, embedder: Embedder, term: Terminal, *, announce: bool) -> None:
     done = 0
     if not isinstance(index, VectorIndex):
         return
     with _bar(term, "making vectors") as show:
         for done, total in embed_lacking(index, embedder):
             show(done, total)
-    if told:
+    if announce:
         term.note(f"{count(done, 'entry')} can be found by meaning")
 
 
@@ -134,11 +126,11 @@ def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
 # Output ----------------------------------------------------------------------------------------------
 
 
-def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[Hit]) -> int:
+def _print_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[Hit]) -> int:
     if args.json:
         listed: list[Json] = [_hit_to_json(memory, hit) for hit in hits]
         term.write(json.dumps(listed, ensure_ascii=False))
-    told, outdated = {memory.ref(hit.entry) for hit in hits}, memory.outdated()
+    shown, outdated = {memory.ref(hit.entry) for hit in hits}, memory.outdated()
     for hit in hits if not args.json else ():
         entry = hit.entry
         about = [entry.kind, entry.role, entry.trust.label, entry.time[:16].replace("T", " ")]
@@ -147,8 +139,8 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
         term.say(f"    {one_line(entry.text[excerpt_start(hit, EXCERPT) :], EXCERPT)}")
         rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
         reply = memory.reply(entry)
-        if reply and reply.ref not in told:
-            told.add(reply.ref)
+        if reply and reply.ref not in shown:
+            shown.add(reply.ref)
             term.say(f"    {printable(reply.ref)}, the user's reply: {one_line(reply.text, EXCERPT)}")
         term.say(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
     if not hits:
@@ -191,7 +183,7 @@ def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
     }
 
 
-def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> None:
+def _print_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> None:
     if args.json:
         values: list[Json] = [
             {
@@ -215,134 +207,3 @@ def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> 
         term.say("")
     if opened.holds:
         term.note(printable(f"covers {opened.holds[0]} to {opened.holds[-1]}; --open prints them"))
-
-
-ADVICE = "`clew knowledge index DIR` indexes a folder"
-
-
-def run_knowledge(args: argparse.Namespace, term: Terminal) -> int:
-    """Run the subcommand."""
-    does = {"index": _index, "list": _list, "search": _search, "show": _show}
-    return does[args.action](args, term)
-
-
-def _index(args: argparse.Namespace, term: Terminal) -> int:
-    root = args.folder.resolve()
-    if not root.is_dir():
-        raise InputError(f"{args.folder} is not a folder", "give a folder of documents")
-    kept_path = manifest_path(clew_home(), root)
-    with the_store() as store, open_index(store) as index:
-        update = update_index(index, WORKSPACE, root, read_manifest(kept_path, str(root)))
-    write_manifest(kept_path, update.manifest)
-    total = len(update.manifest.documents)
-    if args.json:
-        output = {"root": str(root), "documents": total}
-        changes = {"added": list(update.added), "changed": list(update.changed), "gone": list(update.gone)}
-        term.write(json.dumps({**output, **changes}, ensure_ascii=False))
-    else:
-        parts = ((update.added, "new"), (update.changed, "changed"), (update.gone, "gone"))
-        news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
-        term.say(printable(f"{root}: {news}, {count(total, 'document')} in all"))
-    return 0
-
-
-def _list(args: argparse.Namespace, term: Terminal) -> int:
-    wanted = str(args.folder.resolve()) if args.folder else None
-    folders = [manifest for manifest in manifests(clew_home()) if wanted in (None, manifest.root)]
-    rows = [(folder, document) for folder in folders for document in folder.documents.values()]
-    rows = [row for row in rows if args.topic in (None, row[1].topic)]
-    rows.sort(key=lambda row: (row[1].topic == REFERENCE, row[1].topic, row[0].root, row[1].path))
-    if args.json:
-        term.write(json.dumps([_as_json(*row) for row in rows], ensure_ascii=False))
-    elif not rows:
-        term.say(f"No documents. {ADVICE}.")
-    else:
-        for topic, some in groupby(rows, key=lambda row: row[1].topic):
-            term.say(title_of(topic))
-            for line in _rows(some):
-                term.say(printable(f"  {line}"))
-    return 0
-
-
-def _rows(rows: Iterator[tuple[Manifest, Document]]) -> Iterator[str]:
-    for folder, document in rows:
-        marks = (
-            " ⚠ marked as outdated"
-            if document.is_outdated
-            else f" ({document.status})"
-            if document.status
-            else ""
-        )
-        path = Path(folder.root, document.path)
-        changed = "" if path.exists() else " ⚠ deleted since"
-        yield f"{document.time[:10]}  {path}  {one_line(document.title, 60)}{marks}{changed}"
-
-
-def _as_json(folder: Manifest, document: Document) -> dict[str, object]:
-    return {
-        "root": folder.root,
-        "path": document.path,
-        "title": document.title,
-        "topic": document.topic,
-        "status": document.status,
-        "outdated": document.is_outdated,
-        "time": document.time,
-        "hash": document.hash,
-        "refs": list(document.refs),
-    }
-
-
-def _search(args: argparse.Namespace, term: Terminal) -> int:
-    folders = manifests(clew_home())
-    if not folders:
-        raise NotFound("no folder has been indexed", ADVICE)
-    query = Query(text=args.question, at=datetime.now(UTC).isoformat(), limit=args.limit)
-    with the_store() as store, open_index(store) as index:
-        hits = search_documents(index, WORKSPACE, query, folders, topics=[args.topic] if args.topic else ())
-    if args.json:
-        term.write(json.dumps([_hit_json(hit) for hit in hits], ensure_ascii=False))
-    elif not hits:
-        term.say("Nothing found.")
-    else:
-        width = term.console().width
-        for hit in hits:
-            term.say(printable(f"{hit.entry.ref}  ({hit.entry.role}, {hit.entry.time[:10]})"))
-            term.say(f"    {one_line(hit.entry.text, max(20, width - 4))}")
-    return 0 if hits else 1
-
-
-def _hit_json(hit: Hit) -> dict[str, object]:
-    entry = hit.entry
-    return {
-        "ref": entry.ref,
-        "root": entry.session.partition(":")[2],
-        "topic": entry.role,
-        "trust": entry.trust.label,
-        "time": entry.time,
-        "score": round(hit.score, 3),
-        "text": entry.text,
-    }
-
-
-def _show(args: argparse.Namespace, term: Terminal) -> int:
-    holders = [
-        manifest for manifest in manifests(clew_home()) if args.ref.partition("#")[0] in manifest.documents
-    ]
-    if not holders:
-        raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)
-    document_passage = read_passage(holders[0], args.ref)
-    if args.json:
-        term.write(
-            json.dumps(
-                {
-                    "ref": document_passage.ref,
-                    "text": document_passage.text,
-                    "fresh": document_passage.is_fresh,
-                }
-            )
-        )
-        return 0
-    term.write(printable(document_passage.text))
-    if not document_passage.is_fresh:
-        term.note("⚠ the file has changed since it was indexed; its lines may have moved")
-    return 0

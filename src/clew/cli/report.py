@@ -60,7 +60,7 @@ def _wrap(line: str, width: int) -> list[str]:
     ) or [line]
 
 
-SORTS = (
+MESSAGE_KINDS = (
     PartKind("system", "s", "magenta"),
     PartKind("digest", "d", "red"),
     PartKind("user", "u", "cyan"),
@@ -78,6 +78,7 @@ _PLURAL = {
     LossKind.RULE: "rules",
     LossKind.OPEN: "open items",
     LossKind.DECISION: "decisions",
+    LossKind.GOAL: "earlier goals",
     LossKind.VALUE: "exact values",
 }
 
@@ -87,13 +88,11 @@ def picture(
 ) -> list[Styled]:
     """Return the report: the digest, and below it a summary or all statistics."""
     if compaction.outcome is None:
-        size = (
-            f"{compaction.tokens(compaction.before):,} tokens in {count(len(compaction.before), 'message')}"
-        )
-        unchanged = (
-            f"{fit_name(compaction.name, 60)}: {size}; compacting would save nothing, so it is unchanged"
-        )
-        return [Styled(unchanged), *([_row("takes", compaction.part)] if compaction.part else [])]
+        messages = count(len(compaction.before), "message")
+        size = f"{compaction.tokens(compaction.before):,} tokens in {messages}"
+        name = fit_name(compaction.name, 60)
+        unchanged = Styled(f"{name}: {size}; compacting would save nothing, so it is unchanged")
+        return [unchanged, *([_row("takes", compaction.part)] if compaction.part else [])]
     plan, report = compaction.outcome.plan, compaction.outcome.report
     if compaction.digest:
         lines = [*digest_lines(compaction.digest, width), BLANK, *_head(compaction)]
@@ -174,7 +173,7 @@ def _bars(report: CompactReport, width: int) -> list[Styled]:
     room = max(10, width - LABEL)
     most = max(1, sum(before.values()), sum(after.values()))
     rows = [_bar("before", before, room, most), _bar("after", after, room, most), BLANK]
-    for kind in SORTS:
+    for kind in MESSAGE_KINDS:
         if before[kind] or after[kind]:
             row = Styled(" " * LABEL).append(kind.letter, style=f"{kind.colour} reverse")
             rows.append(row.append(f" {kind.name:<12}{before[kind]:>9,} → {after[kind]:>9,}"))
@@ -182,14 +181,14 @@ def _bars(report: CompactReport, width: int) -> list[Styled]:
 
 
 def _weights(report: CompactReport, items: Iterable[Item]) -> dict[PartKind, int]:
-    weights = dict.fromkeys(SORTS, 0)
-    named = {kind.name: kind for kind in SORTS}
+    weights = dict.fromkeys(MESSAGE_KINDS, 0)
+    named = {kind.name: kind for kind in MESSAGE_KINDS}
     for item in items:
-        weights[named[_sort(item.message)]] += report.counter.count(item.message)
+        weights[named[_kind(item.message)]] += report.counter.count(item.message)
     return weights
 
 
-def _sort(message: Message) -> str:
+def _kind(message: Message) -> str:
     """Return the kind of a message in the bars."""
     if message.role in (Role.SYSTEM, Role.DEVELOPER):
         return "system"
@@ -274,15 +273,13 @@ def _kept_rows(report: CompactReport, width: int) -> list[Styled]:
         for claim in (report.digest.claims if report.digest else ())
         if claim.kind is ClaimKind.ARTIFACT
     ]
-    rows = [
-        *(
-            _list_rows("", f"{count(len(rules), 'rule')}, word for word", rules, width, MOST_RULES)
-            if rules
-            else []
-        ),
-        *(_list_rows("", count(len(loops), "open item"), loops, width, MOST_LISTED) if loops else []),
-        *(_list_rows("", "files and commands", files, width, MOST_LISTED) if files else []),
-    ]
+    rows: list[Styled] = []
+    if rules:
+        rows += _list_rows("", f"{count(len(rules), 'rule')}, word for word", rules, width, MOST_RULES)
+    if loops:
+        rows += _list_rows("", count(len(loops), "open item"), loops, width, MOST_LISTED)
+    if files:
+        rows += _list_rows("", "files and commands", files, width, MOST_LISTED)
     return _with_label("kept", rows or [_row("", "there are no rules and no open items")])
 
 
@@ -352,16 +349,12 @@ def _what_next(report: CompactReport, out_path: Path | None, width: int) -> list
     rows = [_row("list", f"in {out_path}, ready for {report.wire.title}")] if out_path else []
     if report.undoable:
         look = f"expand {name} {report.made}"
-        condensed = report.outcome is not None and bool(report.outcome.plan.digests)
-        text = (
-            "print its lines and their source messages"
-            if condensed
-            else "print what it did, and to which messages"
-        )
+        has_digest = report.outcome is not None and bool(report.outcome.plan.digests)
+        what = "its lines and their source messages" if has_digest else "what it did, and to which messages"
         return [
             *rows,
             _command("undo", f"undo {name}", "restore every message", width),
-            _command("look", look, text, width),
+            _command("look", look, f"print {what}", width),
             _command("why", f"trace {name} m12", "explain why a message was kept or dropped", width),
         ]
     if report.dry_run:

@@ -153,18 +153,18 @@ def run_pin(args: argparse.Namespace, term: Terminal) -> int:
         raise InputError("--in-place-of needs the new text", "give the new text of the rule")
     with own_log(args.file) as log, log.open() as session:
         changed = _change_pins(session, args)
-        standing, waiting = session.pins, session.ledger.pins.waiting
+        active, waiting = session.pins, session.ledger.pins.waiting
     if args.json:
-        rules: JsonObject = {"pins": [_pins_json(pin) for pin in standing]}
+        rules: JsonObject = {"pins": [_pins_json(pin) for pin in active]}
         if waiting:
             rules["waiting"] = [_pins_json(pin) for pin in waiting]
         data: JsonObject = {"changed": changed[0].id if changed else None, **rules}
         term.write(json.dumps(data, ensure_ascii=False))
         return 0
-    for pin in standing:
+    for pin in active:
         mark = "*" if pin in changed else " "
         term.say(printable(f"{mark} {pin.id:<5}{one_line(pin.quote, 100)}"))
-    if not standing:
+    if not active:
         term.say(printable(f"no rule is in force in {log.name}"))
     for line in waiting_lines(waiting, log.name):
         term.say(printable(line))

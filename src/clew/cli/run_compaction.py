@@ -1,4 +1,8 @@
-"""Run the compaction for ``clew compact``: of a session in a log, or of a list that is only read."""
+"""Run the compaction for ``clew compact``: of a session in a log, or of a list that is only read.
+
+``compact_stored`` compacts a session of clew's log, ``compact_listed`` the messages of a file, of which
+nothing is written. Both return a ``CompactReport``, which ``report.py`` prints.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,7 @@ from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_nam
 from clew.transcripts import Transcript
 
 TRIES = 3
+"""Trial compactions to find a target that fits."""
 DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
 Trial: TypeAlias = Callable[[int], Sequence[Item]]
@@ -176,6 +181,7 @@ def _compact_session(
     )
     after = apply(outcome.plan, before) if outcome and order.dry_run else session.view()
     digests = [compaction.digest for compaction in session.trace() if compaction.digest]
+    digests += outcome.plan.digests if outcome else ()
     shown = {item.id for item in after}  # an undone digest stays on record
     return CompactReport(
         name=name,
@@ -186,13 +192,7 @@ def _compact_session(
         window=session.gauge.window.tokens,
         wire=wire,
         outcome=outcome,
-        digest=_last(
-            [
-                compaction
-                for compaction in (*digests, *(outcome.plan.digests if outcome else ()))
-                if compaction.id in shown
-            ]
-        ),
+        digest=next((digest for digest in reversed(digests) if digest.id in shown), None),
         dry_run=order.dry_run,
         undoable=undoable and outcome is not None and not order.dry_run,
         made=session.trace()[-1].name if outcome and not order.dry_run else None,
@@ -405,7 +405,3 @@ def _target_as_sent(target: int, proposed: Trial, wire: Wire, counter: TokenCoun
 def _own_wire(form: str) -> str:
     """Return the provider format that a list is in; Anthropic's for any other."""
     return form if form in WIRES else DEFAULT_WIRE
-
-
-def _last(digests: Sequence[Digest]) -> Digest | None:
-    return digests[-1] if digests else None

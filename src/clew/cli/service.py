@@ -76,16 +76,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def _wait_for_store(connect: Callable[[], PostgresStore], term: Terminal) -> PostgresStore:
     """Return the store; wait for a database server that is starting."""
-    deadline, told = time.monotonic() + STARTING_S, ""
+    deadline, reported = time.monotonic() + STARTING_S, ""
     while True:
         try:
             return connect()
         except StoreUnreachable as cause:
             if time.monotonic() > deadline:
                 raise
-            if cause.detail != told:
-                told = cause.detail
-                term.note(printable(f"waiting for the database: {told}"))
+            if cause.detail != reported:
+                reported = cause.detail
+                term.note(printable(f"waiting for the database: {reported}"))
             time.sleep(1.0)
 
 
@@ -93,7 +93,7 @@ def _retire(
     store: PostgresStore, workspaces: Sequence[str], days: int, address: str | None
 ) -> Callable[[], None]:
     """Return a function that deletes old sessions, or moves them to an archive."""
-    from clew.service.app import days_ago
+    from clew.service.handlers import days_ago
 
     if address:
         from clew.service.archive import archive

@@ -82,6 +82,14 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
+def days_ago(days: int | None) -> datetime:
+    """Return the time so many days ago; the earliest of all for None, or before our calendar."""
+    with suppress(OverflowError):
+        if days:
+            return datetime.now(UTC) - timedelta(days=days)
+    return datetime.min.replace(tzinfo=UTC)
+
+
 def list_sessions(
     limit: int,
     tool: str | None = None,
@@ -90,7 +98,7 @@ def list_sessions(
     report: ReportCount | None = None,
 ) -> list[SessionRow]:
     """Return at most ``limit`` sessions of this computer, newest first; with ``days``, only recent ones."""
-    since = datetime.now(UTC) - timedelta(days=days) if days else datetime.min.replace(tzinfo=UTC)
+    since = days_ago(days)
     sessions = (
         session
         for session in find_sessions(titles=False)

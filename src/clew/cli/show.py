@@ -150,10 +150,14 @@ class _Page:
     def __init__(self, console: Console, fold: int | None) -> None:
         self._console = console
         self._fold = fold
+        """Lines of a long text that are printed; None for all."""
         self._names: dict[str, str] = {}
+        """The name of each entry, such as m12, by its id."""
         self._sizes: dict[str, str] = {}
+        """The sizes before and after each compaction of the tool, by its id."""
         self._compactions = 0
         self._tools: dict[str, str] = {}
+        """The name of the tool of each call, by the call's id."""
 
     def print_session(self, session: Transcript) -> None:
         own = session.format == OWN_FORMAT  # there, the id is the name

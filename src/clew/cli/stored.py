@@ -110,7 +110,7 @@ class RefusedCompaction:
 
 
 def history(log: Log) -> list[PastCompaction]:
-    """Return every compaction undone ones included, oldest first."""
+    """Return every compaction, undone ones included, oldest first."""
     return compaction_history(log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]))
 
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 # Control characters (except tab and newline) and bidirectional marks: an escape sequence in a tool's output
 # could recolour, retitle or rewrite the terminal.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def printable(text: str) -> str:
     """Return the text with everything that could control a terminal escaped."""
-    return _STEERING.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
+    return _CONTROL_CHARACTERS.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
 
 
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=use: )|(?<=try: ))clew (?=[a-z])")
@@ -66,7 +68,11 @@ def _hang(line: str, width: int) -> Iterator[str]:
 
 
 def hanging_spans(line: str, width: int) -> tuple[int, list[tuple[int, int]]]:
-    """Return the indent of all but the first row of a wrapped line, and where each row begins and ends."""
+    """Return the indent of all but the first row of a wrapped line, and where each row begins and ends.
+
+    The indent is where the last column of a table row begins: "rules     never modify files under legacy/"
+    goes on below "never".
+    """
     if width >= NARROW or columns(line) <= width:
         return 0, [(0, len(line))]
     last_column = _LAST_COLUMN.match(line)

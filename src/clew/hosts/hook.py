@@ -1,7 +1,9 @@
 """``clew hook TOOL``: answer one event of a host, read from standard input, by the host's own protocol.
 
-The host waits for it, so it imports little, prints nothing if there is nothing to add, and never fails: any
-error is logged and the exit status is 0.
+For example, before Claude Code compacts, it sends ``{"hook_event_name": "PreCompact", "session_id": …,
+"transcript_path": …}``, and gives the text that is printed here to its summariser. ``_HANDLERS`` at the end
+lists the events of every host. The host waits for it, so it imports little, prints nothing if there is
+nothing to add, and never fails: any error is logged and the exit status is 0.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from clew.hosts.session_notes import SessionNote, log_failure, read_note, write_
 
 if TYPE_CHECKING:
     from clew.hosts.reminder import WorkState
+    from clew.hosts.session_state import ManualRules
 
 Event = dict[str, Any]
 FRESH_SECONDS = 900.0
@@ -57,6 +60,7 @@ def answer(tool: str, event: Event) -> str:
 
 
 def _updated_note(tool: str, event: Event) -> SessionNote:
+    """Return the note of the event's session, with what the event says about it; not written yet."""
     note = read_note(tool, str(event.get("session_id", "")))
     return replace(
         note,
@@ -79,14 +83,21 @@ def _host_pid() -> int:
 def _compute_state(note: SessionNote) -> tuple[SessionNote, WorkState]:
     """Read the transcript and write a note with what must stay in view."""
     from clew.hosts.current import format_of
-    from clew.hosts.reminder import plain, reminder
-    from clew.hosts.session_state import ManualRules, read_session, work_state
+    from clew.hosts.reminder import reminder
+    from clew.hosts.session_state import read_session, work_state
 
-    by_hand = ManualRules(note.pinned, frozenset(map(plain, note.taken_off)))
-    state = work_state(read_session(Path(note.transcript), format_of(note.tool), note.session), by_hand)
+    session = read_session(Path(note.transcript), format_of(note.tool), note.session)
+    state = work_state(session, _manual_rules(note))
     note = replace(note, reminder=reminder(state), state=asdict(state))
     write_note(note)
     return note, state
+
+
+def _manual_rules(note: SessionNote) -> ManualRules:
+    from clew.hosts.reminder import plain
+    from clew.hosts.session_state import ManualRules
+
+    return ManualRules(note.pinned, frozenset(map(plain, note.taken_off)))
 
 
 def _fresh(note: SessionNote) -> SessionNote:
@@ -206,13 +217,12 @@ def _tool_call(tool: str, event: Event) -> str:
 
 def _opencode_compacts(tool: str, event: Event) -> str:
     """Return what opencode's summary must keep, and what goes into every request after it."""
-    from clew.hosts.reminder import plain, reminder, summary_request
-    from clew.hosts.session_state import ManualRules, session_of, work_state
+    from clew.hosts.reminder import reminder, summary_request
+    from clew.hosts.session_state import session_of, work_state
 
     note = _updated_note(tool, event)
-    by_hand = ManualRules(note.pinned, frozenset(map(plain, note.taken_off)))
     exported = json.dumps(event.get("export")).encode()
-    state = work_state(session_of(exported, "opencode"), by_hand)
+    state = work_state(session_of(exported, "opencode"), _manual_rules(note))
     write_note(replace(note, reminder=reminder(state)))
     return _json(context=summary_request(state), reminder=reminder(state))
 

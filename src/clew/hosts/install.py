@@ -12,103 +12,19 @@ import difflib
 import hashlib
 import json
 import os
-import re
 import shlex
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.errors import InputError
+from clew.hosts.codex_files import add_hooks, add_server, remove_hooks, remove_server
 from clew.hosts.session_notes import hosts_home, write_whole
 from clew.transcripts.discover import Computer
-
-_EVENTS = ("PreCompact", "SessionStart")
-"""The events clew answers; SessionStart follows a compaction, and otherwise records the open session."""
-_OURS = re.compile(r"\bhook codex$")
-_BEGIN, _END = "# clew: begin (`clew uninstall codex` removes this)", "# clew: end"
-_BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}\n.*?\n{re.escape(_END)}\n", re.DOTALL)
-
-
-def add_hooks(base: bytes | None, hook: str) -> bytes:
-    """Return a ``hooks.json`` with our hooks after the existing ones, so that their positions stay."""
-    whole = _hooks(base)
-    events = whole.setdefault("hooks", {})
-    for event in _EVENTS:
-        ours = {"hooks": [{"type": "command", "command": hook, "timeout": 20}]}
-        events.setdefault(event, []).append(ours)
-    return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
-
-
-def remove_hooks(current: bytes) -> bytes | None:
-    """Return a ``hooks.json`` without our hooks; the same bytes if there are none."""
-    whole = _hooks(current)
-    events = whole.get("hooks")
-    if not isinstance(events, dict):
-        return current
-    left = {event: [group for group in groups if not _is_ours(group)] for event, groups in events.items()}
-    if left == events:
-        return current
-    whole["hooks"] = {event: groups for event, groups in left.items() if groups or not events[event]}
-    if whole == {"hooks": {}}:
-        return None
-    return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
-
-
-def _is_ours(group: Any) -> bool:  # noqa: ANN401 - JSON of another program
-    hooks = group.get("hooks") if isinstance(group, dict) else None
-    return isinstance(hooks, list) and any(
-        isinstance(hook, dict) and _OURS.search(str(hook.get("command", ""))) for hook in hooks
-    )
-
-
-def _hooks(data: bytes | None) -> dict[str, Any]:
-    try:
-        whole = json.loads(data) if data and data.strip() else {}
-    except ValueError as cause:
-        raise InputError(f"hooks.json is not JSON ({cause})", "repair or move it, and try again") from cause
-    if not isinstance(whole, dict) or not isinstance(whole.get("hooks", {}), dict):
-        raise InputError("hooks.json does not hold an object of hooks", "repair or move it, and try again")
-    return whole
-
-
-def add_server(base: bytes | None, server: Sequence[str]) -> bytes:
-    """Return a ``config.toml`` with clew among the MCP servers."""
-    text = (base or b"").decode("utf-8")
-    try:
-        there = tomllib.loads(text).get("mcp_servers", {})
-    except tomllib.TOMLDecodeError as cause:
-        raise InputError(f"config.toml is not TOML ({cause})", "repair or move it, and try again") from cause
-    if "clew" in there:
-        raise InputError(
-            "config.toml already has an MCP server named clew", "remove [mcp_servers.clew] and try again"
-        )
-    args = ", ".join(map(_toml, server[1:]))
-    block = [
-        _BEGIN,
-        "[mcp_servers.clew]",
-        f"command = {_toml(server[0])}",
-        f"args = [{args}]",
-        _END,
-    ]
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return (text + gap + "\n".join(block) + "\n").encode()
-
-
-def _toml(text: str) -> str:
-    """Return a text as a basic string of TOML: as in JSON, with DEL escaped too."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def remove_server(current: bytes) -> bytes | None:
-    """Return a ``config.toml`` without our server."""
-    text = current.decode("utf-8", "surrogateescape")
-    left = _BLOCK.sub("", text)
-    return left.encode("utf-8", "surrogateescape") if left.strip() or not text.strip() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +142,8 @@ def host_named(name: str) -> Host:
 
 def to_install(host: Host, computer: Computer) -> list[FileChange]:
     """Return what installing would change; empty if it is installed."""
-    changes = [FileChange(path, _current(path), after) for path, _, after in _file_contents(host, computer)]
+    targets = _target_files(host, computer)
+    changes = [FileChange(target.path, _current(target.path), target.with_clew) for target in targets]
     return [change for change in changes if change.before != change.after]
 
 
@@ -235,13 +152,11 @@ def install(host: Host, computer: Computer) -> list[FileChange]:
     changes = to_install(host, computer)
     if changes:
         record = [
-            _WrittenFile(path, before, _digest(after))
-            for path, before, after in _file_contents(host, computer)
+            _WrittenFile(target.path, target.without, _digest(target.with_clew))
+            for target in _target_files(host, computer)
         ]
-        created_paths = {
-            folder for change in changes for folder in change.path.parents if not folder.exists()
-        }
-        _write_record(host.name, record, created_paths.union(_made_folders(host.name)))
+        new_folders = {folder for change in changes for folder in change.path.parents if not folder.exists()}
+        _write_record(host.name, record, new_folders | _made_folders(host.name))
     for change in changes:
         if change.after is not None:
             write_whole(change.path, change.after)
@@ -250,11 +165,11 @@ def install(host: Host, computer: Computer) -> list[FileChange]:
 
 def to_uninstall(host: Host, computer: Computer) -> list[FileChange]:
     """Return what uninstalling would change."""
-    bases = {path: base for path, base, _ in _file_contents(host, computer)}
+    without = {target.path: target.without for target in _target_files(host, computer)}
     for written_file in _read_record(host.name):
-        if written_file.path not in bases:  # written by an older version
-            bases[written_file.path] = _base(written_file.path, written_file, None)
-    changes = [FileChange(path, _current(path), base) for path, base in bases.items()]
+        if written_file.path not in without:  # written by an older version
+            without[written_file.path] = _without_clew(written_file.path, written_file, None)
+    changes = [FileChange(path, _current(path), content) for path, content in without.items()]
     return [change for change in changes if change.before != change.after]
 
 
@@ -273,21 +188,30 @@ def uninstall(host: Host, computer: Computer) -> list[FileChange]:
     return changes
 
 
-def _file_contents(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None, bytes]]:
-    """Yield each file with its content without clew and with it."""
+class _TargetFile(NamedTuple):
+    """A file of a host that clew is installed in."""
+
+    path: Path
+    without: bytes | None
+    """Its content without clew; None if it does not exist then."""
+    with_clew: bytes
+
+
+def _target_files(host: Host, computer: Computer) -> Iterator[_TargetFile]:
+    """Yield the files that an installation consists of."""
     record = {written_file.path: written_file for written_file in _read_record(host.name)}
     if host.folder:
-        target = host.folder(computer)
+        folder = host.folder(computer)
         for name, data in _template(host.name):
-            path = target / name
+            path = folder / name
             known_file = record.get(path)
-            yield path, _base(path, known_file, _nothing if known_file else None), data
+            yield _TargetFile(path, _without_clew(path, known_file, _nothing if known_file else None), data)
     for part in host.parts(computer):
-        base = _base(part.path, record.get(part.path), part.remove)
-        yield part.path, base, part.add(base)
+        without = _without_clew(part.path, record.get(part.path), part.remove)
+        yield _TargetFile(part.path, without, part.add(without))
 
 
-def _base(
+def _without_clew(
     path: Path, written_file: _WrittenFile | None, remove: Callable[[bytes], bytes | None] | None
 ) -> bytes | None:
     """Return a file's content without clew: the recorded one, or without our part if it was changed since."""
@@ -316,6 +240,7 @@ def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversab
 
 
 def _insert_path(host: str, text: str) -> str:
+    """Return a template with the path of this clew for the bare command, and with its tools."""
     own = command()
     hook = json.dumps(shlex.join([*own, "hook", host]))
     server = f'"command": {json.dumps(own[0])}, "args": {json.dumps([*own[1:], "mcp"])}'
@@ -336,8 +261,11 @@ def _insert_path(host: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenFile:
+    """A file that an installation wrote, as its record says."""
+
     path: Path
     before: bytes | None
+    """Its content before; None if it did not exist."""
     digest: str
     """Hash of what was written."""
 

@@ -69,7 +69,9 @@ class McpServer:
     elicits: bool = False
     """Whether the client of a handshake can ask the user (elicitation)."""
     _asked: int = 0
+    """Questions sent to the client so far."""
     _waiting: list[Any] = field(default_factory=list)
+    """Messages that arrived while a question waited for its answer."""
 
     def run(self) -> None:
         """Answer until the input ends."""
@@ -113,19 +115,17 @@ class McpServer:
     def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         version = _version(params)
         if version is not None and version not in MODERN_VERSIONS:
-            raise McpError(
-                BAD_VERSION,
-                f"protocol version {version} is not supported",
-                {"supported": list(MODERN_VERSIONS)},
-            )
-        result = self._answers(method, params, modern=version is not None)
+            supported = {"supported": list(MODERN_VERSIONS)}
+            raise McpError(BAD_VERSION, f"protocol version {version} is not supported", supported)
+        result = self._dispatch(method, params, modern=version is not None)
         if version is not None:
             result = {"resultType": "complete", **result, "_meta": {f"{_META}/serverInfo": _INFO}}
             if method in _CACHEABLE:
                 result |= {"ttlMs": 0, "cacheScope": "private"}
         return result
 
-    def _answers(self, method: str, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+    def _dispatch(self, method: str, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+        """Return the result of a method; ``modern`` is the protocol without a handshake."""
         answers: dict[str, Callable[[], dict[str, Any]]] = {
             "ping": dict,
             "tools/list": lambda: {"tools": definitions()},
@@ -154,10 +154,14 @@ class McpServer:
     # Tools -----------------------------------------------------------------------------------------------
 
     def _call(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+        """Call a tool; one that writes first asks the user.
+
+        A modern client is sent the question as the result, and calls again with the answer. A client of a
+        handshake is sent a request of its own, and the call waits for the answer.
+        """
         name, arguments = str(params.get("name")), params.get("arguments") or {}
-        if name not in {definition["name"] for definition in definitions()} or not isinstance(
-            arguments, dict
-        ):
+        known = {definition["name"] for definition in definitions()}
+        if name not in known or not isinstance(arguments, dict):
             raise McpError(BAD_PARAMS, f"no tool {name!r} with these arguments")
         try:
             return self._call_tool(name, arguments, _consent(params))

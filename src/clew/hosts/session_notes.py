@@ -35,10 +35,13 @@ class SessionNote:
     reminder: str = ""
     """The reminder computed before a compaction, to be injected after it."""
     state: dict[str, object] = field(default_factory=dict)
+    """What the reminder was made from, a ``WorkState`` as JSON; empty if it is to be computed again."""
     pending: bool = False
     """A compaction began, and its reminder has not been injected yet."""
     pinned: tuple[str, ...] = ()
+    """Rules that the user added..."""
     taken_off: tuple[str, ...] = ()
+    """...and those that the user removed."""
 
     @property
     def age_seconds(self) -> float:

@@ -38,9 +38,11 @@ _NOW = "(the conversation goes on here)"
 WHOLE_BYTES = 6 << 20
 """Files up to this size are read whole: about 0.05 s of CPU per MiB."""
 TAIL_BYTES = 2 << 20
+"""The last bytes of a larger file, which are read too."""
 MOST_USER_BYTES = 2 << 20
 """Limit on the user's lines between head and tail; of more, the newest that fit are read."""
 _USER = (b'"type":"user"', b'"role":"user"', b'"user_message"', b'"queue-operation"')
+"""Every line with a message of the user has one of these, in any host's format."""
 _RESULT = b'"tool_result"'
 _ASIDES = (b"the user said", b"answered your question")
 """User text inside a tool result: a refusal with a reason, an answer to the model's question."""
@@ -121,25 +123,26 @@ def _excerpt(path: Path) -> Source:
 
 def _kept_lines(file: Iterator[bytes], tail: int) -> set[int]:
     """Return the numbers of the lines to read before the tail: the head and what the user may have said."""
-    kept: dict[int, int] = {}
-    before: list[tuple[int, int]] = []
+    sizes: dict[int, int] = {}  # of the lines that are worth reading, by number
+    previous: list[tuple[int, int]] = []  # the last lines, by number and size
     place = 0
     for number, line in enumerate(file):
         if place >= tail:
             break
         place += len(line)
-        if number < _HEAD_LINES or any(mark in line for mark in (_ASIDES if _RESULT in line else _USER)):
-            kept[number] = len(line)
-            if _RESULT in line:  # a result is only readable together with its call
-                kept.update(before)
-        before = [*before[-_CALL_LINES:], (number, len(line))]
+        is_result = _RESULT in line
+        if number < _HEAD_LINES or any(mark in line for mark in (_ASIDES if is_result else _USER)):
+            sizes[number] = len(line)
+            if is_result:  # it is only readable together with its call
+                sizes.update(previous)
+        previous = [*previous[-_CALL_LINES:], (number, len(line))]
     room = MOST_USER_BYTES
-    chosen = {number for number in kept if number < _HEAD_LINES}
-    for number in sorted(kept.keys() - chosen, reverse=True):
-        if kept[number] <= room:  # a pasted image may be larger than the room; older lines still fit
-            room -= kept[number]
-            chosen.add(number)
-    return chosen
+    kept = {number for number in sizes if number < _HEAD_LINES}
+    for number in sorted(sizes.keys() - kept, reverse=True):
+        if sizes[number] <= room:  # a pasted image may be larger than the room; older lines still fit
+            room -= sizes[number]
+            kept.add(number)
+    return kept
 
 
 SURE = 0.8
@@ -152,7 +155,7 @@ LONGEST_LINE = 200
 MOST_OPEN = 6
 MOST_FILES = 12
 MOST_FAILURES = 3
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 _MAY_BEGIN_TAG = re.compile(r"[<&\\%]|[^\x00-\x7f]")
 """A text without such a character has no bracket; a hook does not wait for ``escape_tags`` to load."""
 _OPEN_ORDER = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, LoopKind.TEST: 3}
@@ -238,14 +241,14 @@ def _failures(ledger: Ledger) -> Iterator[ReminderLine]:
 
 def flat(text: str, most: int) -> str:
     """Return a text on one line, unable to close the reminder's fence or to control a terminal."""
-    line = " ".join(_STEERING.sub(" ", text[: most * 4]).split())
+    line = " ".join(_CONTROL.sub(" ", text[: most * 4]).split())
     short = line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1]}…"
     return escape_tags(short) if _MAY_BEGIN_TAG.search(short) else short
 
 
 def indented(text: str) -> str:
     """Return a text line by line, all but the first indented: none of them looks like a line of clew's."""
-    lines = (_STEERING.sub(" ", line).rstrip() for line in text.expandtabs(4).strip().splitlines())
+    lines = (_CONTROL.sub(" ", line).rstrip() for line in text.expandtabs(4).strip().splitlines())
     return escape_tags("\n    ".join(filter(None, lines)))
 
 

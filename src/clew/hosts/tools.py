@@ -133,25 +133,17 @@ class SessionTools:
         from clew.message import Trust
 
         note, ledger = read_note(self.current.tool, self.current.session), self._read().ledger()
-        off = {_plain(quote) for quote in note.taken_off}
-        rules = [
-            pin for pin in ledger.pins.active if pin.trust is Trust.USER and _plain(pin.quote) not in off
-        ]
-        lines = [f'- by hand: "{quote}"' for quote in note.pinned]
-        lines += [
-            f'- [{pin.source.message if pin.source else ""}] "{pin.quote}"' for pin in rules if is_sure(pin)
-        ]
-        perhaps = [
-            f'- [{pin.source.message}] "{pin.quote}"' for pin in rules if not is_sure(pin) and pin.source
-        ]
-        head = (
-            "Rules of the user, word for word, put back after every compaction:"
-            if lines
-            else "No rules found."
-        )
-        more = ["Perhaps rules; not put back:", *perhaps] if perhaps else []
-        ended = [f'- removed: "{quote}"' for quote in note.taken_off]
-        return "\n".join([head, *lines, *more, *ended])
+        removed = {_plain(quote) for quote in note.taken_off}
+        sure = [f'- by hand: "{quote}"' for quote in note.pinned]
+        perhaps: list[str] = []
+        for pin in ledger.pins.active:
+            if pin.trust is Trust.USER and _plain(pin.quote) not in removed:
+                line = f'- [{pin.source.message if pin.source else ""}] "{pin.quote}"'
+                (sure if is_sure(pin) else perhaps).append(line)
+        found = "Rules of the user, word for word, put back after every compaction:"
+        lines = [found, *sure] if sure else ["No rules found."]
+        lines += ["Perhaps rules; not put back:", *perhaps] if perhaps else []
+        return "\n".join([*lines, *(f'- removed: "{quote}"' for quote in note.taken_off)])
 
     def progress(self) -> str:
         """Return goal, open work, changed files and failures."""
@@ -178,14 +170,14 @@ class SessionTools:
         what = "No longer put back after a compaction" if remove else "Put back after every compaction"
         if not self._require_consent(f'{what}: "{quote}"?', consent):
             return "The user declined: nothing was changed."
-        same = {_plain(quote)}
-        pinned = tuple(text for text in note.pinned if _plain(text) not in same)
-        off = tuple(text for text in note.taken_off if _plain(text) not in same)
-        changed = {"pinned": pinned, "taken_off": (*off, quote)} if remove else {
-            "pinned": (*pinned, quote), "taken_off": off,
-        }  # fmt: skip
-        where = {"transcript": str(self.current.path), "directory": self.directory}
-        write_note(replace(note, state={}, pending=False, **changed, **where))  # type: ignore[arg-type]
+        pinned = tuple(text for text in note.pinned if _plain(text) != _plain(quote))
+        taken_off = tuple(text for text in note.taken_off if _plain(text) != _plain(quote))
+        if remove:
+            taken_off = (*taken_off, quote)
+        else:
+            pinned = (*pinned, quote)
+        note = replace(note, pinned=pinned, taken_off=taken_off, state={}, pending=False)
+        write_note(replace(note, transcript=str(self.current.path), directory=self.directory))
         return "Removed." if remove else "Pinned."
 
     def _remember(self, text: str, forget: bool, consent: bool | None) -> str:

@@ -1,5 +1,6 @@
 """Actions of a person in the inspector: preview, compact, undo, pin, keep, notes.
 
+A page sends the action's name and its fields: ``{"does": "pin", "quote": "never push"}``; ``act`` runs it.
 All append to the log, except ``preview`` and a first ``keep``, which only returns the passage to confirm.
 """
 
@@ -63,27 +64,19 @@ def _target(handle: OpenSession, fields: Fields) -> int | None:
     return value - beyond
 
 
-def _focus(fields: Fields) -> tuple[str | None, str | None]:
-    """Return the range of messages and the focus that a person typed."""
-    return split_range(text_of(fields, "focus")) if fields.get("focus") else (None, None)
-
-
-def _compact_arguments(handle: OpenSession, fields: Fields) -> CompactArguments:
-    """Return what to compact: a range, or the whole view to a target."""
-    messages, focus = _focus(fields)
-    return {
-        "target_tokens": None if messages else _target(handle, fields),
-        "focus": focus,
-        "messages": messages,
-    }
-
-
 class CompactArguments(TypedDict):
     """The keyword arguments of ``Session.compact``."""
 
     target_tokens: int | None
     focus: str | None
     messages: str | None
+
+
+def _compact_arguments(handle: OpenSession, fields: Fields) -> CompactArguments:
+    """Return what to compact: a range, or the whole view to a target."""
+    messages, focus = split_range(text_of(fields, "focus")) if fields.get("focus") else (None, None)
+    target = None if messages else _target(handle, fields)
+    return {"target_tokens": target, "focus": focus, "messages": messages}
 
 
 # Compaction ------------------------------------------------------------------------------------------
@@ -245,10 +238,9 @@ OPERATOR = Trust.DEVELOPER
 
 def _note_add(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObject:
     text = text_of(fields, "text")
-    category = (
-        Category(fields["category"]) if fields.get("category") in list(Category) else Category.USER_PREFERENCE
-    )
-    scope = NoteScope(fields["scope"]) if fields.get("scope") in list(NoteScope) else NoteScope.WORKSPACE
+    chosen, wanted_scope = fields.get("category"), fields.get("scope")
+    category = Category(chosen) if chosen in list(Category) else Category.USER_PREFERENCE
+    scope = NoteScope(wanted_scope) if wanted_scope in list(NoteScope) else NoteScope.WORKSPACE
     key = text_of(fields, "key") if fields.get("key") else key_of(text)
     trust = OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER
     draft = Draft(key=key, text=text, category=category, scope=scope, trust=trust)
@@ -259,11 +251,8 @@ def _note_change(does: str) -> Callable[[SessionPool, OpenSession, Fields], Json
     def change(pool: SessionPool, handle: OpenSession, fields: Fields) -> JsonObject:
         notebook = pool.notebook(handle.ctx.session)
         changes = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
-        return {
-            "note": note_to_json(
-                changes[does](text_of(fields, "note"), trust=OPERATOR, why="in the inspector")
-            )
-        }
+        note = changes[does](text_of(fields, "note"), trust=OPERATOR, why="in the inspector")
+        return {"note": note_to_json(note)}
 
     return change
 

@@ -1,4 +1,9 @@
-"""The routes of the inspector: static files, and JSON for everything else."""
+"""The routes of the inspector: static files, and JSON for everything else.
+
+``GET /api/NAME?session=…`` returns the view NAME (see ``_VIEWS``), ``POST /api/act`` runs an action of a
+person, ``POST /api/say`` streams a chat turn, and ``GET /api/follow`` reports each time that the session has
+grown.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +44,7 @@ from clew.message import JsonObject
 
 STATIC = Path(str(files("clew.inspector"))) / "static"
 FOLLOW_SECONDS = 0.5
-"""How often a page that follows a session is told about new events."""
+"""How often the server looks for new events of a session that a page follows."""
 MOST_BYTES = 256_000
 """Most bytes of a request body."""
 
@@ -56,7 +61,7 @@ class RouteAnswer(JSONResponse):
 
 def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp:
     """Return the server's application, behind its guard."""
-    looks = [Route(f"/api/{name}", _view_route(pool, name)) for name in _VIEWS]
+    views = [Route(f"/api/{name}", _view_route(pool, name)) for name in _VIEWS]
     routes = [
         Route("/", _front),
         Route("/api/sessions", _sessions(pool)),
@@ -67,7 +72,7 @@ def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp
         Route("/api/follow", _follow(pool)),
         Route("/api/act", _act(pool, chats), methods=["POST"]),
         Route("/api/say", _chat_route(chats), methods=["POST"]),
-        *looks,
+        *views,
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={ClewError: _error_response}), gate)
@@ -127,7 +132,7 @@ def _recall(pool: SessionPool, handle: OpenSession, request: Request) -> JsonObj
 
 
 _VIEWS: dict[str, ViewFunction] = {
-    "session": lambda pool, handle, _request: tool_compactions.about_session(pool, handle),
+    "session": lambda pool, handle, _request: session_list.about_session(pool, handle),
     "tool_compaction": lambda _pool, handle, request: tool_compactions.tool_compaction(
         handle, request.query_params.get("name", "")
     ),
@@ -140,7 +145,7 @@ _VIEWS: dict[str, ViewFunction] = {
     "size": lambda _pool, handle, _request: session_list.size(handle),
     "page": _page,
     "message": _message,
-    "standing": _visibility,
+    "visibility": _visibility,
     "search": _search,
     "outline": lambda _pool, handle, _request: transcript.outline(handle),
     "map": _map,
@@ -163,14 +168,14 @@ _OPENS = frozenset({"expand", "explain", "ledger"})
 
 
 def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
-    look = _VIEWS[name]
+    view = _VIEWS[name]
 
     def answer(request: Request) -> Response:
         try:
             session = request.query_params.get("session", "")
             home = pool.home(session)
             with home.open(session, opened=name in _OPENS) as handle:
-                return RouteAnswer(look(home, handle, request))
+                return RouteAnswer(view(home, handle, request))
         except BAD_LOG_ERRORS as cause:
             raise StoreDamaged(f"this session has an event that cannot be read ({cause!r:.200})") from cause
 
@@ -233,16 +238,16 @@ def _chat_route(chats: PageChats) -> Callable[[Request], Any]:
 
     async def answer(request: Request) -> Response:
         arguments = await _json_body(request)
-        talk = await run_in_threadpool(chats.on, actions.text_of(arguments, "session"))
-        wish = arguments.get("auto")  # absent: use the setting
-        auto = chats.pool.options.auto if wish is None else wish is True
-        stream = await run_in_threadpool(talk.say, actions.text_of(arguments, "text"), auto)
-        return StreamingResponse(_lines(talk, stream), media_type="application/x-ndjson")
+        chat = await run_in_threadpool(chats.on, actions.text_of(arguments, "session"))
+        chosen = arguments.get("auto")  # absent: use the setting
+        auto = chats.pool.options.auto if chosen is None else chosen is True
+        stream = await run_in_threadpool(chat.say, actions.text_of(arguments, "text"), auto)
+        return StreamingResponse(_lines(chat, stream), media_type="application/x-ndjson")
 
     return answer
 
 
-async def _lines(talk: PageChat, stream: EventStream) -> AsyncIterator[str]:
+async def _lines(chat: PageChat, stream: EventStream) -> AsyncIterator[str]:
     """Yield the events of a turn; if the page goes away, stop the turn."""
     is_over = False
     try:
@@ -251,7 +256,7 @@ async def _lines(talk: PageChat, stream: EventStream) -> AsyncIterator[str]:
         is_over = True
     finally:
         if not is_over:
-            talk.stop()
+            chat.stop()
             # A separate daemon thread: the pool's threads would delay the server's shutdown.
             threading.Thread(target=stream.end, daemon=True).start()
 

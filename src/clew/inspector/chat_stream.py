@@ -88,11 +88,15 @@ class PageChat:
     """How long a new message waits for a stopping turn, for example one whose page was closed."""
     answer_seconds: float = ANSWER_SECONDS
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a turn runs."""
     _answers: queue.SimpleQueue[Answer] = field(default_factory=queue.SimpleQueue)
+    """The person's answer to the pending approval."""
     _answering: threading.Lock = field(default_factory=threading.Lock)
+    """Protects ``_answers`` and ``_wanted``."""
     _wanted: str | None = None
     """The id of the call that waits for an approval."""
     _stop: threading.Event = field(default_factory=threading.Event)
+    """Set if the turn is to stop at its next event."""
 
     def say(self, text: str, auto: bool) -> EventStream:
         """Start a turn with the user's message and return its events."""
@@ -198,8 +202,8 @@ class PageChats:
     def close(self) -> None:
         """Stop all turns."""
         with self._lock:
-            for talk in self._begun.values():
-                talk.close()
+            for chat in self._begun.values():
+                chat.close()
 
     def _new(self, name: str) -> Chat:
         """Open a chat on a session."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Fill, Region, region_of
 from clew.budget.verdict import levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.message_json import first_words, said_at, speaker
-from clew.inspector.session_pool import OpenSession, Shown
+from clew.inspector.session_pool import OpenSession, ShownMessage
 from clew.log import ABOUT, CALL, COMPACTION, MESSAGE, RESUME, TOKEN_BUDGET, TOOL_COMPACTION, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.api import int_or_zero
@@ -21,6 +21,7 @@ from clew.session.history import read_compaction
 MOST_BLOCKS = 4_000
 """Most messages of a view that are drawn; of a larger view the last ones."""
 MOST_REMEMBERED = 50_000
+"""Most blocks that are cached for a session."""
 RECENT = 200
 """Events before a position that are searched for its budget event; every request records one."""
 DIGEST = "digest"
@@ -28,8 +29,8 @@ DIGEST = "digest"
 UNLISTED = "not in the log"
 """The region of what a tool sends but does not record: system prompt, tool definitions, attached files."""
 _COVERS = re.compile(r'<clew-digest [^>]*covers="([^"]*)"')
-_SEEN = (Region.SYSTEM, Region.HISTORY, Region.TOOL_OUTPUTS)
-_RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
+_OF_MESSAGES = (Region.SYSTEM, Region.HISTORY, Region.TOOL_OUTPUTS)
+_RESERVED = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
 
 
 def region(name: str, message: Message) -> str:
@@ -158,16 +159,16 @@ def beyond_messages(handle: OpenSession, seq: int) -> list[tuple[str, int]]:
     """Return what is sent beyond the messages: tools, instructions, notes, and what is not in the log."""
     sent: list[tuple[str, int]] = []
     for stored in handle.store.read(handle.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
-        sent = list(sent_besides(stored.event.body))
+        sent = list(regions_beyond_messages(stored.event.body))
     unlogged = handle.unlogged_tokens(seq) - sum(tokens for _, tokens in sent)
     return [*sent, (UNLISTED, unlogged)] if unlogged > 0 else sent
 
 
-def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield the regions of a budget that are not messages of the log."""
+def regions_beyond_messages(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield the regions of a TokenBudget event that are sent but are no messages of the log, with tokens."""
     for _, slice_ in objects(body.get("slices")):
         name, given = as_text(slice_.get("region")), int_or_zero(slice_.get("given"))
-        if given > 0 and name not in (*_SEEN, *_RESERVES):
+        if given > 0 and name not in (*_OF_MESSAGES, *_RESERVED):
             yield name, given
 
 
@@ -181,8 +182,8 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
         raise NotFound(f"event {seq} is not a compaction", "the page Compactions lists them")
     plan = read_compaction(COMPACTION.current(stored)).plan
     before = handle.shown(handle.message_index.view(seq - 1).entries)
-    after = {item[0].id: item for item in handle.shown(handle.message_index.view(seq).entries)}
-    rows = list(_rows(before, after, _fates(plan.operations)))
+    after = {shown.item.id: shown for shown in handle.shown(handle.message_index.view(seq).entries)}
+    rows = list(_rows(before, after, _changes(plan.operations)))
     return {
         "seq": seq,
         "price": handle.gauge.model.input_price,
@@ -192,39 +193,47 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
     }
 
 
-def _side(shown: Sequence[Shown], unlogged: int) -> JsonObject:
+def _side(shown: Sequence[ShownMessage], unlogged: int) -> JsonObject:
     sizes = _by_region(
         [*((region(item.id, item.message), size) for item, _, size in shown), (UNLISTED, unlogged)]
     )
     return {"tokens": sum(sizes.values()), "messages": len(shown), "regions": {**sizes}}
 
 
-def _fates(operations: Sequence[Operation]) -> dict[str, tuple[str, str]]:
-    """Return what a plan does to each message it changes, and why."""
-    fates: dict[str, tuple[str, str]] = {}
+class _Change(NamedTuple):
+    """What a compaction does to a message."""
+
+    does: str
+    """``kept``, ``smaller``, ``condensed`` or ``dropped``."""
+    why: str = ""
+    """The reason; of a condensed message, the id of its digest."""
+
+
+def _changes(operations: Sequence[Operation]) -> dict[str, _Change]:
+    """Return what a plan does to each message that it changes, by the message's id."""
+    changes: dict[str, _Change] = {}
     for operation in operations:
         match operation:
             case Shrink(id=name, reason=reason):
-                fates[name] = "smaller", reason
+                changes[name] = _Change("smaller", reason)
             case Condense(ids=ids, digest=digest):
-                fates |= dict.fromkeys(ids, ("condensed", digest.id))
+                changes |= dict.fromkeys(ids, _Change("condensed", digest.id))
             case Drop(ids=ids, reason=reason):
-                fates |= dict.fromkeys(ids, ("dropped", reason))
-    return fates
+                changes |= dict.fromkeys(ids, _Change("dropped", reason))
+    return changes
 
 
 def _rows(
-    before: Sequence[Shown], after: Mapping[str, Shown], fates: Mapping[str, tuple[str, str]]
+    before: Sequence[ShownMessage], after: Mapping[str, ShownMessage], changes: Mapping[str, _Change]
 ) -> Iterator[JsonObject]:
-    """Yield one row for each block of either side, in conversation order."""
-    lines: set[str] = set()
+    """Yield one row for each block of either side; a digest before what it replaces."""
+    new_digests: set[str] = set()
     for item, _, tokens in before:
-        does, why = fates.get(item.id, ("kept", ""))
-        if does == "condensed" and why not in lines and why in after:
-            lines.add(why)
-            new_item, _, size = after[why]
-            yield _row(new_item, "new", 0, size, "")
-        left = after[item.id][2] if does in ("kept", "smaller") and item.id in after else 0
+        does, why = changes.get(item.id, _Change("kept"))
+        if does == "condensed" and why not in new_digests and why in after:
+            new_digests.add(why)
+            yield _row(after[why].item, "new", 0, after[why].tokens, "")
+        left = after[item.id].tokens if does in ("kept", "smaller") and item.id in after else 0
         yield _row(item, does, tokens, left, why)
 
 

@@ -99,13 +99,12 @@ def _undo_price(handle: OpenSession) -> Json:
     then = list(handle.message_index.seen_in(view.undo(view.steps[-1].seq), upto))
     if len(then) > MOST_WEIGHED:
         return None
-    sizes = {ref: tokens for _, ref, tokens in handle.shown(dict.fromkeys((*now, *then)))}
-    stable = sum(
-        sizes[ref] for ref, _ in takewhile(lambda pair: pair[0] == pair[1], zip(now, then, strict=False))
-    )
+    sizes = {shown.ref: shown.tokens for shown in handle.shown(dict.fromkeys((*now, *then)))}
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(now, then, strict=False))
+    unchanged = sum(sizes[ref] for ref, _ in same)  # the common prefix stays in the prompt cache
     tokens, restored = (sum(sizes[ref] for ref in refs) for refs in (now, then))
-    price = undo_price(tokens, restored, stable, Cache(handle.gauge.model))
-    return {"tokens": tokens, "restored": restored, "sent_anew": restored - stable, "price": str(price)}
+    price = undo_price(tokens, restored, unchanged, Cache(handle.gauge.model))
+    return {"tokens": tokens, "restored": restored, "price": str(price)}
 
 
 # One compaction --------------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-from clew.compaction.plan import ClaimKind, Condense, Drop, Plan, Shrink
+from clew.compaction.plan import ClaimKind, Plan, Shrink
 from clew.compaction.plan.render import render_digest
 from clew.compaction.verify import Report
 from clew.compaction.verify.report import LossKind
@@ -20,39 +21,47 @@ MOST_LISTED = 60
 STRONG = 1
 """Findings up to this rank state a conclusion or a reason; others only name something."""
 
-Thing = tuple[str, str]
-"""The message of something, and its text."""
+
+class Passage(NamedTuple):
+    """A request, a finding, a file name, …, with the id of its message."""
+
+    source: str
+    text: str
 
 
 def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
-    """Return, for each kind of thing, how many there are now and which of them would leave the view.
+    """Return, for each kind of item, how many there are now and which of them would leave the view.
 
-    Files are counted that the session changed, or touched last in a message that would leave.
+    A turn leaves if no line of the digest cites it, a finding if the new view does not contain its text, and
+    a file if the new view does not name it. Files are counted that the session changed, or touched last in a
+    message that would leave.
     """
     session = handle.session
-    dropped_ids = frozenset(
-        chain.from_iterable(
-            operation.ids for operation in plan.operations if isinstance(operation, Condense | Drop)
-        )
-    )
-    shrunk = {
-        operation.id: operation.message for operation in plan.operations if isinstance(operation, Shrink)
-    }
+    dropped_ids: set[str] = set()
+    shrunk: dict[str, Message] = {}
+    for operation in plan.operations:
+        if isinstance(operation, Shrink):
+            shrunk[operation.id] = operation.message
+        else:
+            dropped_ids.update(operation.ids)
     staying = [shrunk.get(item.id, item.message) for item in session.view() if item.id not in dropped_ids]
     text_after = "\n".join(chain(map(render_digest, plan.digests), map(_text, staying)))
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
     turns, findings = _requests_and_findings(session, dropped_ids)
     findings += _findings_of_digests(handle, dropped_ids)
     files = [
-        (file.last.message, file.name)
+        Passage(file.last.message, file.name)
         for file in session.ledger.artifacts.files
         if file.changed or file.last.message in dropped_ids
     ]
     return [
-        _loss_row("turn", turns, [turn for turn in turns if turn[0] in dropped_ids and turn[0] not in cited]),
-        _loss_row("finding", findings, [finding for finding in findings if finding[1] not in text_after]),
-        _loss_row("file", files, [file for file in files if not _is_named(file[1], text_after)]),
-        *(_of_report(report, kind) for kind in (LossKind.RULE, LossKind.OPEN, LossKind.DECISION)),
+        _loss_row("turn", turns, [turn for turn in turns if turn.source in dropped_ids - cited]),
+        _loss_row("finding", findings, [finding for finding in findings if finding.text not in text_after]),
+        _loss_row("file", files, [file for file in files if not _is_named(file.text, text_after)]),
+        *(
+            _of_report(report, kind)
+            for kind in (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION)
+        ),
     ]
 
 
@@ -68,7 +77,7 @@ def _is_named(path: str, text: str) -> bool:
     )
 
 
-def _requests_and_findings(session: Session, dropped_ids: frozenset[str]) -> tuple[list[Thing], list[Thing]]:
+def _requests_and_findings(session: Session, dropped_ids: set[str]) -> tuple[list[Passage], list[Passage]]:
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
@@ -79,31 +88,27 @@ def _requests_and_findings(session: Session, dropped_ids: frozenset[str]) -> tup
     return _quotes(texts, asks), _quotes(texts, findings)
 
 
-def _findings_of_digests(handle: OpenSession, dropped_ids: frozenset[str]) -> list[Thing]:
+def _findings_of_digests(handle: OpenSession, dropped_ids: set[str]) -> list[Passage]:
     """Return the findings of the digests that would leave the view."""
     digests = [past.compaction.digest for past in compactions_of(handle) if past.name in dropped_ids]
-    claims = chain.from_iterable(one.claims for one in digests if one)
-    return [(one.sources[0].message, one.text) for one in claims if one.kind is ClaimKind.FINDING]
-
-
-def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[Thing]:
+    claims = chain.from_iterable(digest.claims for digest in digests if digest)
     return [
-        (cite.message, cite.quote(items[cite.message].message)) for cite in cites if cite.message in items
+        Passage(claim.sources[0].message, claim.text) for claim in claims if claim.kind is ClaimKind.FINDING
     ]
+
+
+def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[Passage]:
+    known = [cite for cite in cites if cite.message in items]
+    return [Passage(cite.message, cite.quote(items[cite.message].message)) for cite in known]
 
 
 def _text(message: Message) -> str:
     return "\n".join(map(words, message.parts))
 
 
-def _loss_row(kind: str, all_: Sequence[Thing], lost: Iterable[Thing]) -> JsonObject:
-    lost_items: list[Json] = [{"source": source, "text": _first_line(text)} for source, text in lost]
-    return {
-        "kind": kind,
-        "before": len(all_),
-        "left": len(lost_items),
-        "things": lost_items[:MOST_LISTED],
-    }
+def _loss_row(kind: str, all_: Sequence[Passage], lost: Iterable[Passage]) -> JsonObject:
+    rows: list[Json] = [{"source": item.source, "text": _first_line(item.text)} for item in lost]
+    return {"kind": kind, "before": len(all_), "left": len(rows), "things": rows[:MOST_LISTED]}
 
 
 def _first_line(text: str) -> str:
@@ -113,5 +118,5 @@ def _first_line(text: str) -> str:
 
 def _of_report(report: Report, kind: LossKind) -> JsonObject:
     before = next((item.before for item in report.kept if item.matter is kind), 0)
-    lost: Iterator[Thing] = ((item.source, item.text) for item in report.lost if item.matter is kind)
+    lost = (Passage(item.source, item.text) for item in report.lost if item.matter is kind)
     return {**_loss_row(kind.value, (), lost), "before": before}

@@ -1,18 +1,32 @@
-"""The list of sessions as JSON: size, number of compactions, and health."""
+"""The list of sessions as JSON, with size, compactions and health; the header of one session."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from clew.errors import ClewError
-from clew.inspector.message_json import excerpt
+from clew.inspector.context import view_tokens
+from clew.inspector.message_json import LEADING_TAGS, excerpt
 from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.inspector.transcript import message_of
-from clew.log import COMPACTION, MESSAGE, REFUSAL, TOKEN_BUDGET, UNDO
+from clew.log import (
+    ABOUT,
+    COMPACTION,
+    MESSAGE,
+    REFUSAL,
+    TOKEN_BUDGET,
+    TOOL_COMPACTION,
+    UNDO,
+    Ref,
+    VisibleMessage,
+)
 from clew.log.protocol import Ctx, SessionInfo
 from clew.log.transfer import OWN
 from clew.message import Json, JsonObject, Origin, Role
-from clew.providers.shapes import as_object
+from clew.providers.shapes import as_object, as_text
+from clew.transcripts import FORMATS
+from clew.transcripts.messages import first_telling, typed_text
 
 MOST_READ = 20_000
 """Most messages that are read to count turns; longer sessions have no count."""
@@ -57,9 +71,10 @@ def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
         if stored.event.kind == COMPACTION.name:
             done += 1
             in_effect.append(stored.seq)
-        else:  # one undo may revert several
-            since = stored.event.body.get("compaction")
-            left = [seq for seq in in_effect if isinstance(since, int) and seq < since]
+            continue
+        first = stored.event.body.get("compaction")
+        if isinstance(first, int) and first in in_effect:  # undone with all that came after it
+            left = in_effect[: in_effect.index(first)]
             undone += len(in_effect) - len(left)
             in_effect = left
     return {
@@ -95,3 +110,50 @@ def size(handle: OpenSession) -> JsonObject:
         said = map(message_of, handle.store.read(handle.ctx, kinds=[MESSAGE.name]))
         turns = sum(message.role is Role.USER and message.origin is Origin.SPOKEN for message in said)
     return {"messages": messages, "turns": turns}
+
+
+# The header of every view ----------------------------------------------------------------------------
+
+MOST_COUNTED = 20_000
+"""Most messages that are counted for the header; longer sessions show only what the model sees now."""
+MOST_SEARCHED = 60
+"""Messages at the start of a session that are searched for the user's first words."""
+
+
+def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
+    """Return what the header of every view shows."""
+    index = handle.message_index
+    tool, known, _ = handle.ctx.session.partition(":")
+    facts = [stored.event.body for stored in index.of_kinds(ABOUT.name)]
+    titles = [as_text(fact.get("title")) for fact in facts if fact.get("title")]
+    models = [as_text(fact.get("model")) for fact in facts if fact.get("model")]
+    return {
+        "title": titles[-1] if titles else _first_words(handle) or handle.ctx.session,
+        "tool": tool if known and tool in FORMATS else None,
+        "model": models[-1] if models else None,
+        "messages": index.messages,
+        "whole": _whole_tokens(handle),
+        "now": view_tokens(handle, index.upto) if len(index.seen(index.upto)) <= MOST_COUNTED else None,
+        "unlisted": handle.unlogged_tokens(index.upto),
+        "by_tool": sum(1 for _ in index.of_kinds(TOOL_COMPACTION.name)),
+        "by_clew": sum(1 for _ in index.of_kinds(COMPACTION.name)),
+        "copy": pool.is_copy,
+    }
+
+
+def _first_words(handle: OpenSession) -> str:
+    """Return the user's first words that say what the session is about."""
+    stored = islice(handle.store.read(handle.ctx, kinds=[MESSAGE.name]), MOST_SEARCHED)
+    typed = map(typed_text, map(message_of, stored))
+    return excerpt(first_telling(LEADING_TAGS.sub("", text) for text in typed if text), 120)
+
+
+def _whole_tokens(handle: OpenSession) -> int | None:
+    """Return the tokens of the whole conversation; None if it is too long to count."""
+    if handle.message_index.messages > MOST_COUNTED:
+        return None
+    counted = sum(
+        handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message_of(stored)))
+        for stored in handle.store.read(handle.ctx, kinds=[MESSAGE.name])
+    )
+    return counted + handle.unlogged_tokens(handle.message_index.upto)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clew.budget import Region
-from clew.inspector.context import DIGEST, UNLISTED, limits, region, sent_besides
+from clew.inspector.context import DIGEST, UNLISTED, limits, region, regions_beyond_messages
 from clew.inspector.history import compactions_of
+from clew.inspector.message_index import reported_tokens
 from clew.inspector.message_json import said_at
-from clew.inspector.session_pool import OpenSession, reported_tokens
+from clew.inspector.session_pool import OpenSession
 from clew.inspector.tool_compactions import tool_sizes
 from clew.inspector.transcript import message_of
 from clew.log import (
@@ -32,6 +33,7 @@ from clew.session.history import PastCompaction
 from clew.tokens import ModelInfo, model_named
 
 MOST_POINTS = 1_200
+"""Most points that are drawn."""
 MOST_MESSAGES = 50_000
 """Most messages that are counted one by one; for longer sessions the recorded budgets are used."""
 REGIONS = (UNLISTED, Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
@@ -89,13 +91,14 @@ def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point
         elif kind == CALL.name and (reported := reported_tokens(stored)):
             unlogged = max(0, reported - sum(sizes.values()))
         elif kind == TOKEN_BUDGET.name:
-            besides = dict(sent_besides(stored.event.body))
+            besides = dict(regions_beyond_messages(stored.event.body))
         else:
             continue
         yield handle.message_index.number(stored.seq), _sum_regions(sizes, besides, unlogged)
 
 
 def _sum_regions(sizes: Mapping[str, int], besides: Mapping[str, int], unlogged: int) -> dict[str, int]:
+    """Return the tokens of messages and of what is sent besides; the unexplained rest is ``UNLISTED``."""
     totals = {name: sizes.get(name, 0) + besides.get(name, 0) for name in (*sizes, *besides)}
     rest = unlogged - sum(besides.values())
     return {**totals, UNLISTED: rest} if rest > 0 else totals
@@ -118,7 +121,7 @@ def _on_record(handle: OpenSession) -> Iterator[Point]:
             slices = [data for _, data in objects(body.get("slices"))]
             sizes = {as_text(slice_.get("region")): int_or_zero(slice_.get("asked")) for slice_ in slices}
             kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
-            yield number, {**kept, **dict(sent_besides(body))}
+            yield number, {**kept, **dict(regions_beyond_messages(body))}
 
 
 def _thin_out(points: list[Point]) -> list[Point]:

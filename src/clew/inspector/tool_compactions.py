@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from clew.errors import NotFound
 from clew.inspector.context import view_tokens
 from clew.inspector.ledger_view import recall
-from clew.inspector.message_json import LEADING_TAGS, excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
-from clew.log import ABOUT, COMPACTION, MESSAGE, TOOL_COMPACTION, Ref, VisibleMessage
+from clew.log import TOOL_COMPACTION
 from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Message, message_number
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text
-from clew.transcripts import FORMATS
-from clew.transcripts.messages import first_telling, typed_text
 
 MOST_SOURCES = 4
 """Likely sources shown for a line of a summary."""
-MOST_COUNTED = 20_000
-"""Most messages that are counted for the header; longer sessions show only what the model sees now."""
-MOST_SEARCHED = 60
-"""Messages at the start of a session that are searched for the user's first words."""
 LONGEST_HEADING = 80
 """Longer lines that end with a colon are text."""
 _LINE = re.compile(r"\S[^\n]*")
@@ -110,48 +102,3 @@ def lost(pool: SessionPool, handle: OpenSession, name: str) -> JsonObject:
     if pool.others is None:
         return {"unjudged": "its file is not on this computer"}
     return pool.others.lost(handle.ctx.session, name)
-
-
-# The header of every view ----------------------------------------------------------------------------
-
-
-def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
-    """Return what the header of every view shows."""
-    index = handle.message_index
-    tool, known, _ = handle.ctx.session.partition(":")
-    facts = [stored.event.body for stored in index.of_kinds(ABOUT.name)]
-    titles = [as_text(fact.get("title")) for fact in facts if fact.get("title")]
-    models = [as_text(fact.get("model")) for fact in facts if fact.get("model")]
-    return {
-        "title": titles[-1] if titles else _first_words(handle) or handle.ctx.session,
-        "tool": tool if known and tool in FORMATS else None,
-        "model": models[-1] if models else None,
-        "messages": index.messages,
-        "whole": _whole_tokens(handle),
-        "now": view_tokens(handle, index.upto) if len(index.seen(index.upto)) <= MOST_COUNTED else None,
-        "unlisted": handle.unlogged_tokens(index.upto),
-        "by_tool": sum(1 for _ in index.of_kinds(TOOL_COMPACTION.name)),
-        "by_clew": sum(1 for _ in index.of_kinds(COMPACTION.name)),
-        "copy": pool.is_copy,
-    }
-
-
-def _messages(handle: OpenSession) -> Iterator[tuple[StoredEvent, Message]]:
-    for stored in handle.store.read(handle.ctx, kinds=[MESSAGE.name]):
-        yield stored, MESSAGE.messages(MESSAGE.current(stored).event.body)[0]
-
-
-def _first_words(handle: OpenSession) -> str:
-    typed = (typed_text(message) for _, message in islice(_messages(handle), MOST_SEARCHED))
-    return excerpt(first_telling(LEADING_TAGS.sub("", text) for text in typed if text), 120)
-
-
-def _whole_tokens(handle: OpenSession) -> int | None:
-    """Return the tokens of the whole conversation; None if it is too long to count."""
-    if handle.message_index.messages > MOST_COUNTED:
-        return None
-    counted = sum(
-        handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message))
-        for stored, message in _messages(handle)
-    )
-    return counted + handle.unlogged_tokens(handle.message_index.upto)

@@ -106,8 +106,10 @@ def _ends_with_a_reply(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(-min(path.stat().st_size, 1 << 20), 2)
         lines = file.read().splitlines()
-    spoken = (line for line in reversed(lines) if b'"type":"assistant"' in line or b'"type":"user"' in line)
-    return b'"tool_use"' not in (line := next(spoken, b'"tool_use"')) and b'"type":"assistant"' in line
+    for line in reversed(lines):
+        if b'"type":"assistant"' in line or b'"type":"user"' in line:
+            return b'"type":"assistant"' in line and b'"tool_use"' not in line
+    return False
 
 
 def _output(event: dict[str, Any], text: str) -> dict[str, Any]:

@@ -1,23 +1,31 @@
 """``clew.wrap(client)``: an Anthropic or OpenAI client whose requests always fit the model's window.
 
 ``messages.create`` and ``stream``, ``chat.completions.create``, ``responses.create`` and the like send a
-list that fits. Conversations are distinguished by the start of their lists. Requests whose history is kept by
-the provider (``previous_response_id``) are not changed.
+list that fits, with as much room for the reply as the request allows (``max_tokens``). Conversations are
+distinguished by the start of their lists. Requests whose history is kept by the provider
+(``previous_response_id``) are not changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, Unpack, cast
 
+from clew.budget import Limit, Policy
 from clew.integrations.fitting import Fitting, FittingOptions
 
 Client = TypeVar("Client")
 _METHODS = ("create", "stream", "parse")
+"""The methods that send messages, if ``_wire`` knows their path, such as ``messages.create``."""
 _STORED = ("previous_response_id", "conversation", "thread")  # the provider adds earlier messages itself
-_FIXED = ("tools", "instructions")
+_FIXED = ("tools", "instructions")  # sent with every request in addition to the messages
+_REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+MOST_REPLY = 0.5
+"""The share of the window up to which the reply that a request allows is kept free. A caller may set a window
+far smaller than the model's, and a limit for the reply above that. Chosen by hand."""
 
 
 def wrap(client: Client, **options: Unpack[FittingOptions]) -> Client:
@@ -85,25 +93,35 @@ def _wrap_call(
 
     def options(fields: dict[str, Any]) -> dict[str, Any]:
         fixed = [fields[name] for name in _FIXED if fields.get(name)]
-        return {"fixed": fixed, "wire": wire, "model": fields.get("model")}
+        policy = _with_reply(fitting.policy, fields)
+        return {"fixed": fixed, "wire": wire, "model": fields.get("model"), "policy": policy}
 
-    def sync(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+    def call_sync(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
         body = _body(key, fields)
         result = fitting.fit(body, **options(fields)) if body else None
         return call(*args, **({**fields, key: result.messages} if result else fields))
 
-    async def fitted(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+    async def fit_and_call(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
         body = _body(key, fields)
         result = await fitting.fit_async(body, **options(fields)) if body else None
         return call(*args, **({**fields, key: result.messages} if result else fields))
 
-    async def awaited(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
-        return await (await fitted(*args, **fields))
+    async def call_async(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+        return await (await fit_and_call(*args, **fields))
+
+    def open_stream(*args: Any, **fields: Any) -> _Stream:  # noqa: ANN401  # the client's own arguments
+        return _Stream(partial(fit_and_call, *args, **fields))
 
     if not is_async:
-        return sync
+        return call_sync
     is_stream = path[-1] == "stream" or "with_streaming_response" in path
-    return (lambda *args, **fields: _Stream(partial(fitted, *args, **fields))) if is_stream else awaited
+    return open_stream if is_stream else call_async
+
+
+def _with_reply(policy: Policy, fields: Mapping[str, Any]) -> Policy:
+    """Return a policy that keeps free what the request allows for the reply; the same if it sets no limit."""
+    limits = [limit for name in _REPLY if isinstance(limit := fields.get(name), int) and limit > 0]
+    return replace(policy, reply=Limit(share=MOST_REPLY, tokens=limits[0])) if limits else policy
 
 
 class _Stream(AbstractAsyncContextManager[Any]):

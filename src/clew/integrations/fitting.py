@@ -47,6 +47,7 @@ class Fitting:
         session: Session | Callable[[str], Session] | None = None,
     ) -> None:
         self.compactor = Compactor(window, policy=policy)
+        self.policy = policy
         self.session = session
         self.errors = 0
         self._reported: set[str] = set()

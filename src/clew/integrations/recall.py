@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 from clew.errors import ClewError, InputError, NotFound
-from clew.hosts.search import SAID, search_text
+from clew.hosts.search import TURN_KINDS, search_text
 from clew.hosts.tools import checked_limit, definitions, page_text
 from clew.integrations.fitting import Fitting
 from clew.log import message_event
@@ -84,7 +84,7 @@ class Recall:
         with self._lock:
             memory = self._memory(key, messages)
             if name == "recall":
-                filters = Filters(sessions=(memory.ctx.session,), kinds=SAID)
+                filters = Filters(sessions=(memory.ctx.session,), kinds=TURN_KINDS)
                 limit = checked_limit(arguments.get("limit") or 5)
                 return search_text(memory, text.strip(), limit, filters) or "Nothing found."
             turn = _turn(memory, text.strip())
@@ -158,16 +158,25 @@ def _unused(*_: object) -> Any:  # noqa: ANN401  # ``Recall.run`` runs the tools
     raise NotImplementedError
 
 
-def descriptions() -> list[tuple[str, str, JsonObject]]:
-    """Return name, description and JSON schema of each tool, as a strict API wants them."""
-    found: list[tuple[str, str, JsonObject]] = []
-    for tool in definitions():
-        if tool["name"] in TOOLS:
-            properties = dict(tool["inputSchema"]["properties"])
-            properties.pop("scope", None)
-            optional = [name for name in properties if name not in tool["inputSchema"]["required"]]
-            for name in optional:
-                properties[name] = {**properties[name], "type": [properties[name]["type"], "null"]}
-            schema: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
-            found.append((tool["name"], tool["description"], {**schema, "additionalProperties": False}))
-    return found
+class ToolDescription(NamedTuple):
+    """A tool as a framework or a provider's API wants it described."""
+
+    name: str
+    about: str
+    schema: JsonObject
+
+
+def descriptions() -> list[ToolDescription]:
+    """Return the two tools; their schemas are strict: every field is required, optional ones may be null."""
+    return [_strict(tool) for tool in definitions() if tool["name"] in TOOLS]
+
+
+def _strict(tool: Mapping[str, Any]) -> ToolDescription:
+    """Return a tool of ``clew mcp`` with a strict schema, without the choice of other sessions."""
+    required, properties = tool["inputSchema"]["required"], dict(tool["inputSchema"]["properties"])
+    properties.pop("scope", None)
+    for name, field in properties.items():
+        if name not in required:
+            properties[name] = {**field, "type": [field["type"], "null"]}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
+    return ToolDescription(tool["name"], tool["description"], {**schema, "additionalProperties": False})

@@ -113,13 +113,13 @@ def context(chat: Chat, words: str) -> Turn:
             assembled = chat.requests.assembled()
             lines = [*context_lines(assembled, chat.session.measure(assembled))]
         case "budget":
-            lines = [context_budget(chat.scene()).text, *budget_lines(chat.budget())]
+            lines = [context_budget(chat.request_state()).text, *budget_lines(chat.budget())]
         case "snapshot":
-            lines = [context_snapshot(chat.scene()).text]
+            lines = [context_snapshot(chat.request_state()).text]
         case "contributors":
-            lines = [list_contributors(chat.scene(), scope).text]
+            lines = [list_contributors(chat.request_state(), scope).text]
         case "summaries":
-            lines = [trace_summaries(chat.scene(), scope).text]
+            lines = [trace_summaries(chat.request_state(), scope).text]
         case _:
             raise InputError(f"/context has no part {part!r}", f"use one of {', '.join(PARTS)}")
     yield CommandOutput("\n".join(lines))
@@ -165,11 +165,12 @@ def unpin(chat: Chat, words: str) -> Turn:
 
 def rules(chat: Chat, _words: str) -> Turn:
     """List the rules in force."""
-    rows = [
-        f'{rule.id:<4} "{rule.quote}"{f" [{rule.source.message}]" if rule.source else " (by hand)"}'
-        + (f" {rule.certainty}: {rule.found_because}" if rule.source else "")
-        for rule in chat.session.pins
-    ]
+    rows = []
+    for rule in chat.session.pins:
+        origin = (
+            f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else "(by hand)"
+        )
+        rows.append(f'{rule.id:<4} "{rule.quote}" {origin}')
     yield CommandOutput(
         "\n".join(rows) or "no rules are in force; /pin sets one, and clew finds those in your messages"
     )

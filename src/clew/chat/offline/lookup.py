@@ -1,4 +1,8 @@
-"""How the offline model finds its answer: the best sentence in view, and the rule that forbids a request."""
+"""How the offline model finds its answer: the best sentence in view, and the rule that forbids a request.
+
+The sentence with the largest share of the question's words is quoted; rare words count more, as in search. A
+prohibition applies to a request that names its path or tool, or, if it names none, most of its topic words.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
-from clew.chat.approvals import covers
+from clew.chat.approvals import path_covers
 from clew.compaction.plan.render import parse_digest
 from clew.memory.question import understand
 from clew.memory.terms import stem, terms
@@ -110,17 +114,13 @@ def best(question: str, among: Sequence[ViewPassage]) -> ViewPassage | None:
     weight = {term: math.log(1 + len(among) / (1 + having[term])) + 0.1 for term in wanted}
     total = sum(weight.values())
     pairs = set(pairwise(terms(question)))
-    scored = [
-        (sum(weight[term] for term in wanted if term in words) / total, len(pairs & set(pairwise(words))))
-        for words in passage_terms
-    ]
-    enough = [score for score in scored if score[0] >= ENOUGH]
-    if not enough:
-        return None
-    top = max(enough, key=lambda score: score[0] + PAIR * score[1])
-    return next(
-        passage for passage, score in zip(reversed(among), reversed(scored), strict=True) if score == top
-    )
+    answer, highest = None, 0.0
+    for passage, words in zip(among, passage_terms, strict=True):
+        share = sum(weight[term] for term in wanted if term in words) / total
+        score = share + PAIR * len(pairs & set(pairwise(words)))
+        if share >= ENOUGH and score >= highest:  # the latest on a tie
+            answer, highest = passage, score
+    return answer
 
 
 def _has(name: str, text: str) -> bool:
@@ -166,7 +166,7 @@ def _read(pin: Pin) -> tuple[Kind, Scope]:
 def _touches(request: str, rule: str, scope: Scope) -> bool:
     question_words = set(terms(request))
     if scope.paths:
-        named = any(covers(text, path) for text in scope.paths for path in _PATH.findall(request))
+        named = any(path_covers(text, path) for text in scope.paths for path in _PATH.findall(request))
         return named and (not _changes(rule) or bool(question_words & _CHANGING))
     firm = [*scope.tools, *scope.names]
     if firm:

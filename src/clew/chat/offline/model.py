@@ -1,4 +1,8 @@
-"""The offline model: from the view to a reply or a tool call."""
+"""The offline model: from the view to a reply or a tool call.
+
+It answers by fixed phrasings: "read src/app.py" calls ``read_file``, "which rules are in force?" lists them,
+a question is answered by the best sentence in view, or by a search of memory, and anything else is noted.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _POLITE = r"(?:please |now |can you |could you |would you |then )*"
 _FILE = r"[`'\"]?(?P<path>(?:[\w.~-]*/)?[\w./-]*\.\w+|[\w.-]+/[\w./-]+)[`'\"]?"
 _FOLDER = r"[`'\"]?(?P<path>[\w./~-]+?)/?[`'\"]?"
 _FILES = r"(?: the| my| all)*(?: files| folder| workspace| code)"
-_DEEDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+_TOOL_PHRASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (tool, re.compile(rf"^{_POLITE}{pattern}", re.I | re.S))
     for tool, pattern in (
         ("read_file", rf"(?:read|open|show(?: me)?|cat|look at) (?:the )?(?:file )?{_FILE}"),
@@ -69,7 +73,7 @@ class RequestedCall(NamedTuple):
 
 def parse_tool_request(request: str, tools: Collection[str]) -> RequestedCall | None:
     """Return the tool call that a request asks for; None if no available tool matches."""
-    for tool, pattern in _DEEDS:
+    for tool, pattern in _TOOL_PHRASES:  # the first that matches
         match = pattern.match(request.strip())
         if match and tool in tools:
             return RequestedCall(tool, _arguments(tool, match))
@@ -166,17 +170,17 @@ def answer(
         return _assistant_message(_rules(pins))
     if ledger is not None and _ASKS_DONE.match(request):
         return _assistant_message(_work_done(ledger, last.id))
-    deed = parse_tool_request(request, tools)
+    requested = parse_tool_request(request, tools)
     changes = bool(CHANGING.match(request))
     # "Can you delete it?" is a request, not a question.
-    asks = _ASKS.search(request) and not deed and not changes
+    asks = _ASKS.search(request) and not requested and not changes
     rule = None if asks else forbidding(request, pins, last.id)
     if rule:
         return _assistant_message(
             f"I won't: {_rule_line(rule)} forbids it. /unpin {rule.id} removes the rule."
         )
-    if deed:
-        return _calls(deed, last.id)
+    if requested:
+        return _calls(requested, last.id)
     if asks:
         return _from_view(view, request, tools)
     if changes:
@@ -280,6 +284,6 @@ def _assistant_message(text: str) -> Message:
     return text_message(Role.ASSISTANT, text)
 
 
-def _calls(deed: RequestedCall, id_: str) -> Message:
-    call = ToolCall(f"call_{id_}", deed.tool, deed.arguments, trust=Trust.ASSISTANT)
-    return Message(Role.ASSISTANT, (Text(f"Let me use {deed.tool}.", trust=Trust.ASSISTANT), call))
+def _calls(requested: RequestedCall, id_: str) -> Message:
+    call = ToolCall(f"call_{id_}", requested.tool, requested.arguments, trust=Trust.ASSISTANT)
+    return Message(Role.ASSISTANT, (Text(f"Let me use {requested.tool}.", trust=Trust.ASSISTANT), call))

@@ -1,4 +1,5 @@
-// The frame of all views: navigation, keys and routing by the address.
+// The frame of all views: navigation, keys and routing by the address: #/ is the list of sessions, #/s/NAME/m12 a
+// message of a session, #/s/NAME/VIEW/… another view of it.
 
 import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { follow, get } from "./api.js";

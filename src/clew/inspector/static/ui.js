@@ -135,8 +135,8 @@ export function Title({ title, children }) {
 // The result of an action, announced by screen readers.
 export function Status({ result, busy }) {
   if (busy) return html`<${Waiting} text="Working…" />`;
-  if (!result) return html`<p class="told" role="status"></p>`;
-  return html`<p class="told ${result.failed ? "problem" : ""}" role="status">${result.text}</p>`;
+  if (!result) return html`<p class="status" role="status"></p>`;
+  return html`<p class="status ${result.failed ? "problem" : ""}" role="status">${result.text}</p>`;
 }
 
 // Runs an action, shows its result, and disables its button meanwhile.

@@ -1,8 +1,10 @@
 """A session as OpenTelemetry spans, for any exporter of the SDK.
 
-from clew.integrations.telemetry.otel import spans_of
+::
 
-exporter.export(spans_of(session.name, session.events()))
+    from clew.integrations.telemetry.otel import spans_of
+
+    exporter.export(spans_of(session.name, session.events()))
 """
 
 from __future__ import annotations
@@ -39,10 +41,14 @@ def spans_of(session: str, events: Iterable[StoredEvent]) -> Sequence[ReadableSp
         return ()
     trace = _Trace(session)
     root = TraceRecord(
-        session, 0, f"invoke_agent {session}", Scale.SPAN,
-        min(record.start for record in records), max(record.end for record in records),
-        {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": session},
-    )  # fmt: skip
+        id=session,
+        seq=0,
+        name=f"invoke_agent {session}",
+        scale=Scale.SPAN,
+        start=min(record.start for record in records),
+        end=max(record.end for record in records),
+        attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": session},
+    )
     points = [trace.event(record) for record in records if record.scale is Scale.POINT]
     inner = [
         trace.span(record, record.parent or root.id) for record in records if record.scale is not Scale.POINT

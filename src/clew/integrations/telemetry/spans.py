@@ -1,7 +1,10 @@
 """Turn log events into trace records named by OpenTelemetry's GenAI conventions, and into JSON lines.
 
-An event's time in the log is when it ended. A request to a model or a compaction began at the earliest when
-the event before it was recorded, so that is used as its start.
+``SpanBuilder`` has one method per kind of event (``_HANDLERS``). A compaction, for example, becomes a span
+``compact_messages`` with the attributes ``compaction.tokens_before``, ``compaction.trigger`` and so on, and
+the call of its summariser a span ``chat MODEL`` inside it. An event's time in the log is when it ended. A
+request to a model or a compaction began at the earliest when the event before it was recorded, so that is
+used as its start.
 """
 
 from __future__ import annotations
@@ -178,18 +181,16 @@ class SpanBuilder:
         attributes: Attributes,
         error: str = "",
     ) -> TraceRecord:
-        common: dict[str, Value] = {"gen_ai.conversation.id": self.session}
         time = stored.event.time
         return TraceRecord(
-            stored.event.id,
-            stored.seq,
-            name,
-            scale,
-            min(start or time, time),
-            time,
-            {**common, **attributes},
-            "",
-            error,
+            id=stored.event.id,
+            seq=stored.seq,
+            name=name,
+            scale=scale,
+            start=min(start or time, time),
+            end=time,
+            attributes={"gen_ai.conversation.id": self.session, **attributes},
+            error=error,
         )
 
     # Kinds of events -------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ class SpanBuilder:
         error = "tool_error" if result.is_error else ""
         start = waited.start if waited else stored.event.time
         record = self._record(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
-        return _with_id(record, f"{record.id}.{nth}")
+        return replace(record, id=f"{record.id}.{nth}")
 
     def _call(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
@@ -250,10 +251,11 @@ class SpanBuilder:
             attributes["clew.compaction.digest"] = digest.id
             attributes["clew.compaction.author"] = digest.author
             attributes["clew.compaction.messages"] = len(digest.covers)
-        whole_record = self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes)
+        span = self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes)
         if compaction.calls and digest:
-            yield _part_of(whole_record, self._summary_call(stored, compaction.asked))
-        yield whole_record
+            call = self._summary_call(stored, compaction.asked)
+            yield replace(call, id=f"{call.id}.0", parent=span.id)
+        yield span
 
     def _summary_call(self, stored: StoredEvent, author: str) -> TraceRecord:
         model = model_of(author)
@@ -337,10 +339,9 @@ class SpanBuilder:
 
     def _instruction(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
-        named = {key: str(body[key]) for key in ("id", "hash", "does") if body.get(key)}
-        yield self._point(
-            stored, "clew.instruction", {f"clew.instruction.{key}": named[key] for key in named}
-        )
+        keys = [key for key in ("id", "hash", "does") if body.get(key)]
+        attributes: dict[str, Value] = {f"clew.instruction.{key}": str(body[key]) for key in keys}
+        yield self._point(stored, "clew.instruction", attributes)
 
     def _progress(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
@@ -370,14 +371,6 @@ _HANDLERS: Mapping[str, Callable[[SpanBuilder, StoredEvent], Iterator[TraceRecor
 def _sent_tokens(budget: Mapping[str, Any]) -> int:
     """Return the tokens of a recorded budget."""
     return sum(int(item["given"]) for item in budget.get("slices", ()))
-
-
-def _with_id(record: TraceRecord, name: str) -> TraceRecord:
-    return replace(record, id=name)
-
-
-def _part_of(whole_record: TraceRecord, part: TraceRecord) -> TraceRecord:
-    return replace(part, id=f"{part.id}.0", parent=whole_record.id)
 
 
 def trace_records(session: str, events: Iterable[StoredEvent]) -> Iterator[TraceRecord]:

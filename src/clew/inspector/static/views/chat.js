@@ -11,19 +11,19 @@ export function Chat({ session, head }) {
   const { turn, send } = useTurn(session);
   const result = useAnswer(async () => ({ rows: await last(session), ended: turn.ended }), [session, turn.busy ? 0 : head, turn.ended]);
   const about = useAnswer(() => get("about"), []);
-  const [wish, setWish] = useState(null); // null: use the server's setting
+  const [chosen, choose] = useState(null); // compact automatically? null: use the server's setting
   const { before, now } = drawn(turn, result.value);
   const end = useRef(null);
   useEffect(() => end.current?.scrollIntoView({ block: "end" }), [result.value, turn]);
   return html`<${Title} title="Chat">
-      <label class="quiet"><input type="checkbox" checked=${wish ?? about.value?.auto ?? false} disabled=${!about.value} onChange=${(event) => setWish(event.target.checked)} /> compact automatically</label>
+      <label class="quiet"><input type="checkbox" checked=${chosen ?? about.value?.auto ?? false} disabled=${!about.value} onChange=${(event) => choose(event.target.checked)} /> compact automatically</label>
     <//>
     <div class="talk" role="log" aria-label="conversation">
       <${Answer} result=${result}>${() => before.map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} />`)}<//>
       ${now.map((one) => html`<${TurnEvent} one=${one} session=${session} />`)}
       <div ref=${end}></div>
     </div>
-    <${Speak} session=${session} busy=${turn.busy} send=${(text) => send(text, wish, before.at(-1)?.seq)} />`;
+    <${Speak} session=${session} busy=${turn.busy} send=${(text) => send(text, chosen, before.at(-1)?.seq)} />`;
 }
 
 async function last(session) {
@@ -35,7 +35,7 @@ function Row({ row, session }) {
   return row.event ? html`<${Marker} row=${row} session=${session} />` : html`<${Message} row=${row} session=${session} />`;
 }
 
-const STAYS = new Set(["warned", "failed", "stopped", "compacted", "output", "typed"]);
+const STAYS = new Set(["warned", "failed", "stopped", "compacted", "output", "typed"]); // events that are not rows of the log
 
 // A turn: its events are drawn as they arrive; afterwards its messages are in the log and shown as rows.
 function useTurn(session) {
@@ -61,6 +61,7 @@ function drawn(turn, result) {
   return { before: rows.filter((row) => row.seq <= turn.since), now: turn.now };
 }
 
+// The events of a turn after one more: pieces of a reply are joined, a result replaces its call.
 function added(before, one) {
   const end = before.at(-1);
   if (one.is === "delta" && end?.is === "delta" && end.thinking === one.thinking) return [...before.slice(0, -1), { ...end, text: end.text + one.text }];

@@ -94,6 +94,6 @@ function Sources({ session, reference }) {
     <${Answer} result=${result}>${(found) => html`<h4>${reference} comes from ${plural(found.messages.length + found.more, "message")}</h4>
       ${found.messages.map((message) => html`<${Source} session=${session} message=${message} />`)}
       ${found.more > 0 && html`<p class="quiet">and ${number(found.more)} more</p>`}`}<//>
-    ${why.value && html`<details class="why-told"><summary>Why it is here</summary>${why.value.lines.map((line) => html`<p>${line}</p>`)}</details>`}
+    ${why.value && html`<details class="why-here"><summary>Why it is here</summary>${why.value.lines.map((line) => html`<p>${line}</p>`)}</details>`}
   </section>`;
 }

@@ -10,14 +10,14 @@ export function Compacting({ session, by, from, done }) {
   const [target, setTarget] = useState("");
   const [preview, setPreview] = useState(null);
   const action = useAction();
-  const wish = { focus: focus || null, target_tokens: target ? Number(target) : null };
+  const goal = { focus: focus || null, target_tokens: target ? Number(target) : null };
   const look = () =>
     action
-      .run(() => act(session, "preview", wish), (value) => (value.preview ? "" : "The view would not become smaller; give a smaller target."))
+      .run(() => act(session, "preview", goal), (value) => (value.preview ? "" : "The view would not become smaller; give a smaller target."))
       .then((value) => value && setPreview(value.preview));
   const compact = () =>
     action
-      .run(() => act(session, "compact", wish), (value) => (value.compaction ? "" : "The view would not become smaller; give a smaller target."))
+      .run(() => act(session, "compact", goal), (value) => (value.compaction ? "" : "The view would not become smaller; give a smaller target."))
       .then((value) => value?.compaction && done());
   const asked = (event) => {
     event.preventDefault();
@@ -58,15 +58,15 @@ function Preview({ session, preview, look }) {
   </section>`;
 }
 
-const MANY = { turn: "turns", finding: "findings", file: "files", rule: "rules", "open item": "open items", decision: "decisions" };
+const MANY = { turn: "turns", finding: "findings", file: "files", rule: "rules", "open item": "open items", decision: "decisions", "earlier goal": "earlier goals" };
 
 const listed = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0]);
 
 // What would leave the view, in numbers and by name.
 function Leaving({ session, leaves, beside }) {
-  const told = leaves.filter((one) => one.before);
-  const gone = told.filter((one) => one.left);
-  const kept = told.filter((one) => !one.left).map((one) => MANY[one.kind]);
+  const present = leaves.filter((one) => one.before);
+  const gone = present.filter((one) => one.left);
+  const kept = present.filter((one) => !one.left).map((one) => MANY[one.kind]);
   return html`<p class="leaves">${gone.length ? "Would leave the view: " : kept.length ? "" : "There is no finding, file, rule or open item that could be lost."}
       ${gone.map((one, i) => html`${i ? ", " : ""}<strong class="bad">${number(one.left)}</strong> of ${number(one.before)} ${one.before === 1 ? one.kind : MANY[one.kind]}`)}${gone.length ? ". " : ""}
       ${kept.length > 0 && html`<span class="good">All ${listed(kept)} stay${gone.length ? "" : ", whole or as lines of the digest"}.</span>`}</p>

@@ -69,7 +69,10 @@ export const css = (region) => `region-${region.replaceAll(" ", "-")}`;
 function Fill({ map }) {
   const scale = Math.max(map.window, map.tokens);
   const width = (tokens) => ({ width: `${(100 * tokens) / scale}%` });
-  const marks = [[map.limit || "at which clew compacts", map.marks.compact, "compact"], ["at which clew warns", map.marks.warn, "warn"]].filter(([, at]) => at > 0 && (at < scale || map.limit));
+  const marks = [
+    [map.limit || "at which clew compacts", map.marks.compact, "compact"],
+    ["at which clew warns", map.marks.warn, "warn"],
+  ].filter(([, at]) => at > 0 && (at < scale || map.limit));
   return html`<section class="card fill" aria-label="how full the window is">
     <p class="big"><strong>${number(map.tokens)}</strong> tokens${" "}
       <span class="quiet">${map.limit ? `${share(map.tokens, map.usable)} of the ${number(map.usable)} ${map.limit}` : `${share(map.tokens, map.usable)} of ${number(map.usable)} usable`}${map.model ? `, ${map.model}` : ""}</span>
@@ -114,10 +117,10 @@ function Name({ session, block }) {
 }
 
 function Block({ session, block, price }) {
-  return html`<div class="block-told">
+  return html`<div class="block-about">
     <${Name} session=${session} block=${block} /> <${Role} role=${block.role} /> <${Trust} trust=${block.trust} />
     <span class="tokens">${number(block.tokens)} tokens${price === null ? "" : `, ${money(block.tokens, price)}`}</span>
-    ${block.smaller && html`<span class="standing standing-smaller">◐ shortened</span>`}
+    ${block.smaller && html`<span class="visibility visibility-smaller">◐ shortened</span>`}
     <p class="excerpt">${block.text}</p>
   </div>`;
 }

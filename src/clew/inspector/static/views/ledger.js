@@ -62,7 +62,7 @@ function Pins({ session, pins, done }) {
   const [words, setWords] = useState("");
   const add = async (event) => {
     event.preventDefault();
-    if (await run(() => act(session, "pin", { quote: words }), (value) => `Pinned as ${value.pin}: it will stand word for word.`)) setWords((now) => (now === words ? "" : now));
+    if (await run(() => act(session, "pin", { quote: words }), (value) => `Pinned as ${value.pin}: it stays in view word for word.`)) setWords((now) => (now === words ? "" : now));
   };
   const active = pins.filter((pin) => pin.active);
   const waiting = pins.filter((pin) => pin.status === "waiting");

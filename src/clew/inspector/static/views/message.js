@@ -5,7 +5,7 @@ import { get } from "../api.js";
 import { Markdown } from "../markdown.js";
 import { Role, Trust, Turn, Words, address, clock, html, number } from "../ui.js";
 
-const STANDING = {
+const VISIBILITY = {
   shown: ["●", "in view", "the model sees it unchanged"],
   smaller: ["◐", "shortened", "the model sees a shortened form of it"],
   left: ["○", "not in view", "the model no longer sees it; a digest may mention it"],
@@ -16,7 +16,7 @@ const USUAL = { user: "user", assistant: "assistant", tool: "untrusted", system:
 const SHORT = 280; // parts up to this many characters are not collapsed
 const holds = (text, needle) => Boolean(needle) && text.search(needle) >= 0;
 
-export function Message({ row, session, standing, here, needle }) {
+export function Message({ row, session, visibility, here, needle }) {
   const [whole, setWhole] = useState(null);
   const shown = whole ?? row;
   const all = async () => setWhole(await get("message", { session, number: row.number }));
@@ -29,7 +29,7 @@ export function Message({ row, session, standing, here, needle }) {
       <${Role} role=${row.role} />
       ${row.trust !== USUAL[row.role] && html`<${Trust} trust=${row.trust} />`}
       <span class="spacer"></span>
-      ${standing && html`<${Standing} standing=${standing} />`}
+      ${visibility && html`<${Visibility} visibility=${visibility} />`}
       <span class="tokens">${number(row.tokens)} tokens</span>
       <time datetime=${row.time}>${clock(row.time)}</time>
     </header>
@@ -43,9 +43,9 @@ function Harness({ parts, open, children }) {
   return html`<details class="harness" open=${open}><summary>${first.split("\n", 1)[0].slice(0, 160)}</summary>${children}</details>`;
 }
 
-function Standing({ standing }) {
-  const [sign, word, means] = STANDING[standing];
-  return html`<span class="standing standing-${standing}" title=${means}><span aria-hidden="true">${sign}</span> ${word}</span>`;
+function Visibility({ visibility }) {
+  const [sign, word, means] = VISIBILITY[visibility];
+  return html`<span class="visibility visibility-${visibility}" title=${means}><span aria-hidden="true">${sign}</span> ${word}</span>`;
 }
 
 // The argument that says what a call is about; the others may come first.

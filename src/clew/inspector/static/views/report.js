@@ -3,7 +3,7 @@
 import { useState } from "../vendor/htm-preact.js";
 import { Turn, html, number, plural, share } from "../ui.js";
 
-const MATTERS = { rule: "rules", "open item": "open items", decision: "decisions", value: "exact values" };
+const MATTERS = { rule: "rules", "open item": "open items", decision: "decisions", "earlier goal": "earlier goals", value: "exact values" };
 const FIRST = 8;
 
 export function Kept({ kept }) {

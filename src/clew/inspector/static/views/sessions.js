@@ -23,7 +23,10 @@ export function Sessions() {
 // An imported session is listed once, with what clew knows about it.
 function merged(own, others) {
   const known = new Map(others.map((one) => [one.name, one]));
-  const mine = own.map((one) => ({ ...known.get(one.name), ...one, stored: true, by_tool: known.get(one.name)?.compactions ?? 0, when: known.get(one.name)?.modified ?? one.last }));
+  const mine = own.map((one) => {
+    const file = known.get(one.name);
+    return { ...file, ...one, stored: true, by_tool: file?.compactions ?? 0, when: file?.modified ?? one.last };
+  });
   const names = new Set(own.map((one) => one.name));
   const rest = others.filter((one) => !names.has(one.name)).map((one) => ({ ...one, when: one.modified }));
   return [...mine, ...rest].sort((a, b) => (a.when < b.when ? 1 : -1));
@@ -54,7 +57,8 @@ function List({ own, others, total, reading }) {
   const all = order === "newest" ? newest : newest.sort((a, b) => lost(b) - lost(a)); // stable: newest first
   for (const one of all) if (one.title) titles.set(one.name, one.title);
   const low = wanted.toLowerCase();
-  const shown = all.filter((one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low)) && (!only || is_compacted(one)));
+  const matches = (one) => [one.name, one.title, one.project, one.asked, one.tool].some((text) => text?.toLowerCase().includes(low));
+  const shown = all.filter((one) => matches(one) && (!only || is_compacted(one)));
   const compacted = others.filter((one) => one.compactions > 0).length;
   if (!all.length && reading) return null;
   if (!all.length)

@@ -18,7 +18,7 @@ function Drawn({ session, line }) {
       <${Plot} options=${() => growth(line)} data=${stacked(line)} again=${line} label=${`tokens from message ${line.x[0]} to ${line.x.at(-1)}`} />
       <ul class="legend">
         ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replaceAll(" ", "-")}"></i>${one.region}</li>`)}
-        ${limits(line).map(([name, at, look]) => html`<li><i class="line ${look}"></i>${number(at)} tokens, ${name}</li>`)}
+        ${limits(line).map((limit) => html`<li><i class="line ${limit.look}"></i>${number(limit.tokens)} tokens, ${limit.name}</li>`)}
         ${line.events.length > 0 && html`<li><i class="line cut"></i>compaction or undo, see below</li>`}
         ${line.price !== null && html`<li class="quiet">${money(1e6, line.price)} for a million tokens, so ${money(peak(line), line.price)} for the fullest request</li>`}
       </ul>
@@ -35,7 +35,7 @@ const peak = (line) => Math.max(...totals(line));
 function stacked(line) {
   const sums = line.x.map(() => 0);
   const layers = line.regions.map((one) => one.tokens.map((tokens, i) => (sums[i] += tokens)));
-  return [line.x, ...layers.reverse()];
+  return [line.x, ...layers.reverse()]; // the highest first: each next one is painted over it
 }
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -46,8 +46,21 @@ function axes() {
   return [{ ...look, size: 30, grid: { show: false } }, { ...look, size: 56, values: thousands }];
 }
 
-const top = (line) => Math.max(peak(line), ...(peak(line) > line.marks.compact * 0.5 ? [line.marks.compact] : [])) * 1.06;
-const limits = (line) => [[line.limit || "at which clew compacts", line.marks.compact, "compact"], ["at which clew warns", line.marks.warn, "warn"]].filter(([, at]) => at > 0 && at <= top(line));
+// The upper end of the scale: 6 % above the curve, or above the threshold unless that would flatten the curve.
+function top(line) {
+  const highest = peak(line);
+  const { compact } = line.marks;
+  return 1.06 * (highest > compact / 2 ? Math.max(highest, compact) : highest);
+}
+
+// The thresholds that are within the scale.
+function limits(line) {
+  const all = [
+    { name: line.limit || "at which clew compacts", tokens: line.marks.compact, look: "compact" },
+    { name: "at which clew warns", tokens: line.marks.warn, look: "warn" },
+  ];
+  return all.filter((limit) => limit.tokens > 0 && limit.tokens <= top(line));
+}
 
 function growth(line) {
   return {
@@ -66,9 +79,10 @@ function layer(region) {
 }
 
 function drawLimits(plot, line) {
-  for (const [, at, look] of limits(line)) {
-    const name = look === "compact" ? "--compaction" : "--quiet";
-    stroke(plot, [plot.bbox.left, plot.valToPos(at, "y", true)], [plot.bbox.left + plot.bbox.width, plot.valToPos(at, "y", true)], name, [6, 4]);
+  const { left, width } = plot.bbox;
+  for (const limit of limits(line)) {
+    const y = plot.valToPos(limit.tokens, "y", true);
+    stroke(plot, [left, y], [left + width, y], limit.look === "compact" ? "--compaction" : "--quiet", [6, 4]);
   }
 }
 

@@ -57,13 +57,17 @@ function Losses({ session, name }) {
   </section>`;
 }
 
+// Each thing says whether the tool kept it (by_tool) and whether clew would (by_clew; null if clew cannot compact to
+// that size, "given up").
 function Judged({ session, found }) {
   const counted = found.things.filter((one) => one.kind !== AGAIN);
   const again = found.things.filter((one) => one.kind === AGAIN && !one.by_tool);
   const given_up = counted.some((one) => one.by_clew === null);
-  const of = (tool, clew) => counted.filter((one) => one.by_tool === tool && (given_up || one.by_clew === clew));
-  const [rescued, neither, worse] = given_up ? [[], of(false), []] : [of(false, true), of(false, false), of(true, false)];
-  const gone = rescued.length + neither.length;
+  const lost_by_tool = counted.filter((one) => !one.by_tool);
+  const rescued = given_up ? [] : lost_by_tool.filter((one) => one.by_clew);
+  const neither = given_up ? lost_by_tool : lost_by_tool.filter((one) => !one.by_clew);
+  const worse = given_up ? [] : counted.filter((one) => one.by_tool && !one.by_clew);
+  const gone = lost_by_tool.length;
   const lost = found.sealed ? "not in the messages it kept" : "lost by the tool";
   return html`<h3>What it lost</h3>
     <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(counted.length, "thing")} that the session needed ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>

@@ -15,17 +15,17 @@ const NEAR = 900; // pixels from an end at which the next page is fetched
 export function Transcript({ session, head, at, visit }) {
   const list = useList(session, at, visit);
   const [needle, setNeedle] = useState(null);
-  const [listing, list_turns] = useState(false); // on a narrow screen the outline is behind a button
+  const [listing, listTurns] = useState(false); // on a narrow screen the outline is behind a button
   useGrown(list, head);
   useListKeys(list);
   return html`<${Title} title="Transcript">
-      <button class="outline-toggle" aria-expanded=${listing} onClick=${() => list_turns(!listing)}>Turns</button>
+      <button class="outline-toggle" aria-expanded=${listing} onClick=${() => listTurns(!listing)}>Turns</button>
       <${Search} session=${session} total=${list.total} go=${list.go} found=${setNeedle} />
     <//>
     ${list.problem && html`<p class="problem" role="alert">${list.problem}</p>`}
     <div class="reader ${listing ? "listing" : ""}">
       <${Outline} session=${session} head=${head} top=${list.ended ? list.total : list.top} go=${(to) => {
-        list_turns(false);
+        listTurns(false);
         list.go(to);
       }} />
       <div class="pages" ref=${list.box} onScroll=${list.scrolled} tabindex="0" role="feed" aria-label="messages" aria-busy=${list.busy}>
@@ -39,7 +39,7 @@ export function Transcript({ session, head, at, visit }) {
 function Row({ row, session, list, needle }) {
   if (row.event) return html`<${Marker} row=${row} session=${session} />`;
   const name = `m${row.number}`;
-  return html`<${Message} row=${row} session=${session} standing=${list.standing[name]} here=${list.at === name} needle=${needle} />`;
+  return html`<${Message} row=${row} session=${session} visibility=${list.visibility[name]} here=${list.at === name} needle=${needle} />`;
 }
 
 // The position in the whole session, and jumping to another one. A dragged or typed value is kept until it is
@@ -77,7 +77,7 @@ function useList(session, at, visit) {
   const [total, setTotal] = useState(0);
   const [top, setTop] = useState(1);
   const [ended, setEnded] = useState(false); // whether the end of the session is in sight
-  const [standing, setStanding] = useState({});
+  const [visibility, setVisibility] = useState({});
   const [problem, setProblem] = useState(null);
 
   const fetchPage = async (first) => {
@@ -87,7 +87,7 @@ function useList(session, at, visit) {
       setTotal((known) => Math.max(known, page.messages));
       setProblem(null);
       const last = page.first + PAGE - 1;
-      get("standing", { session, first: page.first, last }).then((more) => setStanding((known) => ({ ...known, ...more }))).catch(() => {});
+      get("visibility", { session, first: page.first, last }).then((more) => setVisibility((known) => ({ ...known, ...more }))).catch(() => {});
       return { first: page.first, last: Math.min(last, page.messages), upto: page.seq, rows: page.rows };
     } catch (error) {
       setProblem(error.message);
@@ -97,6 +97,7 @@ function useList(session, at, visit) {
     }
   };
 
+  // Shows the page with a message, a little before its first message so that there is something above it.
   const go = async (to) => {
     const number = Math.max(1, to);
     const own = ++trips.current;
@@ -104,10 +105,11 @@ function useList(session, at, visit) {
     const page = await fetchPage(first);
     if (!page || own !== trips.current) return;
     wanted.current = Math.min(number, page.last);
-    setStanding({});
+    setVisibility({});
     setPages([page]);
   };
 
+  // Adds the page after the last one (down) or before the first one.
   const extend = async (down) => {
     if (fetching.current || !pages.length) return;
     const first = down ? pages.at(-1).last + 1 : Math.max(1, pages[0].first - PAGE);
@@ -119,7 +121,8 @@ function useList(session, at, visit) {
       page.rows = page.rows.filter((row) => row.seq < pages[0].rows[0].seq);
     }
     setPages((now) => {
-      if (!(down ? now.at(-1).last + 1 === page.first : page.last + 1 === now[0].first)) return now; // the reader has jumped meanwhile
+      const adjoins = down ? now.at(-1).last + 1 === page.first : page.last + 1 === now[0].first;
+      if (!adjoins) return now; // the reader has jumped meanwhile
       held.current = anchor(box.current);
       return down ? [...now, page].slice(-MOST_PAGES) : [page, ...now].slice(0, MOST_PAGES);
     });
@@ -136,6 +139,7 @@ function useList(session, at, visit) {
     if (pages.length) look();
   }, [pages]);
 
+  // After the pages or the scroll position changed: update the position and the address, fetch what is near.
   const look = () => {
     const element = box.current;
     const first = anchor(element);
@@ -159,7 +163,7 @@ function useList(session, at, visit) {
     });
   };
 
-  return { at, box, pages, total, setTotal, top, ended, standing, problem, go, extend, scrolled, setPages, fetchPage, busy: fetching.current };
+  return { at, box, pages, total, setTotal, top, ended, visibility, problem, go, extend, scrolled, setPages, fetchPage, busy: fetching.current };
 }
 
 // Whether the address is still this transcript's: do not change it after the reader has left.
