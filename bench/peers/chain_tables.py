@@ -13,8 +13,7 @@ from peers.tables import HEADS, Measured, place_of, rank_of, write_both
 
 from clew_evals import StudyRow, summarised
 from clew_evals.chain import Link
-from clew_evals.paired import difference
-from clew_evals.summary import HEADLINE
+from clew_evals.summary import HEADLINE, difference
 
 DRIFTING = ("constraints", "retained", "far", HEADLINE, "roundtrip", "files", "open")
 """What is told after each number of compactions, and compared: more is better."""

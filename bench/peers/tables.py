@@ -14,10 +14,9 @@ from typing import Any
 from peers.catalogue import OWN, REPOSITORY, Peer
 
 from clew_evals import POLICIES, StudyRow, agreement, summarised
-from clew_evals.paired import difference
 from clew_evals.report.figures import SLACK
 from clew_evals.study import probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE
+from clew_evals.summary import HEADLINE, difference
 
 RESULTS = REPOSITORY / "bench" / "results"
 COMPARED = (

@@ -35,7 +35,8 @@ nothing. **Recovered** is how much of the likelihood that the whole history give
 tokens the view gives back: 0 is the first request alone, 1 the whole history. **Gain** is the same in nats
 per token over the first request alone, for histories too long for the model. **Values read** is the share of
 exact values in the continuation, stated before the cut and not since, whose every token is predicted. All
-policies have as many tokens as clew's view. *clew's advantage* is in nats per token; every interval is 95 %,
+policies have as many tokens as clew's view; *clew, …* are other settings of clew, and no best other of a
+tool or set. *clew's advantage* is in nats per token; every interval is 95 %,
 paired by cut.
 """
 
@@ -120,8 +121,10 @@ def _kind(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _share(rows: Sequence[dict[str, Any]], share: str, names: Sequence[str], ours: str) -> Iterator[str]:
     cuts = [row["contexts"] for row in rows]
-    whole = all(FULL in cut for cut in cuts)
-    figure, title = (recovered, "recovered") if whole else (gain, "gain")
+    whole = [cut for cut in cuts if FULL in cut]
+    if 2 * len(whole) < len(cuts):
+        whole = []
+    title = f"recovered ({len(whole)} cuts that the model can read whole)" if whole else "gain"
     size = sum(cut[ours]["tokens"] for cut in cuts) / len(cuts)
     values = sum(cut[ours]["values"] for cut in cuts)
     at = f"At {float(share):.0%}" if share[0].isdigit() else "At the same size"
@@ -129,18 +132,22 @@ def _share(rows: Sequence[dict[str, Any]], share: str, names: Sequence[str], our
     yield f"| policy | {title} | values read | nats per token | clew's advantage | clew better in |"
     yield "|---|---|---|---|---|---|"
     ordered = sorted(names, key=lambda name: nats(cuts, name))
-    for name in (*([FULL] if whole else []), *ordered, NONE):
-        yield _line(cuts, name, ours, figure)
+    if whole:
+        yield _line(whole, whole, FULL, ours)
+    for name in (*ordered, NONE):
+        yield _line(cuts, whole, name, ours)
     yield ""
     yield from _by(rows, names, ours, "tool")
     yield from _by(rows, names, ours, "set")
 
 
-def _line(cuts: Sequence[Cut], name: str, ours: str, figure: Callable[[Sequence[Cut], str], float]) -> str:
+def _line(cuts: Sequence[Cut], whole: Sequence[Cut], name: str, ours: str) -> str:
+    """Return the row of a context; ``whole`` are the cuts whose whole history was read, if these are most."""
     shown = name.partition("@")[0]
+    figure = recovered if whole else gain
     cells = [
         f"**{shown}**" if name == ours else shown,
-        with_interval(cuts, lambda some: figure(some, name)),
+        with_interval(whole or cuts, lambda some: figure(some, name)),
         with_interval(cuts, lambda some: values_read(some, name)),
         f"{nats(cuts, name):.4f}",
     ]
@@ -157,7 +164,7 @@ def _by(rows: Sequence[dict[str, Any]], names: Sequence[str], ours: str, what: s
     groups: defaultdict[str, list[Cut]] = defaultdict(list)
     for row in rows:
         groups[row[what]].append(row["contexts"])
-    others = [name for name in names if name != ours]
+    others = [name for name in names if not name.startswith(OURS)]
     large = {group: cuts for group, cuts in groups.items() if len(cuts) >= FEWEST_CUTS}
     if len(groups) < 2 or not others or not large:
         return
