@@ -137,6 +137,37 @@ def test_a_question_with_an_instruction_is_one_request():
     assert open_texts(ledger_of(user("Can we show it in the sidebar?")), LoopKind.REQUEST) == []
 
 
+LONG = "It must read the old table and keep every name as it is, with the same order of the rows. " * 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Now also write the migration script. {LONG}Can you do that?",
+        f"I have an idea for the importer. {LONG}What do you think? Is it hard?",
+        f"{LONG}Kannst du das machen?",
+    ],
+)
+def test_a_long_request_with_a_question_is_open_work_until_a_report(text):
+    asked = ledger_of(user(text))
+    assert open_texts(asked, LoopKind.REQUEST)[0] == text[:600]
+    postponed = ledger_of(user(text), assistant("Yes, I can do that."), user("Rename the parser."))
+    assert text[:600] in open_texts(postponed, LoopKind.REQUEST)
+    assert ledger_of(user(text), assistant("It is written and tested.")).loops.open == ()
+
+
+def test_a_long_message_of_pasted_text_and_a_question_asks_the_question_only():
+    log = "\n".join(f"2026-01-05 10:00:{n:02} ERROR worker {n} could not read the feed" for n in range(30))
+    asked = ledger_of(user(f"Why does it fail?\n\n```\n{log}\n```"))
+    assert open_texts(asked, LoopKind.QUESTION, LoopKind.REQUEST) == ["Why does it fail?"]
+
+
+def test_the_questions_behind_a_long_plan_stay_open_too():
+    steps = "\n".join(f"- Update module {n} of the importer service" for n in range(60))
+    text = f"Fix the importer.\n\n{steps}\n\nWhich port does the proxy use?"
+    assert open_texts(ledger_of(user(text)), LoopKind.QUESTION) == ["Which port does the proxy use?"]
+
+
 def test_a_command_to_the_harness_is_no_request():
     assert ledger_of(user("/undo")).loops.open == ()
     assert open_texts(ledger_of(user("/fix the build")), LoopKind.REQUEST) == ["/fix the build"]
@@ -263,6 +294,7 @@ def test_what_a_report_announces_stays_open():
         ("Send the mail to all customers.", "Declined."),
         ("Build the importer.", "Sure, starting with the schema."),
         ("Build the importer.", "Which database do you use?"),
+        ("Build the importer.", "Yes, I can do that."),
     ],
 )
 def test_an_empty_reply_closes_nothing(asked, reply):

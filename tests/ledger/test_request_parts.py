@@ -7,7 +7,7 @@ import pytest
 from clew.ledger import Closed, Ledger, LoopKind
 from clew.ledger.loop import LATER
 from clew.ledger.request_parts import request_parts
-from clew.message import Cite
+from clew.message import Cite, Item
 from tests.ledger.sessions import assistant, call, citations, did, items, ledger_of, user
 
 OF_THE_USER = (LoopKind.REQUEST, LoopKind.QUESTION)
@@ -87,6 +87,36 @@ def test_a_part_is_closed_by_the_report_that_speaks_of_it_or_by_hand():
     waiting = ledger_of(BOTH, HALF)
     waiting.close_loop(waiting.loops.open[0].id, "not needed")
     assert waiting.loops.open == ()
+
+
+def closed_by_hand(ledger, place=0):
+    ledger.close_loop(ledger.loops.open[place].id, "not needed")
+    return Ledger.from_json(ledger.to_json())
+
+
+def then(ledger, *messages):
+    ledger.extend(Item(f"later{n}", message) for n, message in enumerate(messages))
+    return [loop.text for loop in ledger.loops.open]
+
+
+def test_a_request_closed_by_hand_leaves_no_parts():
+    assert then(closed_by_hand(ledger_of(BOTH)), HALF) == []
+    assert then(closed_by_hand(ledger_of(BOTH)), HALF, OTHER) == [OTHER.text]
+    waiting = ledger_of(BOTH)
+    closed = waiting.close_loop("q1", "not needed")
+    waiting.reopen_loop(closed[0].id)
+    assert then(waiting, HALF) == ["then logout."]
+
+
+def test_a_part_closed_by_hand_is_not_opened_by_the_next_report():
+    waiting = closed_by_hand(ledger_of(BOTH, HALF))
+    assert then(waiting, assistant("Login is implemented and documented.")) == []
+
+
+def test_a_request_of_sections_closed_by_hand_leaves_no_sections():
+    first = assistant("Implemented Slice 1. Confirm and I'll start Slice 2.")
+    left = then(closed_by_hand(ledger_of(SLICES)), first)
+    assert [text for text in left if text.startswith("##")] == []
 
 
 def test_going_on_keeps_the_whole_request_and_a_call_takes_the_report_back():

@@ -52,6 +52,7 @@ _AHEAD = lazy_pattern(
       (?:check|look|see|think|find\ out|investigate|ask)\b
     | (?:let\ me|let[’']?s|allow\ me\ to|give\ me\ a|one\ (?:moment|sec)|just\ a\ (?:moment|sec)|hold\ on)\b
     | on\ it\b
+    | (?:i|we)\ can\ (?:\w+ly\ )?(?:do|handle|take\ care\ of)\ (?:that|this|it|both|all)\b
     | (?:will|going\ to|about\ to)\s
     | (?:i[’']?m\ |i\ am\ |now\ )?
       (?:starting|beginning|looking|working|checking|investigating|getting\ started|proceeding)\b

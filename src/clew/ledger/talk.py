@@ -30,6 +30,7 @@ from clew.ledger.sections import Section, left_sections, numbered_sections
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
 from clew.message.patterns import lazy_pattern
+from clew.rules.pasted import foreign
 from clew.rules.sentences import sentences
 from clew.rules.speech import ASSISTANT, USER, Utterance
 
@@ -202,16 +203,13 @@ class Talk:
     def _user_spoke(self, utterance: Utterance) -> None:
         self._settle(utterance)
         questions = list(_questions(utterance))
-        asked = sum(end - start for start, end in questions)
-        if not questions or (
-            len(utterance.text) <= _LONGEST_REQUEST and asked < len(utterance.text.strip()) * _MOSTLY
-        ):
-            self._request(utterance)  # with the words around its questions
+        if not questions or _says_more(utterance.text, questions):
+            self._request(utterance, questions)  # with the words around its questions
             return
         for start, end in questions:
             self._open(LoopKind.QUESTION, utterance.text[start:end], utterance.cite(start, end))
 
-    def _request(self, utterance: Utterance) -> None:
+    def _request(self, utterance: Utterance, questions: Iterable[tuple[int, int]] = ()) -> None:
         if _NO_TASK.fullmatch(utterance.text[:_LONGEST_REQUEST]) or states_only(utterance.text):
             return
         if is_command(utterance.text):
@@ -223,8 +221,11 @@ class Talk:
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
         whole = utterance.cite(0, len(utterance.text))
         more = request_parts(utterance.text, whole, after=end)
-        for part in more if len(more) <= _MOST_BEHIND else ():
+        for part in (part for part in more if part.words and len(more) <= _MOST_BEHIND):
             self._open(LoopKind.REQUEST, part.text, part.source)
+        for first, last in questions if len(more) > _MOST_BEHIND else ():
+            if last > end:
+                self._open(LoopKind.QUESTION, utterance.text[first:last], utterance.cite(first, last))
         self.sections += numbered_sections(utterance.text, whole)
         self._compound |= bool(self.sections)
 
@@ -266,12 +267,17 @@ class Talk:
         """Open the parts of requests that a report leaves out, and note what it says is done."""
         done, not_done = told_of(report)
         in_sections = {section.source.message for section in self.sections}
+        by_hand = [loop.source for loop in self.ended if loop.closed is Closed.BY_HAND]
+        waiting = {loop.source.message for loop in self.open.values() if loop.kind in _OF_THE_USER}
         for message, parts in list(self._parts.items())[-_MOST_COMPOUND:]:
             several = parts.several if message not in in_sections else ()
             for part in left_out(several, report, done, not_done, self.touched):
-                self.left.append(self._new(part.kind, part.text, part.source))
+                if not any(_holds(closed, part.source) for closed in by_hand):
+                    self.left.append(self._new(part.kind, part.text, part.source))
         for section in left_sections(self.sections, report, done, self.touched):
-            self.left.append(self._new(LoopKind.REQUEST, section.text, section.source))
+            closed = any(_holds(closed, section.source) for closed in by_hand)
+            if section.source.message in waiting and not closed:
+                self.left.append(self._new(LoopKind.REQUEST, section.text, section.source))
         self.touched |= dict.fromkeys(sorted(done), True)
 
     def _answered_on_the_way(self, by: Cite) -> None:
@@ -439,6 +445,28 @@ class Talk:
 def _reported(loop: Loop, report: Cite) -> bool:
     """Return True if a report closes an item: everything opened before it, not what it announces itself."""
     return loop.kind is not LoopKind.ASKED and loop.source.message != report.message
+
+
+def _holds(outer: Cite, inner: Cite) -> bool:
+    """Return True if a place is within another one."""
+    if outer[:2] != inner[:2]:
+        return False
+    return outer.start <= inner.start and (outer.end is None or (inner.end or outer.end + 1) <= outer.end)
+
+
+def _says_more(text: str, questions: list[tuple[int, int]]) -> bool:
+    """Return True if the user's own words say more than these questions; pasted text does not count."""
+    asked = sum(end - start for start, end in questions)
+    if len(text) <= _LONGEST_REQUEST:
+        return asked < len(text.strip()) * _MOSTLY
+    pasted = foreign(text)
+    own = sum(
+        sentence.end - sentence.start
+        for sentence in sentences(text)
+        if not any(start <= sentence.start < end for start, end in pasted)
+        and not _NO_TASK.fullmatch(sentence.text)
+    )
+    return asked < own * _MOSTLY
 
 
 def _questions(utterance: Utterance) -> Iterator[tuple[int, int]]:
