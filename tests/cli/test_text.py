@@ -1,7 +1,8 @@
-"""Words for terminals."""
+"""Words for terminals, and files that commands write."""
 
 import pytest
 
+from clew.cli.terminal import private_file
 from clew.cli.text import columns, fit_name, one_line
 
 LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.jsonl"
@@ -33,3 +34,16 @@ def test_of_a_long_path_the_end_is_shown_and_of_a_long_name_the_beginning(name, 
 def test_a_line_is_cut_to_the_columns_that_it_takes(text: str, width: int, shown: str):
     assert one_line(text, width) == shown
     assert columns(one_line(text, width)) <= width
+
+
+def test_a_file_is_written_beside_an_unfinished_one_and_only_its_owner_reads_it(tmp_path):
+    other = tmp_path / "out.json.part"
+    other.write_text("of another process")
+    with private_file(tmp_path / "out.json") as file:
+        file.write(b"done")
+    assert (tmp_path / "out.json").read_bytes() == b"done"
+    assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o600
+    assert other.read_text() == "of another process"
+    with pytest.raises(RuntimeError), private_file(tmp_path / "new.json") as file:
+        raise RuntimeError("in the middle")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "out.json.part"]

@@ -129,6 +129,19 @@ def test_an_event_that_cannot_be_read_is_logged_and_not_told(
     assert (home / "clew" / "hosts" / "hook.log").exists()
 
 
+def test_an_answer_is_utf8_whatever_the_locale_and_a_lone_surrogate_is_escaped(
+    session: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = "Never touch 日本/caf\udce9."
+    path = session(("user", f"Fix the parser. {rule}"), ("assistant", "Looking."))
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, "ascii"))
+    given_ = json.dumps(event("SessionStart", path, source="compact")).encode()
+    assert run(["claude-code"], given_, monkeypatch) == 0
+    sys.stdout.flush()
+    assert "日本" in injected(out.getvalue().decode("utf-8"))
+
+
 def test_it_can_be_switched_off(
     session: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -243,15 +243,16 @@ def test_what_is_wrong_is_answered_and_the_server_goes_on(home: Path) -> None:
 
     old = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}}
     replies = exchange(
-        home, b"not json\n", [1], {"jsonrpc": "2.0", "method": "notifications/initialized"}, ask(1, "nope"),
+        home, b"[" * 200_000 + b"\n", b"not json\n", [1],
+        {"jsonrpc": "2.0", "method": "notifications/initialized"}, ask(1, "nope"),
         ask(2, "tools/call", name="nope"), ask(3, "tools/call", name="rules"), ask(4, "tools/list", **old),
         ask(5, "tools/call", name="recall", arguments={"query": "x", "limit": 10_000}),
         ask(6, "resources/read", uri="file:///etc/passwd"), ask(7, "ping"),
     )  # fmt: skip
     codes = [reply.get("error", {}).get("code") for reply in replies]
-    assert codes == [-32700, -32600, -32601, -32602, None, -32022, None, -32602, None]
-    assert replies[4]["result"]["isError"]
-    assert "no agent session found" in replies[4]["result"]["content"][0]["text"]
+    assert codes == [-32700, -32700, -32600, -32601, -32602, None, -32022, None, -32602, None]
+    assert replies[5]["result"]["isError"]
+    assert "no agent session found" in replies[5]["result"]["content"][0]["text"]
     assert replies[-1]["result"] == {}
 
 

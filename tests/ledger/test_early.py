@@ -72,10 +72,11 @@ def test_a_dash_does_not_make_a_line_of_a_plan_one_of_an_unknown_language():
 
 def test_an_answer_to_a_question_and_the_reason_of_a_refusal_are_kept_as_data():
     asked = Message(Role.ASSISTANT, (ToolCall("c1", "AskUserQuestion", {}),))
-    text = 'User has answered your questions: "May I?"="No, never modify legacy/". You can now continue.'
+    text = 'User has answered your questions: "May I?"="  No, never modify legacy/". You can now continue.'
     answered = Message(Role.USER, (ToolResult("c1", (Text(text, trust=Trust.UNTRUSTED),)),))
     (words,) = ledger_of(asked, answered).user_quotes
     assert words.quote == "No, never modify legacy/"
+    assert text[words.source.start : words.source.end] == words.quote
     assert words.trust is Trust.UNTRUSTED
 
 

@@ -247,6 +247,8 @@ lib/utils.py:44: PendingDeprecationWarning: the old name goes
         ("10:15:32 INFO starting\n2024-01-01T10:15:32 INFO x\nTests failed\n", ["Tests failed"]),
         ("  3:14  error  'x' is assigned a value\n", ["3:14  error  'x' is assigned a value"]),
         ("Exit code 3", ["Exit code 3"]),
+        ("fatal\n\nAll is well here\nerror: x\n", ["error: x"]),
+        ("✗\nall fine below\nthe run failed\n", ["the run failed"]),
         ("", []),
     ],
 )  # fmt: skip

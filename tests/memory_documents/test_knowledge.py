@@ -70,6 +70,12 @@ def test_markdown_is_cut_at_its_headings_outside_of_code() -> None:
     ]
 
 
+def test_the_marks_that_close_a_heading_need_a_space_before_them() -> None:
+    headings = "# C#\n\n## Restart ##\n\n# F# #\n\n# a" + " " * 5_000 + "b\n"  # not in cubic time
+    trails = [piece.trail[-1] for piece in split_document("x.md", headings)]
+    assert trails == ["C#", "Restart", "F#", "a" + " " * 5_000 + "b"]
+
+
 def test_restructured_text_is_cut_at_what_is_underlined() -> None:
     text = "Title\n=====\none\n\nPart\n----\ntwo\n"
     assert [(piece.trail, piece.first, piece.last) for piece in split_document("x.rst", text)] == [
@@ -97,6 +103,15 @@ def test_of_python_only_what_it_says_of_itself_is_read() -> None:
         DocumentPiece(("leap",), 4, 5, 'def leap(year):\n    """Tell whether a year has 366 days."""'),
     ]
     assert split_document("broken.py", "def (") == []
+
+
+def test_python_is_read_inside_of_blocks_and_after_a_form_feed() -> None:
+    text = "try:\n    import x\nexcept ImportError:\n    def f():\n        'No x.'\n"
+    text += "\x0c\nclass A:\n    'An a.'\n"
+    assert split_document("x.py", text) == [
+        DocumentPiece(("A",), 7, 8, "class A:\n    'An a.'"),
+        DocumentPiece(("f",), 4, 5, "    def f():\n        'No x.'"),
+    ]
 
 
 def test_a_long_section_is_cut_between_paragraphs_and_nothing_is_lost() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from clew.proxy.reaction import Reaction
 from clew.proxy.reactor import Compactions
-from clew.proxy.relay import HttpRequest, Upstream, read_body
+from clew.proxy.relay import HttpRequest, Upstream, UpstreamConnections, UpstreamFailed, read_body
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
 from clew.testing import HttpStatus, ScriptedServer
@@ -147,6 +147,25 @@ def test_a_compressed_stream_is_not_decoded():
         got = ask(proxy)
         assert got.read() == packed
         assert got.headers["content-encoding"] == "gzip"
+
+
+def test_a_connection_is_kept_also_if_over_a_thousand_files_are_open():
+    with ScriptedServer(HttpStatus(404), HttpStatus(404)) as server:
+        connections, upstream = UpstreamConnections(20.0), Upstream.of(server.url)
+        files = [socket.socket() for _ in range(1_100)]
+        try:
+            for _ in range(2):
+                connections.send(upstream, HttpRequest("GET", "/v1/x", [])).read()
+                connections.keep(upstream)
+        finally:
+            connections.close()
+            for file in files:
+                file.close()
+
+
+def test_a_path_that_is_not_ascii_is_refused_like_any_other_failure():
+    with pytest.raises(UpstreamFailed, match="UnicodeEncodeError"):
+        UpstreamConnections(1.0).send(Upstream.of("http://127.0.0.1:9"), HttpRequest("GET", "/v1/ü", []))
 
 
 def test_a_stream_is_relayed_as_it_arrives():

@@ -68,6 +68,13 @@ def test_old_sessions_are_moved_to_an_archive_from_which_they_can_be_restored(ol
         )
 
 
+def test_no_name_leads_out_of_the_archive():
+    pytest.importorskip("fsspec", reason="fsspec is not installed: clew[archive]")
+    from clew.service.archive import _file_name
+
+    assert list(map(_file_name, (".", "..", "a/../b", "v1.2"))) == ["%2E", "%2E%2E", "a%2F..%2Fb", "v1.2"]
+
+
 def test_a_session_that_cannot_be_archived_stays(old, tmp_path):
     pytest.importorskip("fsspec", reason="fsspec is not installed: clew[archive]")
     (tmp_path / "file").write_text("not a folder")

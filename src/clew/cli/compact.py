@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from clew.cli.inputs import Input
 from clew.cli.progress import ProgressDisplay, WatchedModel, progress_display
 from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored, no_digest
 from clew.cli.stored import open_log_or_input, own_log
-from clew.cli.terminal import PRIVATE, Terminal, print_wrapped, refuse_existing
+from clew.cli.terminal import Terminal, print_wrapped, private_file, refuse_existing
 from clew.cli.text import count, printable
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
 from clew.compaction.plan.render import render_digest
@@ -103,12 +102,9 @@ def _write_output(text: str, path: Path | None, term: Terminal) -> None:
     if path is None:
         term.write(text)
         return
-    part = path.with_name(f"{path.name}.part")
-    # Lone surrogates, which UTF-8 cannot encode, become escapes that JSON reads back.
-    line = f"{text}\n".encode("utf-8", "backslashreplace")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as out:
-        out.write(line)
-    part.replace(path)
+    with private_file(path) as out:
+        # Lone surrogates, which UTF-8 cannot encode, become escapes that JSON reads back.
+        out.write(f"{text}\n".encode("utf-8", "backslashreplace"))
 
 
 def _object(report: CompactReport) -> JsonObject:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from itertools import chain
 
 from clew.chat.reports import stats_lines, stats_of
 from clew.cli.inputs import WORKSPACE, has_no_log, no_session, own_name, own_store, the_store
 from clew.cli.stored import own_log
-from clew.cli.terminal import PRIVATE, Terminal, refuse_existing
+from clew.cli.terminal import Terminal, private_file, refuse_existing
 from clew.cli.text import count, printable
 from clew.errors import NotFound
 from clew.log import export_session, export_session_zstd
@@ -39,10 +38,8 @@ def run_export(args: argparse.Namespace, term: Terminal) -> int:
             export_session(store, ctx, sys.stdout.buffer)
             return 0
         write = export_session_zstd if args.output.suffix == ".zst" else export_session
-        part = args.output.with_name(f"{args.output.name}.part")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as out:
+        with private_file(args.output) as out:
             head = write(store, ctx, out)
-        part.replace(args.output)  # atomic: a file of that name is always complete
     term.note(f"{args.output}: {count(head.seq, 'event')}, head {head.hash[:19]}…")
     return 0
 

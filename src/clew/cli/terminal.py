@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 DEFAULT_PAGER = "less -FRX"
-PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,23 @@ def written_to(path: Path | None, term: Terminal, *, force: bool = False) -> Ite
         yield term
         return
     refuse_existing(path, force=force)
-    part = path.with_name(f"{path.name}.part")
+    with private_file(path) as file, io.TextIOWrapper(file, "utf-8", "backslashreplace") as out:
+        yield Terminal(out, term.err)
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file that takes the given name once it is complete; only its owner can read it."""
     try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     except OSError as cause:
         raise InputError(f"cannot write {path}: {cause.strerror}", "choose another file") from cause
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
-            yield Terminal(out, term.err)
-        part.replace(path)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        Path(name).replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:

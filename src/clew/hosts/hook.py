@@ -30,9 +30,11 @@ Event = dict[str, Any]
 FRESH_SECONDS = 900.0
 """Seconds after the event before a compaction within which its reminder is reused; chosen by hand."""
 GEMINI_WINDOW = 1_048_576
+"""Tokens of the window of Gemini's models."""
 GEMINI_SHARE = 0.5
 """Share of the window from which Gemini CLI compresses by default."""
 GEMINI_TAIL_BYTES = 256 << 10
+"""Bytes at the end of a transcript in which its last token count is looked for; a reply rarely has more."""
 OFF = "CLEW_HOOK"
 """Environment variable that disables every hook if set to ``off``."""
 
@@ -42,8 +44,9 @@ def main(words: Sequence[str]) -> int:
     gc.disable()  # a short-lived process: garbage collection would cost a tenth of its time
     try:
         if os.environ.get(OFF, "").lower() != "off":
-            sys.stdout.write(answer(words[0], json.loads(sys.stdin.buffer.read() or b"{}")))
-            sys.stdout.flush()
+            output = answer(words[0], json.loads(sys.stdin.buffer.read() or b"{}"))
+            sys.stdout.buffer.write(output.encode("utf-8", "backslashreplace"))  # whatever the locale is
+            sys.stdout.buffer.flush()
     except Exception:  # noqa: BLE001 - inside another program: log it, never block
         log_failure(f"{' '.join(words)}: {traceback.format_exc(limit=-4)}")
     gc.freeze()  # nor at exit, where it would cost another tenth
@@ -254,7 +257,7 @@ def _gemini_will_compress(transcript: Path) -> bool:
     """Whether the last reply's input was so long that the next prompt triggers a compression."""
     with transcript.open("rb") as file:
         file.seek(max(0, transcript.stat().st_size - GEMINI_TAIL_BYTES))
-        counted = re.findall(rb'"tokens":\{"input":(\d+)', file.read())
+        counted = re.findall(rb'"tokens":\s*\{\s*"input":\s*(\d+)', file.read())
     share = GEMINI_SHARE
     with suppress(OSError, ValueError, KeyError, TypeError):
         settings = json.loads((Path.home() / ".gemini" / "settings.json").read_bytes())

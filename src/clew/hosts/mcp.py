@@ -88,7 +88,7 @@ class McpServer:
             if line.strip():
                 try:
                     return json.loads(line)
-                except ValueError as cause:
+                except (ValueError, RecursionError) as cause:
                     self._send(_error(None, McpError(PARSE, f"not JSON: {cause}")))
         return None
 
@@ -195,10 +195,11 @@ class McpServer:
         return _refusal(question)
 
     def _resource(self, uri: str) -> dict[str, Any]:
+        read = {_RULES: self.tools.rules, _DIGEST: self.tools.digest}.get(uri)
+        if read is None:
+            raise McpError(BAD_PARAMS, f"unknown resource {uri}")
         try:
-            text = {_RULES: self.tools.rules, _DIGEST: self.tools.digest}[uri]()
-        except KeyError:
-            raise McpError(BAD_PARAMS, f"unknown resource {uri}") from None
+            text = read()
         except ClewError as error:
             text = str(error)
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}

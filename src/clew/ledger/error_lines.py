@@ -13,6 +13,7 @@ from clew.message.patterns import lazy_pattern
 MOST_LINES = 3
 """Error lines that are kept of one output."""
 _LONGEST_LINE = 300
+"""Characters of an error line; a longer one is data around an error, chosen by hand."""
 _LOOKED_AT = 60_000
 """Characters at each end of a failed output that are searched for error lines; chosen by hand."""
 _ERROR_LINE = lazy_pattern(
@@ -20,7 +21,7 @@ _ERROR_LINE = lazy_pattern(
       (?P<cause>
         (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
       | (?:E|error|Error|ERROR|fatal|FATAL|panic|PANIC|Caused\ by|error\[E\d+\])
-        (?::|\s\s|\sTS\d+|!).*
+        (?::|[ \t][ \t]|[ \t]TS\d+|!).*
       | npm\ (?:ERR!|error)\ (?!A\ complete\ log)\S.*
       | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
       | (?!(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d\s)   # a time before an ordinary line of a log
@@ -33,7 +34,7 @@ _ERROR_LINE = lazy_pattern(
       )
     | (?P<sign>
         (?:FAILED|FAIL|---\ FAIL|not\ ok)\b.*
-      | [✕✗×✖]\s.*
+      | [✕✗×✖][ \t].*
       | .*\b(?:[Ee]rror|ERROR|[Ff]ailed|FAILED)\b.*
       )
     )$""",

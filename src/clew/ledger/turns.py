@@ -423,7 +423,8 @@ def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
     text = "\n".join(part.text for part in exchange.result.parts if isinstance(part, Text))
     for answer in (_ANSWERED if asked else _REASON).finditer(text):
         if not _SAYS_NOTHING.match(answer[1]):
-            yield answer[1].strip(), answer.start(1)
+            quote = answer[1].strip()
+            yield quote, text.index(quote, answer.start(1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
-"""Forward one HTTP request to an upstream and its response to the client, byte for byte and unbuffered.
+"""Forward one HTTP request to an upstream and its response to the client, byte for byte as it arrives.
 
-Only hop-by-hop headers and ``host`` are changed. Credentials are forwarded like any other header; nothing is
+Only headers of this hop are changed: hop-by-hop ones, ``host``, ``expect``, the length of a body read
+whole, and clew's own. Credentials are forwarded like any other header; nothing is
 stored or logged. A response that breaks off upstream breaks off at the client as well.
 """
 
 from __future__ import annotations
 
 import re
-import select
+import selectors
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -126,11 +127,11 @@ class UpstreamConnections:
 
     def send(self, upstream: Upstream, http: HttpRequest) -> HTTPResponse:
         """Send a request and return the response once its headers are there."""
-        connection = self._connection(upstream)
         try:
+            connection = self._connection(upstream)
             _write(connection, upstream, http)
             return connection.getresponse()
-        except (OSError, HTTPException) as cause:
+        except (OSError, HTTPException, UnicodeEncodeError) as cause:  # the last: a path that is not ASCII
             self.drop(upstream)
             raise UpstreamFailed(f"{type(cause).__name__}: {cause}") from cause
 
@@ -166,7 +167,9 @@ def _is_closed(connection: HTTPConnection) -> bool:
         return True
     if isinstance(connection.sock, ssl.SSLSocket) and connection.sock.pending():
         return True
-    return bool(select.select([connection.sock], [], [], 0)[0])
+    with selectors.DefaultSelector() as selector:  # `select` alone fails for more than 1,024 open files
+        selector.register(connection.sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _write(connection: HTTPConnection, upstream: Upstream, http: HttpRequest) -> None:

@@ -37,12 +37,15 @@ def archive(store: PostgresStore, workspace: str, unchanged_since: datetime, add
             except NotFound:
                 continue  # another process archived it
             file.flush()
-            name = (
-                f"{quote(workspace, safe='')}/{quote(session, safe='')}-{head.hash.rpartition(':')[2][:16]}"
-            )
+            name = f"{_file_name(workspace)}/{_file_name(session)}-{head.hash.rpartition(':')[2][:16]}"
             paths.append(_copy(file, address, f"{name}.clew.zst"))
         store.forget(workspace, session, unchanged_since=unchanged_since)
     return paths
+
+
+def _file_name(name: str) -> str:
+    """Return a name as one part of a path, never ``.`` or ``..``."""
+    return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
 
 
 def _copy(file: IO[bytes], address: str, name: str) -> str:

@@ -28,6 +28,8 @@ class _Opened:
     head: Head
     """The end of its log as far as it was read when it was last returned to the cache."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+    is_broken: bool = False
+    """Whether a borrower failed: its state may be half changed (the log is not)."""
 
 
 class SessionCache:
@@ -50,7 +52,7 @@ class SessionCache:
 
     @contextmanager
     def lend(self, ctx: Ctx, model: str | None = None, window: int | None = None) -> Iterator[Session]:
-        """Yield a session, at the current end of its log."""
+        """Yield a session, to one thread at a time. When used, it reads what others appended."""
         key = (ctx, model or self._model, window or self._window)
         while True:
             with self._lock:
@@ -60,11 +62,12 @@ class SessionCache:
             if opened is None:
                 opened = self._open(key, ctx, model, window)
             with opened.lock:
-                if self._has_same_log(opened):
+                if not opened.is_broken and self._has_same_log(opened):
                     try:
                         yield opened.session
                     except BaseException:
-                        self._drop(key, opened)  # its state may be half changed; the log is not
+                        opened.is_broken = True
+                        self._drop(key, opened)
                         raise
                     opened.head = opened.session.head
                     return

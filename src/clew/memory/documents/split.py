@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,7 +66,9 @@ def stated_date(front: Front) -> datetime | None:
 
 LONGEST = 2_400
 """Characters of one piece; a longer section is split between paragraphs (chosen by hand)."""
-_MARKDOWN = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")  # ## Restart
+_MARKDOWN = re.compile(r"(#{1,6})\s+(.*)")  # ## Restart
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""Where Python counts a new line; ``str.splitlines`` also splits at form feeds."""
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")  # =======
 _TABLE = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")  # [tool.clew]
@@ -105,7 +108,7 @@ def split_document(path: str, text: str) -> list[DocumentPiece]:
     lines = text.splitlines()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".py":
-        return [piece for piece in _docstrings(text, lines) if piece.text.strip()]
+        return [piece for piece in _docstrings(text) if piece.text.strip()]
     headings = list(_READERS.get(suffix, _no_headings)(lines))
     return [piece for section in _sections(lines, headings) for piece in _short(section)]
 
@@ -129,7 +132,10 @@ def _markdown(lines: Sequence[str]) -> Iterator[_Heading]:
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence and (heading := _MARKDOWN.fullmatch(line)):
-            yield _Heading(n, len(heading[1]), heading[2])
+            text = heading[2].rstrip()
+            without_marks = text.rstrip("#")  # `## Restart ##`; but `# C#` is about C#
+            is_closed = not without_marks or without_marks[-1].isspace()
+            yield _Heading(n, len(heading[1]), without_marks.rstrip() if is_closed else text)
 
 
 def _underlined_headings(lines: Sequence[str]) -> Iterator[_Heading]:
@@ -211,27 +217,29 @@ def _piece(section: _Section, start: int, end: int) -> Iterator[DocumentPiece]:
 # Docstrings ------------------------------------------------------------------------------------------
 
 
-def _docstrings(text: str, lines: Sequence[str]) -> Iterator[DocumentPiece]:
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _docstrings(text: str) -> Iterator[DocumentPiece]:
     """Yield the docstrings of a Python module and of the classes and functions in it."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
-    left: list[tuple[tuple[str, ...], ast.AST]] = [((), tree)]
+    lines = _LINE_END.split(text)
+    left: deque[tuple[tuple[str, ...], ast.AST]] = deque([((), tree)])
     while left:
-        trail, node = left.pop(0)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        trail, node = left.popleft()
+        if isinstance(node, _Documented):
             yield from _docstring(trail, node, lines)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 left.append(((*trail, child.name), child))
+            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                left.append((trail, child))  # definitions inside of `if` and `try`
 
 
-def _docstring(
-    trail: tuple[str, ...],
-    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
-    lines: Sequence[str],
-) -> Iterator[DocumentPiece]:
+def _docstring(trail: tuple[str, ...], node: _Documented, lines: Sequence[str]) -> Iterator[DocumentPiece]:
     if not ast.get_docstring(node):
         return
     statement = node.body[0]
