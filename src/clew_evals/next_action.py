@@ -37,10 +37,15 @@ _LINK = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
 _HEREDOC = re.compile(r"(?ms)<<-?\s*(['\"]?)(\w+)\1.*?(?:^\s*\2\s*$|\Z)")
 _REDIRECTED = re.compile(r"\s*\d?>+\s*(?:&\d|\S+)")
 _EVERYDAY = re.compile(
-    r"(?:import|from|def|class|print|return|if|for|while|else|try|cd|ls|cat|pwd|echo|head|tail|sed|grep|rg|find|wc|true|sleep|mkdir|which|export|set"
-    r"|git (?:status|diff|log|add|show|branch|stash))\b.*"
+    r"(?:(?:import|from|def|class|print|return|if|for|while|else|try|cd|ls|cat|nl|less|more|pwd|echo|printf|head|tail|sed"
+    r"|awk|grep|rg|find|wc|sort|uniq|cut|tr|xargs|true|sleep|mkdir|touch|rm|cp|mv|chmod|which|export|set"
+    r"|select-object|select-string|get-content|get-childitem"
+    r"|git (?:status|diff|log|add|show|branch|stash|commit|push|pull|fetch|checkout|restore))\b.*"
+    r"|.*\$\([^)]*)",
+    re.IGNORECASE,
 )
-"""Commands that need no memory, and lines of a script that are none."""
+"""Commands that need no memory (their files are targets anyway), lines of a script that are none, and the
+beginning of a command that a here-document fills."""
 _PLANS = re.compile(r"todo_?write|write_todos|update_?plan|task(?:create|update|list|get)", re.I)
 _PROCESS = frozenset(
     re.findall(

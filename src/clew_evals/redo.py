@@ -46,6 +46,11 @@ _OVERRULING = re.compile(
 REPEATED_SHARE = 0.85
 """A sentence with more of an earlier one's words repeats it."""
 _REMOVAL = re.compile(r"(?:^|[\s;&|(])(?:git\s+rm|rm|unlink|Remove-Item)\s+((?:-\w+\s+)*)([^;&|\n)]+)")
+_LINK = re.compile(r"&&|\|\||[;|\n]")
+_NO_USE = re.compile(r"\s*(?:git|rm|ls|test|echo|cd)\b")
+"""Commands that may name a file after its deletion."""
+_WRITING = r"(?:>>?|\b(?:tee|touch|cp|mv|checkout|restore)\b[^;&|\n]*?)\s*['\"]?(?:[\w./~-]*/)?"
+"""How a shell command writes a file, up to its name."""
 _PATCHED_AWAY = re.compile(r"\*\*\* Delete File: ([^\s\"\\]+)")
 _DELETION = re.compile(
     r"\b(?:deleted?|removed?|removing|deleting|rm|unlink|gone|no longer|Remove-Item|Delete File"
@@ -53,6 +58,8 @@ _DELETION = re.compile(
     re.I,
 )
 _PATH = re.compile(r"[\w.@+~/-]*\w/[\w.@+-]*\w|[\w-][\w.-]*\.\w{1,5}")
+_PATH_AT_END = re.compile(r"[\w.@+~/-]+$")
+_NO_NAMES = ("", ".", "..", "~")
 _WRITES = re.compile(r"write|create|edit|multiedit|str_replace|patch|notebookedit", re.I)
 
 
@@ -124,10 +131,18 @@ def deleted_files(done: Sequence[ToolExchange]) -> list[str]:
         removed = {PurePosixPath(path).name: path for path in _removed(exchange.call)}
         gone |= removed
         written = exchange.call.input_text
-        if _WRITES.search(exchange.call.name) or "*** Add File" in written:
-            for name in [name for name in gone if name in written and name not in removed]:
+        for name in [name for name in gone if name in written and name not in removed]:
+            if _is_written(exchange.call, name):
                 del gone[name]
     return list(gone.values())
+
+
+def _is_written(call: ToolCall, name: str) -> bool:
+    """Whether a call writes a file of this name."""
+    if _WRITES.search(call.name) or "*** Add File" in call.input_text:
+        return True
+    text = "\n".join(_strings(call)) if _is_shell(call) else ""
+    return re.search(rf"{_WRITING}{re.escape(name)}(?![\w.-])", text) is not None
 
 
 def _removed(call: ToolCall) -> Iterator[str]:
@@ -137,8 +152,18 @@ def _removed(call: ToolCall) -> Iterator[str]:
     for match in _REMOVAL.finditer(text) if _is_shell(call) else ():
         for word in match[2].split():
             path = word.strip("\"'")
-            if _PATH.fullmatch(path) and "*" not in path and "." in PurePosixPath(path).name:
+            if (
+                _PATH.fullmatch(path)
+                and "*" not in path
+                and "." in PurePosixPath(path).name
+                and not _is_used(path, text[match.end() :])
+            ):
                 yield path
+
+
+def _is_used(path: str, rest: str) -> bool:
+    """Whether the rest of a command uses a file: then it was deleted to be made again."""
+    return any(path in piece and not _NO_USE.match(piece) for piece in _LINK.split(rest))
 
 
 def _is_shell(call: ToolCall) -> bool:
@@ -215,5 +240,15 @@ def _is_presented(text: str, path: str) -> bool:
     lines = []
     for place in places(text, "path", key):
         start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
-        lines.append(text[start : end if end >= 0 else len(text)])
+        if _is_same(path, text[start : place + len(key)]):
+            lines.append(text[start : end if end >= 0 else len(text)])
     return bool(lines) and not any(_DELETION.search(line) for line in lines)
+
+
+def _is_same(path: str, line: str) -> bool:
+    """Whether the path at the end of a line may be this one: ``a/src/x.ts`` is not ``b/src/x.ts``."""
+    match = _PATH_AT_END.search(line)
+    named = [name for name in (match[0] if match else "").split("/") if name not in _NO_NAMES]
+    own = [name for name in path.split("/") if name not in _NO_NAMES]
+    shared = min(len(named), len(own))
+    return named[-shared:] == own[-shared:]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.message import Item, Message, Origin, Role, Text
 from clew_evals.cuts import Cut
 from clew_evals.layout import sections_of
+from clew_evals.obligations import exchanges
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
-from clew_evals.redo import overruled
+from clew_evals.redo import deleted_files, overruled
 from clew_evals.score import Score, score_of
 from clew_evals.turns import EvalTurn, goals_of, turns_of
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
@@ -125,6 +128,46 @@ def test_a_deleted_file_named_as_if_it_existed_is_redo(given: Cut):
     assert scored(given, "modified: src/app/start.py").redo_deleted == 1
     assert scored(given, "modified: src/app/start.py", "deleted: src/app/start.py").redo_deleted == 0
     assert scored(given, "modified: src/app/cli.py").redo_deleted == 0
+
+
+@pytest.mark.parametrize(
+    ("later", "is_gone"),
+    [
+        ("make all", True),
+        ("rm src/start.py && git add src/start.py", True),
+        ("cat > src/start.py <<'EOF'\nrun()\nEOF", False),
+        ("echo 'run()' >> src/start.py", False),
+        ("git checkout -- src/start.py", False),
+        ("rm -f src/start.py; make start; cat src/start.py", False),
+        ("cat notes > src/restart.py", True),
+    ],
+)
+def test_a_file_that_a_shell_command_makes_again_is_not_deleted(later: str, is_gone: bool):
+    messages = [
+        call(1, "Bash", command="rm src/start.py"),
+        result(1, ""),
+        call(2, "Bash", command=later),
+        result(2, ""),
+    ]
+    done = exchanges([Item(f"m{n}", message) for n, message in enumerate(messages)])
+    assert deleted_files(done[1:] if "rm" in later else done) == (["src/start.py"] if is_gone else [])
+
+
+def test_a_deleted_file_is_not_another_of_the_same_name(given: Cut):
+    assert scored(given, "modified: other/src/app/start.py").redo_deleted == 1  # perhaps the same, from above
+    settled = replace(needs(given).settled, deleted=("packages/app/src/start.py",))
+    other = replace(given, needs=replace(needs(given), settled=settled))
+    assert scored(other, "modified: packages/web/src/start.py").redo_deleted == 0
+    assert scored(other, "modified: /home/me/packages/app/src/start.py").redo_deleted == 1
+    assert scored(other, "modified: src/start.py").redo_deleted == 1
+
+
+@pytest.mark.parametrize("command", ["nl -ba a.py", "git push", 'git commit -m "$(cat', "rm -rf _build"])
+def test_everyday_commands_are_no_targets_and_those_of_a_project_are(command: str):
+    before = [*BEFORE, call(9, "Bash", command=f"{command}; mise run lint"), result(9, "ok")]
+    after = [call(10, "Bash", command=f"{command} && mise run lint"), result(10, "ok")]
+    (first,) = needs(cut(before, after)).next_calls
+    assert [target.key for target in first.targets if target.kind == "command"] == ["mise run lint"]
 
 
 def test_reports_count_by_their_whole_sentences_and_only_where_they_fit(given: Cut):
