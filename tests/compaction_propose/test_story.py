@@ -397,3 +397,27 @@ def test_an_item_of_one_endless_line_is_cut():
     item = claim.text.removeprefix("PLAN.md\n")
     assert LONGEST_ITEM - 20 < len(item) <= LONGEST_ITEM
     assert item.endswith((" every", " parser"))
+
+
+# Files that exist no more -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_digest_that_names_a_file_deleted_since_says_so(named: bool):
+    session = Session.open("s", MemoryStore())
+    plan = f"I will put the wrappers into {'`/repo/app/wrappers.py`' if named else 'a file of their own'}."
+    session.add(
+        text_message(Role.USER, "Make the dispatch simpler."),
+        text_message(Role.ASSISTANT, plan),
+        text_message(Role.USER, "Good, do that please."),
+        call(1, "Write", file_path="/repo/app/wrappers.py", content="import app\n"),
+        answer(1, "File created successfully at: /repo/app/wrappers.py"),
+        call(2, "Bash", command="rm /repo/app/wrappers.py"),
+        answer(2, ""),
+        *_session(range(60)),
+    )
+    done = session.compact(target_tokens=5_000)
+    assert done is not None
+    assert done.digest is not None
+    said = [claim.text for claim in done.digest.claims]
+    assert ("deleted: /repo/app/wrappers.py" in said) is named

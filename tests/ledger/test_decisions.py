@@ -112,3 +112,21 @@ def test_what_a_person_corrects_is_decided(correction):
 def test_a_clause_that_goes_on_is_quoted_with_the_one_before_it():
     said = "For now:\n- Keep the setup simple and let's use SQLite instead of Postgres.\n- Ask me."
     assert quotes(user(said)) == ["Keep the setup simple and let's use SQLite instead of Postgres."]
+
+
+@pytest.mark.parametrize(
+    ("later", "is_valid"),
+    [
+        ("Thinking again: let's completely remove the start command.", False),
+        ("On second thought, remove the start command.", False),
+        ("ok actually, delete that start command with its tests", False),
+        ("Actually, fix the tests first.", True),
+        ("Never mind the warning.", True),
+        ("Actually, let's make the start command hidden now.", True),
+        ("Does the start command still work?", True),
+    ],
+)
+def test_a_change_of_mind_about_the_same_thing_replaces_a_decision(later: str, is_valid: bool):
+    first = "let's make the start command hidden"
+    ledger = ledger_of(user(first), assistant("Done."), user(later))
+    assert (first in [decision.quote for decision in ledger.decisions]) is is_valid

@@ -32,6 +32,7 @@ MOST_ENDED = 8
 MOST_DECISIONS = 20
 MOST_READ = 12
 MOST_EDITED = 4
+MOST_DELETED = 20
 MOST_COMMANDS = 5
 LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
@@ -41,6 +42,7 @@ _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _FIXED, _NOT_FIXED = " Fixed.", " Not fixed."
 _TESTED = "last test run: "
 _CHECKED = "last check: "
+DELETED = f"{Action.DELETED.value}: "
 _REFUSED = "refused: "
 _ENDED = "no longer holds: "
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
@@ -97,6 +99,7 @@ def mandatory_content(
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
+        *(claim for claim in _deleted_again(ledger) if _leaves(claim, dropped_ids)),
         *(claim for claim in _ended_rule_claims(ledger) if _leaves(claim, dropped_ids)),
         *(claim for claim in _plan(ledger) if _leaves(claim, dropped_ids)),
         *(claim for claim in _refusals(ledger) if _leaves(claim, dropped_ids)),
@@ -251,6 +254,15 @@ def _changed_files(ledger: Ledger) -> Iterator[Claim]:
         by_action.setdefault(verb, []).append(artifact)
     for action, artifacts in by_action.items():
         yield from _file_claims(action, artifacts)
+
+
+def _deleted_again(ledger: Ledger) -> Iterator[Claim]:
+    """Yield the files that the session created and deleted. A digest lists only those that it names."""
+    gone = [one for one in ledger.artifacts.changed if one.created and one.action is Action.DELETED]
+    for artifact in gone[-MOST_DELETED:]:
+        cites = tuple(dict.fromkeys((artifact.first, artifact.last_change or artifact.last)))
+        text = f"{DELETED}{artifact.name}"
+        yield Claim("", ClaimKind.ARTIFACT, text, cites, Trust.UNTRUSTED, topic=Topic.DELETED_AGAIN)
 
 
 def _change(artifact: Artifact) -> Action:

@@ -212,10 +212,31 @@ class Decisions:
         for utterance in reading.said:
             if utterance.speaker is PLAN:
                 continue
+            if utterance.speaker is USER and self.made:
+                self._take_back(utterance.text)
             places = decisions_in(utterance)
             for start, end in places:
                 self._note(utterance, start, end)
             self._choose(utterance, places)
+
+    def _take_back(self, text: str) -> None:
+        """Mark the user's decisions that a change of mind is about: "thinking again: remove the command"."""
+        match = _CHANGED_MIND.search(text, 0, _LONGEST)
+        if match is None:
+            return
+        start = _sentence_start(text, match.start(), 0)
+        quote = text[start : start + _LONGEST].split("\n", maxsplit=1)[0].strip()
+        said = _subject_words(quote)
+        for key, decision in list(self.made.items()):
+            if decision.by is not DecidedBy.USER or decision.replaced_by:
+                continue
+            own = _subject_words(decision.quote)
+            shared = len(own & said)
+            # All of its words: a decision that is confirmed or made more precise.
+            if max(2, len(own) * _SAME_SUBJECT) <= shared < len(own):
+                self.made[key] = replace(decision, replaced_by=quote)
+                if self._choices is not None:
+                    self._choices.drop(key)
 
     def _choose(self, utterance: Utterance, places: list[tuple[int, int]]) -> None:
         """Add the user's choices, and mark those that they replace."""
@@ -254,6 +275,21 @@ class Decisions:
         )
         if self._choices is not None and (choice := _as_rule(self.made[quote.casefold()])):
             self._choices.put(choice)
+
+
+_CHANGED_MIND = lazy_pattern(
+    r"\b(?:thinking again|on second thoughts?|changed (?:my|our) minds?|scrap (?:that|the)|never ?mind)\b"
+    r"|^\W*(?:ok\w*\W+|no\W+|hmm+\W+)?actually\b",
+    re.IGNORECASE,
+)
+_SUBJECT_WORD = lazy_pattern(r"(?!(?:let|make|with|that|this|should|would|have|just|then|also|into)\b)\w{3,}")
+_SAME_SUBJECT = 0.4
+"""Share of a decision's words from which another sentence is about the same; chosen by hand."""
+
+
+def _subject_words(text: str) -> frozenset[str]:
+    """Return the words of a text that may say what it is about."""
+    return frozenset(_SUBJECT_WORD.findall(text.lower()))
 
 
 _GOES_ON = lazy_pattern(r"(?:and|but|or|then|so|which|that)\b", re.IGNORECASE)

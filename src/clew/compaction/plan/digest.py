@@ -52,6 +52,8 @@ class Topic(StrEnum):
     """The plan that a person approved."""
     ENDED_RULE = "ended-rule"
     FILES_CHANGED = "files-changed"
+    DELETED_AGAIN = "deleted-again"
+    """A file that was created and deleted in the same session."""
     FILES_READ = "files-read"
     FILE_TEXT = "file-text"
     """Passages of a file that the work is about."""

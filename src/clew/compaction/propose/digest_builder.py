@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from clew.compaction.ledger_claims import MandatoryContent
-from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink
+from clew.compaction.ledger_claims import DELETED, MandatoryContent
+from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink, Topic
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.propose.brief import Outline, Written, label_of, number_claims
@@ -55,6 +55,7 @@ class DigestBuilder:
             for_request=request_characters(scene.room),
         )
         self._frame = _framed(scene, self._matter)
+        self._deleted = [claim for claim in claims if claim.topic is Topic.DELETED_AGAIN]
         self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
 
     @property
@@ -103,11 +104,23 @@ class DigestBuilder:
         return self._weighed(digest.digest.claims)
 
     def _weighed(self, claims: Iterable[Claim]) -> SizedDigest:
-        once = {(claim.kind, claim.text, claim.sources): claim for claim in _without_parts(claims)}
+        every = _without_parts(claims)
+        every += self._named_though_deleted(every)
+        once = {(claim.kind, claim.text, claim.sources): claim for claim in every}
         story = sorted((claim for claim in once.values() if claim.kind in STORY), key=place)
         others = (claim for claim in once.values() if claim.kind not in STORY)
         digest = replace(self._frame, claims=number_claims((*others, *story), self._frame.id))
         return SizedDigest(digest, self._scene.task.counter.count(digest_message(digest)))
+
+    def _named_though_deleted(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Return claims on the files that other claims name, as in a plan, and that were deleted since."""
+        said = "\n".join(claim.text for claim in claims) if self._deleted else ""
+        return [claim for claim in self._deleted if _path_end(claim.text.removeprefix(DELETED)) in said]
+
+
+def _path_end(path: str) -> str:
+    """Return the last two components of a path: texts often leave out the first ones."""
+    return "/".join(path.replace("\\", "/").split("/")[-2:])
 
 
 def _without_parts(claims: Iterable[Claim]) -> list[Claim]:

@@ -110,6 +110,7 @@ class DigestContent:
                 claim
                 for claim in (*matter.hidden, *matter.brief.claims)
                 if claim.kind not in NEVER_LEFT_OUT
+                and claim.topic is not Topic.DELETED_AGAIN
                 and claim not in must
                 and not (claim.topic is Topic.PLAN and any(one.topic is Topic.PLAN for one in must))
                 and not (claim.kind in (ClaimKind.USER, ClaimKind.DECISION) and matter.asks(claim))
