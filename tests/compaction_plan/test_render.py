@@ -103,7 +103,7 @@ def test_what_was_meant_can_be_read_back_whatever_it_says(
         (p.quote, p.source.message, p.trust, p.is_cut) for p in given_pins
     ]
     meant = sorted(given_claims, key=lambda claim: ORDER[claim.kind])
-    assert [(c.kind, c.text, c.turns, c.untrusted) for c in shown.claims] == [
+    assert [(c.kind, c.text, c.messages, c.untrusted) for c in shown.claims] == [
         (
             c.kind,
             c.text,

@@ -348,7 +348,7 @@ def _what_next(report: CompactReport, out_path: Path | None, width: int) -> list
     name = shlex.quote(report.name)
     rows = [_row("list", f"in {out_path}, ready for {report.wire.title}")] if out_path else []
     if report.undoable:
-        look = f"expand {name} {report.made}"
+        look = f"expand {name} {report.compaction_name}"
         has_digest = report.outcome is not None and bool(report.outcome.plan.digests)
         what = "its lines and their source messages" if has_digest else "what it did, and to which messages"
         return [

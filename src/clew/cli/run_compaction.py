@@ -39,8 +39,10 @@ from clew.session.fit import Gauge, by_region, price_of
 from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
 
-TRIES = 3
-"""Trial compactions to find a target that fits."""
+BISECTIONS = 3
+"""Halvings after which the smallest target that works is known to an eighth: enough for a hint."""
+CORRECTIONS = 3
+"""Trials to fit the format in which a list is sent; the second nearly always does."""
 DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
 Trial: TypeAlias = Callable[[int], Sequence[Item]]
@@ -90,15 +92,15 @@ class CompactReport:
     dry_run: bool = False
     undoable: bool = False
     """Whether it is recorded in clew's log."""
-    made: str | None = None
-    """The compaction's name in the log."""
+    compaction_name: str | None = None
+    """Its name in the log."""
     keep: int | None = None
     """The number of last messages to keep verbatim, if it was given."""
     model: ModelInfo = UNKNOWN
     with_model: bool = False
     """Whether a model writes the digest."""
     part: str = ""
-    """Which part of a session that was compacted before was taken; empty if there is only one."""
+    """A sentence for people: which part of a session that was compacted before was taken; else empty."""
     is_current: bool = False
     """Whether only what its tool's compactions left was taken."""
 
@@ -138,48 +140,48 @@ def no_digest(report: CompactReport) -> str:
 # A session in a log ----------------------------------------------------------------------------------
 
 
-def compact_stored(log: Log, order: CompactRequest) -> CompactReport:
+def compact_stored(log: Log, options: CompactRequest) -> CompactReport:
     """Compact a session of a log; a dry run appends nothing."""
     session = Session.open(
         log.name,
         log.store,
         workspace=log.ctx.workspace,
-        window=order.window,
-        policy=order.policy,
-        summariser=order.summariser,
+        window=options.window,
+        policy=options.policy,
+        summariser=options.summariser,
     )
     if session.is_off:
         raise InputError(
             f"compaction of {log.name!r} is switched off", f"`clew on {log.name}` switches it on"
         )
-    if order.whole and session.trace():
+    if options.whole and session.trace():
         raise InputError("--whole cannot compact what was compacted", f"first `clew undo {log.name} --all`")
-    if order.whole and _follows_tool(log):
+    if options.whole and _follows_tool(log):
         raise InputError(
             "the log continues from what its tool left", "`clew compact FILE --whole` takes all of a file"
         )
     part = _stored_part(log, session)
-    wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
-    return _compact_session(session, log.name, order, wire, part, undoable=log.own)
+    wire = wire_named(options.wire or _own_wire(log.name.partition(":")[0]))
+    return _compact_session(session, log.name, options, wire, part, undoable=log.own)
 
 
 def _compact_session(
-    session: Session, name: str, order: CompactRequest, wire: Wire, part: str, *, undoable: bool
+    session: Session, name: str, options: CompactRequest, wire: Wire, part: str, *, undoable: bool
 ) -> CompactReport:
     """Compact a session of the log (or only preview it) and return what is printed about it."""
     before = tuple(session.view())
-    target = order.target_tokens
-    if target is None and order.messages is None:
-        target = _default_target(before, session.counter, session.gauge, order)
+    target = options.target_tokens
+    if target is None and options.messages is None:
+        target = _default_target(before, session.counter, session.gauge, options)
     elif target is not None:
-        target = _target_as_sent(target, lambda aim: _preview(session, aim, order), wire, session.counter)
-    asked = target is not None or order.messages is not None
+        target = _target_as_sent(target, lambda aim: _preview(session, aim, options), wire, session.counter)
+    asked = target is not None or options.messages is not None
     outcome = _compact_or_unchanged(
-        order,
-        lambda: _stored_outcome(session, target, order) if asked else None,
-        lambda aim: _preview(session, aim, order),
+        options,
+        lambda: _stored_outcome(session, target, options) if asked else None,
+        lambda aim: _preview(session, aim, options),
     )
-    after = apply(outcome.plan, before) if outcome and order.dry_run else session.view()
+    after = apply(outcome.plan, before) if outcome and options.dry_run else session.view()
     digests = [compaction.digest for compaction in session.trace() if compaction.digest]
     digests += outcome.plan.digests if outcome else ()
     shown = {item.id for item in after}  # an undone digest stays on record
@@ -193,12 +195,12 @@ def _compact_session(
         wire=wire,
         outcome=outcome,
         digest=next((digest for digest in reversed(digests) if digest.id in shown), None),
-        dry_run=order.dry_run,
-        undoable=undoable and outcome is not None and not order.dry_run,
-        made=session.trace()[-1].name if outcome and not order.dry_run else None,
-        keep=order.keep,
+        dry_run=options.dry_run,
+        undoable=undoable and outcome is not None and not options.dry_run,
+        compaction_name=session.trace()[-1].name if outcome and not options.dry_run else None,
+        keep=options.keep,
         model=session.gauge.model,
-        with_model=order.summariser is not None,
+        with_model=options.summariser is not None,
         part=part,
     )
 
@@ -218,15 +220,17 @@ def _follows_tool(log: Log) -> bool:
     return any(True for _ in log.store.read(log.ctx, kinds=[RESUME.name]))
 
 
-def _stored_outcome(session: Session, target: int | None, order: CompactRequest) -> DecidedCompaction | None:
-    if order.dry_run:
-        outcome = session.preview(target_tokens=target, focus=order.focus, messages=order.messages)
+def _stored_outcome(
+    session: Session, target: int | None, options: CompactRequest
+) -> DecidedCompaction | None:
+    if options.dry_run:
+        outcome = session.preview(target_tokens=target, focus=options.focus, messages=options.messages)
         return outcome if outcome and outcome.plan.operations else None
-    return session.compact(target_tokens=target, focus=order.focus, messages=order.messages)
+    return session.compact(target_tokens=target, focus=options.focus, messages=options.messages)
 
 
-def _preview(session: Session, target: int, order: CompactRequest) -> Sequence[Item]:
-    outcome = session.preview(target_tokens=target, focus=order.focus)
+def _preview(session: Session, target: int, options: CompactRequest) -> Sequence[Item]:
+    outcome = session.preview(target_tokens=target, focus=options.focus)
     view = session.view()
     return apply(outcome.plan, view) if outcome else view
 
@@ -254,22 +258,22 @@ def _parts(transcript: Transcript, current: bool) -> tuple[list[Item], range]:
     return [*items[:prompt], *earlier, *items[prompt:]], range(prompt, prompt + len(earlier))
 
 
-def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> CompactReport:
+def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -> CompactReport:
     """Compact the list in a file; nothing is written."""
     model = transcript.model or "unknown"
     model_info, counter = model_named(model), counter_for(model)
     compacted = len(transcript.boundaries)
     # A range is given in the numbers of the whole conversation, as `clew show` and `clew expand` print them.
-    is_current = compacted > 0 and not order.whole and order.messages is None
+    is_current = compacted > 0 and not options.whole and options.messages is None
     items, hidden = _parts(transcript, is_current)
-    wire = wire_named(order.wire or _own_wire(transcript.format))
+    wire = wire_named(options.wire or _own_wire(transcript.format))
     part = _listed_part(transcript, counter, is_current) if compacted else ""
-    if order.messages is not None:
+    if options.messages is not None:
         session = Session.open(
-            name, MemoryStore(), model=model, policy=order.policy, summariser=order.summariser
+            name, MemoryStore(), model=model, policy=options.policy, summariser=options.summariser
         )
         session.add(*(item.message for item in items))
-        return _compact_session(session, name, order, wire, part, undoable=False)
+        return _compact_session(session, name, options, wire, part, undoable=False)
     base = read_current(items, hidden, model)
     listed = [item.message for item in items]
 
@@ -281,18 +285,20 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
             summariser=summariser,
             target_tokens=target,
             model=model,
-            focus=order.focus,
-            policy=order.policy,
+            focus=options.focus,
+            policy=options.policy,
         )
 
-    target = order.target_tokens
+    target = options.target_tokens
     if target is None:
-        target = _default_target(base.items, counter, Gauge(model_info, order.policy, order.window), order)
+        target = _default_target(
+            base.items, counter, Gauge(model_info, options.policy, options.window), options
+        )
     else:
         target = _target_as_sent(target, lambda aim: condensed(aim, None).items, wire, counter)
-    watched_model = None if order.dry_run else order.summariser
+    watched_model = None if options.dry_run else options.summariser
     work = _compact_or_unchanged(
-        order,
+        options,
         lambda: condensed(target, watched_model) if target is not None else None,
         lambda aim: condensed(aim, None).items,
     )
@@ -303,14 +309,14 @@ def compact_listed(name: str, transcript: Transcript, order: CompactRequest) -> 
         after=result.items,
         ledger=base.ledger,
         counter=counter,
-        window=order.window or model_info.window_tokens,
+        window=options.window or model_info.window_tokens,
         wire=wire,
         outcome=_listed_outcome(result),
         digest=result.digest,
-        dry_run=order.dry_run,
-        keep=order.keep,
+        dry_run=options.dry_run,
+        keep=options.keep,
         model=model_info,
-        with_model=order.summariser is not None,
+        with_model=options.summariser is not None,
         part=part,
         is_current=is_current,
     )
@@ -332,11 +338,11 @@ def _listed_outcome(result: CompactResult) -> DecidedCompaction | None:
 
 
 def _default_target(
-    items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: CompactRequest
+    items: Sequence[Item], counter: TokenCounter, gauge: Gauge, options: CompactRequest
 ) -> int | None:
-    """Return the default target: what the window requires, or half of the list."""
+    """Return the default target: what the window requires, or half of the list; None if it fits already."""
     sizes = [counter.count(item.message) for item in items]
-    signals = () if order.window else (CompactionRequested(Asker.USER),)
+    signals = () if options.window else (CompactionRequested(Asker.USER),)
     verdict = gauge.measure(by_region(items, sizes), signals).verdict
     if isinstance(verdict, Stop):
         raise BudgetExceeded(verdict.why)
@@ -346,16 +352,19 @@ def _default_target(
 
 
 def _compact_or_unchanged(
-    order: CompactRequest, work: Callable[[], Result | None], proposed: Trial
+    options: CompactRequest, compaction: Callable[[], Result | None], trial: Trial
 ) -> Result | None:
-    """Compact; without an explicit target, a list that cannot get smaller is returned unchanged."""
+    """Compact; return None for a list that cannot get smaller, if neither target nor window was given.
+
+    The error for a target that is too small names one that works, which trials find.
+    """
     try:
-        return work()
+        return compaction()
     except BudgetExceeded as refusal:
-        if order.target_tokens and not isinstance(refusal, NothingToGain):
-            enough = _smallest_target(order.target_tokens, proposed)
+        if options.target_tokens and not isinstance(refusal, NothingToGain):
+            enough = _smallest_target(options.target_tokens, trial)
             raise type(refusal)(refusal.detail, f"give at least about {enough:,}") from refusal
-        if order.target_tokens or order.window:
+        if options.target_tokens or options.window:
             raise
         return None
 
@@ -363,35 +372,35 @@ def _compact_or_unchanged(
 # Finding a target ----------------------------------------------------------------------------------------
 
 
-def _smallest_target(target: int, proposed: Trial) -> int:
+def _smallest_target(target: int, trial: Trial) -> int:
     """Return a target near the smallest one that works, by bisection."""
     small, enough = target, target * 2
-    while enough < NEVER_FULL and not _fits(enough, proposed):  # a target above the list's size always works
+    while enough < NEVER_FULL and not _fits(enough, trial):  # a target above the list's size always works
         small, enough = enough, enough * 2
-    for _ in range(TRIES):
+    for _ in range(BISECTIONS):
         middle = (small + enough) // 2
-        small, enough = (small, middle) if _fits(middle, proposed) else (middle, enough)
+        small, enough = (small, middle) if _fits(middle, trial) else (middle, enough)
     return enough
 
 
-def _fits(target: int, proposed: Trial) -> bool:
+def _fits(target: int, trial: Trial) -> bool:
     try:
-        proposed(target)
+        trial(target)
     except (BudgetExceeded, CompactionRefused):
         return False
     return True
 
 
-def _target_as_sent(target: int, proposed: Trial, wire: Wire, counter: TokenCounter) -> int:
-    """Return the target at which the list also fits in the format in which it is sent.
+def _target_as_sent(target: int, trial: Trial, wire: Wire, counter: TokenCounter) -> int:
+    """Return the target at which the list also fits in the format in which it is sent, or the last guess.
 
     A provider format may need more tokens than the view has: a result for a call that lost its own,
     arguments in another form.
     """
     aim = target
-    for _ in range(TRIES):
+    for _ in range(CORRECTIONS):
         try:
-            view = proposed(aim)
+            view = trial(aim)
         except (BudgetExceeded, CompactionRefused):
             return target  # compacting for real reports and records what does not fit
         sent = convert([item.message for item in view[fixed_prefix(view) :]], wire)

@@ -88,7 +88,7 @@ def _of_digest(message: Message) -> Iterator[ViewPassage]:
         yield ViewPassage(pin.source.message, f"your rule ({digest.id})", pin.quote)
     for claim in digest.claims:
         for sentence in _sentences(
-            claim.turns[0] if claim.turns else digest.id, f"on record ({digest.id})", claim.text
+            claim.messages[0] if claim.messages else digest.id, f"on record ({digest.id})", claim.text
         ):
             if not OWN.match(sentence.text):
                 yield sentence

@@ -1,8 +1,8 @@
 """Render a digest as the text that the model sees, parse it back, and recognise digests in plain lists.
 
 The text is marked as machine-made and fenced by tags that its content cannot close. Active rules come first,
-verbatim; then the claims by kind, each under the turn it comes from. Because it parses back, what the model
-was shown can be compared with what was meant.
+verbatim; then the claims by kind, each under the messages it comes from. Because it parses back, what the
+model was shown can be compared with what was meant.
 """
 
 from __future__ import annotations
@@ -46,24 +46,30 @@ HEADINGS = {
 }
 SPEAKERS = {ClaimKind.USER: "user: ", ClaimKind.REPORT: "agent: "}
 """The prefixes of lines of the story, and of what is being done now."""
+_SPOKEN = (*SPEAKERS, ClaimKind.NEXT)
+"""Kinds whose lines have such a prefix."""
 VALUES = "values: "
 """The prefix of a line of bare values."""
 _KINDS = {heading: kind for kind, heading in reversed(HEADINGS.items())} | {
+    # reversed: of two kinds with one heading the first counts, so a story line without a prefix is the user's
     # wording of versions before 0.2: lists kept by callers still contain such digests
     "What the user said:": ClaimKind.USER,
     "Facts:": ClaimKind.FACT,
     "Next step:": ClaimKind.NEXT,
 }
 _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
-_HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
+_ESCAPED_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
 _OPEN = re.compile(rf'<{TAG} id="(d\d{{1,9}})" level="(\d{{1,4}})" covers="([^"]*)" author="([^"]*)">')
 _BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # everything some reader treats as a line end
-_TO_HOLD = re.compile(f"<|{_BREAK.pattern}")  # almost no line has any of these
-_HELD_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # breaks that do not end a line for us
+_NEEDS_ESCAPE = re.compile(f"<|{_BREAK.pattern}")  # almost no line has any of these
+_ESCAPED_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # breaks that do not end a line for us
 _SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
 _PIN = re.compile(r'- "(.*)"( …)?', re.DOTALL)
-_TURN = re.compile(r"\[([^\]\s]+)\]")
+_SOURCES = re.compile(r"\[([^\]\s]+)\]")
 _MARKS = ("- ", "~ ")
+_ID = re.compile(r"m[1-9][0-9]{0,9}")
+MOST_COVERED = 200_000
+"""Messages that a digest in a list may cover; longer sessions belong in a log."""
 
 
 def digest_message(digest: Digest) -> Message:
@@ -72,7 +78,7 @@ def digest_message(digest: Digest) -> Message:
     if drawn is None:
         part = Text(render_digest(digest), trust=digest.trust)
         drawn = Message(Role.USER, (part,), Origin.SUMMARY)
-        object.__setattr__(digest, "drawn", drawn)
+        object.__setattr__(digest, "drawn", drawn)  # a cache: the digest is frozen, so it is drawn once
     return drawn
 
 
@@ -119,16 +125,16 @@ def _lines(digest: Digest) -> Iterator[str]:
 
 
 def _pin_lines(pins: Sequence[RuleQuote]) -> Iterator[str]:
-    """Render rules under their turn and speaker; neighbours from one turn share a heading."""
+    """Render rules under their message and speaker; neighbours from one message share a heading."""
     for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
         yield f"[{source[0]}, {source[1].label}]"
         yield from (f'- "{_escape(pin.quote)}"{" …" if pin.is_cut else ""}' for pin in group)
 
 
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
-    """Render claims under their turns; neighbours from one turn share a heading, bare values a line."""
-    for turns, group in groupby(claims, key=_turns):
-        yield f"[{turns}]"
+    """Render claims under their messages; neighbours from the same ones share a heading, values a line."""
+    for messages, group in groupby(claims, key=_cited_messages):
+        yield f"[{messages}]"
         for (sign, is_value), lines in groupby(
             group, key=lambda next_claim: (_sign(next_claim), _is_value(next_claim))
         ):
@@ -155,23 +161,26 @@ def _speaker(claim: Claim) -> str:
     return SPEAKERS.get(claim.kind, "")
 
 
-def _turns(claim: Claim) -> str:
+def _cited_messages(claim: Claim) -> str:
     if len(claim.sources) == 1:
         return claim.sources[0].message
     return ",".join(dict.fromkeys(cite.message for cite in claim.sources))
 
 
 def _escape(text: str) -> str:
-    """Escape text so that it cannot break out of its line or close the fence."""
-    if _TO_HOLD.search(text) is None:
+    """Escape text so that it cannot break out of its line or close the fence.
+
+    A backslash goes into ``<clew-``, and two spaces after a line break make a continuation line.
+    """
+    if _NEEDS_ESCAPE.search(text) is None:
         return text
     return _BREAK.sub(r"\g<0>  ", _ANY_TAG.sub(r"<\1\\", text))
 
 
 def _unescape(text: str) -> str:
-    if _TO_HOLD.search(text) is None:
+    if _NEEDS_ESCAPE.search(text) is None:
         return text
-    return _HELD_TAG.sub(r"<\1", _HELD_BREAK.sub(r"\1", text))
+    return _ESCAPED_TAG.sub(r"<\1", _ESCAPED_BREAK.sub(r"\1", text))
 
 
 # Parsing ---------------------------------------------------------------------------------------------
@@ -182,7 +191,8 @@ class ParsedClaim(NamedTuple):
 
     kind: ClaimKind
     text: str
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
+    """The ids of the messages that it cites."""
     untrusted: bool
 
 
@@ -219,38 +229,35 @@ def _read_body(lines: Iterable[str]) -> tuple[list[RuleQuote], list[ParsedClaim]
     pins: list[RuleQuote] = []
     claims: list[ParsedClaim] = []
     kind: ClaimKind | None = None
-    turns: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     speaker: re.Match[str] | None = None
     for line in _join_continuations(lines):
         if kind is not None and line[:2] in _MARKS:
-            claims += _shown_claims(kind, line[2:], turns, line[0] == "~")
+            claims += _shown_claims(kind, line[2:], messages, line[0] == "~")
         elif line in _KINDS:
-            kind, turns = _KINDS[line], ()
+            kind, messages = _KINDS[line], ()
         elif kind is None and (match := _SPEAKER.fullmatch(line)):
             speaker = match
         elif kind is None and speaker and (rule := _PIN.fullmatch(line)):
             pins.append(_pin(rule, speaker, len(pins)))
-        elif kind is not None and (turn := _TURN.fullmatch(line)):
-            turns = tuple(turn[1].split(","))
+        elif kind is not None and (sources := _SOURCES.fullmatch(line)):
+            messages = tuple(sources[1].split(","))
     return pins, claims
 
 
 def _shown_claims(
-    kind: ClaimKind, text: str, turns: tuple[str, ...], untrusted: bool
+    kind: ClaimKind, text: str, messages: tuple[str, ...], untrusted: bool
 ) -> Iterator[ParsedClaim]:
     if kind is ClaimKind.FACT and text.startswith(VALUES):
         for value in text[len(VALUES) :].split(VALUE_SEPARATOR):
-            yield ParsedClaim(kind, _unescape(value), turns, untrusted)
+            yield ParsedClaim(kind, _unescape(value), messages, untrusted)
         return
     for speaker, name in SPEAKERS.items() if kind in _SPOKEN else ():
         if text.startswith(name):
             kind = kind if kind is ClaimKind.NEXT else speaker
             text = text[len(name) :]
             break
-    yield ParsedClaim(kind, _unescape(text), turns, untrusted)
-
-
-_SPOKEN = (*SPEAKERS, ClaimKind.NEXT)
+    yield ParsedClaim(kind, _unescape(text), messages, untrusted)
 
 
 def _join_continuations(lines: Iterable[str]) -> Iterator[str]:
@@ -268,13 +275,9 @@ def _join_continuations(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> RuleQuote:
-    end = LONGEST_RULE + 1 if rule[2] else None  # a cut quote: only known to be longer
+    # A quote with "…" after it was cut. That it is longer is all that is known: see `RuleQuote.is_cut`.
+    end = LONGEST_RULE + 1 if rule[2] else None
     return RuleQuote(f"shown-{number}", _unescape(rule[1]), Cite(speaker[1], end=end), _label(speaker))
-
-
-_ID = re.compile(r"m[1-9][0-9]{0,9}")
-MOST_COVERED = 200_000
-"""Messages that a digest in a list may cover; longer sessions belong in a log."""
 
 
 def digest_of_message(message: Message) -> Digest | None:
@@ -322,12 +325,12 @@ def _digest(parsed: ParsedDigest) -> Digest:
             f"{parsed.id}.{n}",
             claim.kind,
             claim.text,
-            tuple(Cite(turn) for turn in claim.turns),
+            tuple(map(Cite, claim.messages)),
             Trust.UNTRUSTED if claim.untrusted else Trust.ASSISTANT,
             topic=topic_by_wording(claim.kind, claim.text),
         )
         for n, claim in enumerate(parsed.claims, start=1)
-        if claim.turns
+        if claim.messages
     )
     # The writer of this message has at most the user's trust, whatever labels its lines have.
     pins = tuple(

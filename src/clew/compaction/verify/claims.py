@@ -172,7 +172,7 @@ def _is_meant(parsed: ParsedClaim, claim: Claim) -> bool:
         parsed.text == claim.text
         and parsed.kind is claim.kind
         and parsed.untrusted == (claim.trust <= Trust.SEMI_TRUSTED)
-        and parsed.turns == tuple(dict.fromkeys([cite.message for cite in claim.sources]))
+        and parsed.messages == tuple(dict.fromkeys([cite.message for cite in claim.sources]))
     )
 
 

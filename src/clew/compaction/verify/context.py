@@ -25,7 +25,7 @@ LEAST_BEGINNING = 40
 _MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.NEXT)
 
 
-class CitedMessage:
+class CitedPart:
     """The text of one part of a message."""
 
     def __init__(self, part: Part) -> None:
@@ -61,44 +61,47 @@ class SpokenPassage(NamedTuple):
 class ClaimCheck:
     """A claim together with the text at the places that it cites."""
 
-    def __init__(self, claim: Claim, case: VerificationContext) -> None:
+    def __init__(self, claim: Claim, context: VerificationContext) -> None:
         self.claim = claim
         self.gist = gist(claim)
-        self.vouched = case.is_vouched(self.gist)
+        self.vouched = context.is_vouched(self.gist)
         """It comes from the ledger or from an accepted digest, so it needs no proof."""
-        self.sources: list[CitedMessage] = []
+        self.sources: list[CitedPart] = []
         """The parts it cites."""
         self.missing: list[Cite] = []
         """Cited places that do not exist."""
         self._cited: list[Cite] = []
         labels = []
         for cite in claim.sources:
-            source = case.source(cite)
+            source = context.source(cite)
             if source is None:
                 self.missing.append(cite)
                 continue
             self.sources.append(source)
             self._cited.append(cite)
-            labels.append(case.label(cite, source))
+            labels.append(context.label(cite, source))
         self.lowest = lowest(labels)
+        """The lowest label of the cited places; untrusted if none exists."""
         self.exact = self._is_exact()
         """Whether the claim equals the text at its first cited place, character by character."""
         # Initialised here: an attribute added later would cost each of thousands of objects a dict.
         self._quoted: bool | None = None
-        self._said: list[Wording] | None = None
+        self._cited_texts: list[Wording] | None = None
 
     def _is_exact(self) -> bool:
         if not self.sources or self._cited[0] is not self.claim.sources[0]:
-            return False
+            return False  # the first cited place does not exist
         _, _, start, end = self._cited[0]
         return self.claim.text == self.sources[0].text[start:end]
 
     @property
     def cited_texts(self) -> list[Wording]:
         """The text at each cited place."""
-        if self._said is None:
-            self._said = [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
-        return self._said
+        if self._cited_texts is None:
+            self._cited_texts = [
+                source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)
+            ]
+        return self._cited_texts
 
     @property
     def ceiling(self) -> Trust:
@@ -107,7 +110,7 @@ class ClaimCheck:
         return self.lowest if proven else min(self.lowest, Trust.ASSISTANT)
 
     @property
-    def turns(self) -> str:
+    def cited_messages(self) -> str:
         """The cited messages, for messages to people."""
         return ", ".join(dict.fromkeys(cite.message for cite in self.claim.sources))
 
@@ -132,7 +135,7 @@ class ClaimCheck:
 
 
 class VerificationContext:
-    """A plan with the task it is for."""
+    """A plan with the task it is for. What is ``@once`` is an attribute, computed when it is first read."""
 
     def __init__(self, plan: Plan, task: CompactionTask) -> None:
         """Compute the view after the plan; raise ``StalePlan`` if the plan is for another view."""
@@ -141,7 +144,7 @@ class VerificationContext:
         self.required = task.required
         self.after = apply(plan, task.view)
         self.before = {item.id: item.message for item in task.view}
-        self._sources: dict[tuple[str, int], CitedMessage] = {}
+        self._sources: dict[tuple[str, int], CitedPart] = {}
         self._speech: dict[str, list[SpokenPassage]] = {}
 
     # What the plan does ----------------------------------------------------------------------------------
@@ -163,7 +166,7 @@ class VerificationContext:
 
     @once
     def shown_digests(self) -> dict[str, Digest]:
-        """Return the digests in the view before, by the ids of their messages."""
+        """Return the digest in the view before, by the id of its message; a view has at most one."""
         return dict([self.task.shown]) if self.task.shown else {}
 
     @once
@@ -175,9 +178,9 @@ class VerificationContext:
     @once
     def rendered(self) -> dict[str, str]:
         """Return the rendered text of the digests in the view after, by digest id."""
-        names = {name: digest.id for name, digest in self.shown_digests.items() if self.is_shown(name)}
-        names.update((digest.id, digest.id) for digest in self.plan.digests)
-        return {digest: self.after_by_id[name].text for name, digest in names.items()}
+        shown = {name: digest.id for name, digest in self.shown_digests.items() if self.is_shown(name)}
+        shown.update((digest.id, digest.id) for digest in self.plan.digests)
+        return {digest_id: self.after_by_id[name].text for name, digest_id in shown.items()}
 
     @once
     def after_by_id(self) -> dict[str, Message]:
@@ -261,7 +264,7 @@ class VerificationContext:
         message = self.message(name)
         return message is not None and any(words(part).strip() for part in message.parts)
 
-    def source(self, cite: Cite) -> CitedMessage | None:
+    def source(self, cite: Cite) -> CitedPart | None:
         """Return the part that a citation points into; None if that place does not exist."""
         key = (cite.message, cite.part)
         source = self._sources.get(key)
@@ -269,11 +272,11 @@ class VerificationContext:
             message = self.message(cite.message)
             if message is None or not 0 <= cite.part < len(message.parts):
                 return None
-            source = self._sources[key] = CitedMessage(message.parts[cite.part])
+            source = self._sources[key] = CitedPart(message.parts[cite.part])
         end = len(source.text) if cite.end is None else cite.end
         return source if 0 <= cite.start <= end <= len(source.text) else None
 
-    def label(self, cite: Cite, source: CitedMessage) -> Trust:
+    def label(self, cite: Cite, source: CitedPart) -> Trust:
         """Return the trust label of the text at a place."""
         if isinstance(source.part, ToolResult) and len(source.part.parts) > 1:
             for speech, _ in self.speech(cite.message):  # a person's words next to a tool result

@@ -84,7 +84,10 @@ def _wrong(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] | No
     """Return what is wrong with a claim, and why; None if nothing is."""
     claim = check.claim
     if claim.verbatim and not (check.exact or _is_verbatim(case, claim)):
-        return f'"{short(claim.text)}" is marked as a quote', f"it does not occur like that in {check.turns}"
+        return (
+            f'"{short(claim.text)}" is marked as a quote',
+            f"it does not occur like that in {check.cited_messages}",
+        )
     for_user = _speaks_for_user(check)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # refused as a copy by the size check; not looked up word by word
@@ -95,7 +98,7 @@ def _wrong(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] | No
         return _not_said(case, check)
     if _gives_permission(check, case.required.pins):
         text = f'"{short(claim.text)}" gives permission, or ends a rule'
-        return text, f"that is not a whole sentence of the user in {check.turns}"
+        return text, f"that is not a whole sentence of the user in {check.cited_messages}"
     if claim.topic is Topic.FILE_TEXT:
         return _not_in_file(check)
     return _find_torn_quote(check) if check.quoted else _grounding_problem(check)
@@ -110,7 +113,7 @@ def _not_in_file(check: ClaimCheck) -> tuple[str, str] | None:
         # The arguments of a call are JSON, with some characters escaped.
         forms = (line, *(json.dumps(line, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)))
         if not any(form in text for form in forms for text in texts):
-            return f'"{short(line)}" is quoted from a file', f"no such line occurs in {check.turns}"
+            return f'"{short(line)}" is quoted from a file', f"no such line occurs in {check.cited_messages}"
     return None
 
 
@@ -125,7 +128,7 @@ def _disguise(check: ClaimCheck) -> tuple[str, str] | None:
         return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
     mixed = "" if check.quoted else two_scripts(text)
     if mixed and not any(mixed in place.text for place in check.cited_texts):
-        return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {check.turns}"
+        return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {check.cited_messages}"
     return None
 
 
@@ -162,10 +165,12 @@ def _not_said(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] |
         return None
     text = f'"{short(claim.text)}" is given as the user\'s words'
     if quoted:
-        return text, f"it was cut out of a sentence in {check.turns} that may say something else"
+        return text, f"it was cut out of a sentence in {check.cited_messages} that may say something else"
     return (
         text,
-        f"nothing in {check.turns} says that" if wordings else f"{check.turns} is not the user speaking",
+        f"nothing in {check.cited_messages} says that"
+        if wordings
+        else f"{check.cited_messages} is not the user speaking",
     )
 
 
@@ -205,12 +210,15 @@ def _find_torn_quote(check: ClaimCheck) -> tuple[str, str] | None:
     if not is_half(text, wordings):
         return None
     who = "the user" if check.lowest >= Trust.USER else "the assistant"
-    return f'"{short(text)}" is half of what {who} said', f"in {check.turns} it is denied, asked or supposed"
+    return (
+        f'"{short(text)}" is half of what {who} said',
+        f"in {check.cited_messages} it is denied, asked or supposed",
+    )
 
 
 def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     """Return what a claim says that its sources do not, as claim and reason; None if they support it."""
-    claim, turns = check.claim, check.turns
+    claim, messages = check.claim, check.cited_messages
     text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
     invented = _invented_assertion(check, assertions(text))
     if invented is not None:
@@ -218,41 +226,44 @@ def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     exchanged = exchanged_number(text, (place.text for place in check.cited_texts))
     if exchanged is not None:
         what = f'"{short(claim.text)}" gives {exchanged.number} for another value'
-        return what, f"in {turns} it is not the number for these words"
+        return what, f"in {messages} it is not the number for these words"
     whole = " ".join(place.plain for place in check.cited_texts)
     for word in agreement_words(text):
         if not occurs(plain(word)[:_AGREED_STEM], whole):
-            return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
+            return f'"{short(claim.text)}" says {word}', f"nothing in {messages} says so"
     opposite = negated_word(text, whole)
     if opposite is not None:
-        return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
+        return f'"{short(claim.text)}" says {opposite[0]}', f"{messages} says {opposite[1]}"
     clause = reversed_clause(text, _speaking(check), strictly=claim.kind in STEERING)
     if clause:
-        return f'"{short(clause)}" is reversed', f"{turns} says the opposite of the same"
-    return _unsupported_claim(claim, text, whole, turns)
+        return f'"{short(clause)}" is reversed', f"{messages} says the opposite of the same"
+    return _unsupported_claim(claim, text, whole, messages)
 
 
 def _invented_assertion(check: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
     """Find an assertion that does not occur in the sources."""
     for assertion in asserted:
         if not any(is_found(assertion, place) for place in check.cited_texts):
-            return f'"{assertion.text}" is invented', f"no such {assertion.noun} occurs in {check.turns}"
+            return (
+                f'"{assertion.text}" is invented',
+                f"no such {assertion.noun} occurs in {check.cited_messages}",
+            )
     return None
 
 
-def _unsupported_claim(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
+def _unsupported_claim(claim: Claim, text: str, whole: str, messages: str) -> tuple[str, str] | None:
     """Find a claim too few of whose words occur in its sources."""
     if claim.kind in STEERING or _ORDERS.search(text):
         words = content(text, SELF_REFERENCES)
         found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST_WORDS else 1.0
         if unmentioned_action(text, whole) or not (words or any(assertions(text))):
-            return f'"{short(claim.text)}" is given as a step', f"nothing like it occurs in {turns}"
+            return f'"{short(claim.text)}" is given as a step', f"nothing like it occurs in {messages}"
     else:
         spared = SELF_REFERENCES | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())
         found, least = support(text, whole, spared), LEAST_SUPPORT
     if _OF_THE_USER.search(text):
         least = max(least, LEAST_SUPPORT_OF_USER)
     if found < least:
-        why = f"only {found:.0%} of its words occur in {turns}, in any form"
+        why = f"only {found:.0%} of its words occur in {messages}, in any form"
         return f'"{short(claim.text)}" is not what its sources say', why
     return None
