@@ -170,3 +170,14 @@ def test_a_result_that_shows_what_its_call_wrote_is_not_shown_twice_even_if_it_i
     messages += step("w", "Write", {"file_path": "a.py", "content": code}, f"a.py was updated:\n{numbered}")
     made = clew.compact(messages, window=100_000, target_tokens=6_000)
     assert words(made.messages[-1].parts[0]).startswith("a.py was updated:\n[… 120 lines that repeat")
+
+
+@pytest.mark.parametrize("steps", [10, 60])
+def test_the_reply_that_ends_a_turn_stays_whole_if_it_fits(steps):
+    talk = clew.Session.open("s", clew.MemoryStore(), window=16_000)
+    plan = "\n".join(f"{i}. " + text[:120] for i, text in enumerate(_steps(5)[:steps], start=1))
+    for i, text in enumerate(_steps(6)[:60]):
+        talk.add(*step(f"c{i}", "run", {"cmd": f"step {i}"}, text))
+    talk.add(text_message(Role.ASSISTANT, f"Here is the plan.\n{plan}\nShall I begin?"))
+    talk.compact(target_tokens=3_500)
+    assert talk.view()[-1].message.text.count("\n") == steps + 1

@@ -257,10 +257,15 @@ class Scene:
 
     @cached_property
     def verbatim(self) -> int:
-        """The index from which messages stay verbatim because the caller asked for so many tokens."""
+        """The index from which messages stay verbatim.
+
+        As many tokens as the caller asked for, and the reply that ends a turn: the user has not answered it yet.
+        """
         wanted, most = self.task.keep.tokens or 0, int(self.tail_room * MOST_VERBATIM)
         first = len(self.view)
         held = 0
+        if first > self.floor and self.unread == first and not any(self.view[-1].message.calls):
+            wanted = max(wanted, 1)  # one message, if it fits
         while first > self.floor and held < wanted and held + self.sizes[first - 1] <= most:
             first -= 1
             held += self.sizes[first]
