@@ -116,3 +116,42 @@ def test_lines_with_their_sources_for_other_programs(home: Home):
     (rule,) = told["Rules"]
     assert rule == {"text": f"“{RULE}”", "sources": ["m1"], "quotes_tool": False}
     assert all(line["quotes_tool"] for line in told["Files"])
+
+
+def test_a_session_of_the_log_has_the_same_page_before_and_after_a_compaction(home: Home, tmp_path: Path):
+    read = [
+        message
+        for n in range(30)
+        for message in (
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"f{n}"}}],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"line {n} of the log\n" * 60}
+                ],
+            },
+        )
+    ]
+    said = [
+        {"role": "user", "content": f"Port the billing job to Rust. {RULE}"},
+        {"role": "assistant", "content": "The parser is ported."},
+        {"role": "user", "content": "Now the writer."},
+        *read,
+    ]
+    path = tmp_path / "port.json"
+    path.write_text(json.dumps(said))
+    (name,) = re.findall(r"(anthropic:\S+):", home.run("import", str(path)))
+    home.run("rules", name, "add", "Reply in British English.")
+    pages = {style: home.run("handoff", name, "--style", style) for style in ("sections", "headings")}
+    assert "→" in home.run("compact", name, "--target-tokens", "1200")
+    home.run("export", name, "-o", str(tmp_path / "port.clew"))
+    for style, page in pages.items():
+        assert home.run("handoff", name, "--style", style) == page
+        assert all(words in page for words in (RULE, "billing job", "“Now the writer.” [m3]"))
+        assert "- “Reply in British English.” [p2]" in page
+    exported = home.run("handoff", str(tmp_path / "port.clew"), "--style", "headings")
+    assert exported == pages["headings"].replace("- “Reply in British English.” [p2]\n", "")
+    assert "British English" in home.run("expand", name, "p2")

@@ -6,9 +6,9 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, open_arguments, own_store
+from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, own_store, recorded_model
 from clew.cli.sessions import list_sessions
-from clew.cli.stored import ADVICE, open_log
+from clew.cli.stored import ADVICE, Log, open_log, open_log_or_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line, printable
 from clew.errors import NotFound
@@ -20,18 +20,14 @@ from clew.secrets import mask
 from clew.session.handoff import HandoffLine, Sections, sections_of
 from clew.session.handoff_headings import handoff_headings, render_handoff
 from clew.tokens import counter_for
-from clew.transcripts import FORMATS, Transcript
+from clew.transcripts import FORMATS, Entry, Start, Transcript
+from clew.transcripts.transcript import collect
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Write the page."""
     args.file = args.file or _newest()
-    session = open_arguments(args).single_session(term)
-    own = session.format == OWN_FORMAT
-    entries = conversation(session)
-    items = [Item(entry.id if own else f"m{n}", entry.message) for n, entry in enumerate(entries, start=1)]
-    ledger = Ledger()
-    ledger.extend(items)
+    session, items, ledger = _read(args, term)
     count = counter_for(session.model or "").count_text
     head = _head(session, args.file)
     around = count("\n".join(head)) + 40  # headings and line ends
@@ -50,6 +46,23 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.note(f"clew: the mandatory part does not fit in {args.tokens:,} tokens; the page has {tokens:,}")
     term.write(printable(text))
     return 0
+
+
+def _read(args: argparse.Namespace, term: Terminal) -> tuple[Transcript, list[Item], Ledger]:
+    """Return the session with its numbered messages and its ledger; one of a log whole, as it was added."""
+    with open_log_or_input(args) as source:
+        if isinstance(source, Log):
+            with source.open() as own:
+                items, ledger = list(own.originals()), own.ledger
+            start = Start(source.name, OWN_FORMAT, model=recorded_model(source.store, source.ctx))
+            (session,) = collect([start, *(Entry(item.message, item.id) for item in items)], start)
+            return session, items, ledger
+    session = source.single_session(term)
+    entries = conversation(session)  # numbered as `clew expand` does
+    items = [Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1)]
+    ledger = Ledger()
+    ledger.extend(items)
+    return session, items, ledger
 
 
 def _line_json(line: HandoffLine) -> dict[str, object]:

@@ -263,8 +263,9 @@ def open_items(ledger: Ledger) -> list[Loop]:
 
 def _rules(ledger: Ledger) -> Iterator[HandoffLine]:
     for pin in ledger.pins.active:
-        if pin.trust is Trust.USER and pin.source:
-            yield HandoffLine(f"“{flat(pin.quote, LONGEST_RULE)}”", (pin.source.message,))
+        if pin.trust is Trust.USER:
+            source = pin.source.message if pin.source else pin.id  # one set by hand is in no message
+            yield HandoffLine(f"“{flat(pin.quote, LONGEST_RULE)}”", (source,))
 
 
 def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:

@@ -703,11 +703,7 @@ class Session:
         from clew.session.handoff import sections_of  # imported when one is written
         from clew.session.handoff_headings import handoff_headings
 
-        self._replay.catch_up()
-        shown_messages = load_messages(self.store, self.ctx, self._replay.view.whole)
-        items = [
-            Item(f"m{number}", visible.message) for number, visible in enumerate(shown_messages, start=1)
-        ]
+        items = list(self.originals())
         sections = sections_of(items, self.ledger, tokens, self.counter.count_text)
         return handoff_headings(sections, items, self.ledger)
 
@@ -767,9 +763,17 @@ class Session:
         self._replay.catch_up()
         return losses_of(self._replay, name)
 
-    def originals(self, ids: Iterable[str]) -> Iterator[Item]:
-        """Yield messages as they were added, even if the view shows them shortened or not at all."""
-        return self._replay.originals(ids)
+    def originals(self, ids: Iterable[str] | None = None) -> Iterator[Item]:
+        """Yield messages as they were added, even if the view shows them shortened or not at all.
+
+        Without ``ids``, all messages of the session.
+        """
+        if ids is not None:
+            yield from self._replay.originals(ids)
+            return
+        self._replay.catch_up()
+        whole = load_messages(self.store, self.ctx, self._replay.view.whole)
+        yield from (Item(f"m{number}", one.message) for number, one in enumerate(whole, start=1))
 
     def explain(self, ref: str) -> Explanation:
         """Return why something is shown as it is, or why it left the view."""
