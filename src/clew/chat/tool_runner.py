@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from clew.budget import Asker, CompactionRequested, Pause, Paused, Phase, PhaseChanged, ResultArrived, Signal
@@ -11,7 +11,7 @@ from clew.chat.approvals import ApprovalStore, describe_call, forbidding_rules, 
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
 from clew.chat.trackers import InstructionTracker
 from clew.errors import ClewError
-from clew.memory.tools import Consent, Tool, ToolAnswer, WriteRequest
+from clew.memory.tools import Consent, Tool, ToolAnswer, WriteRequest, ask_later
 from clew.memory.tools.tool import ToolContext, read_arguments
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
 from clew.secrets import mask, mask_json
@@ -36,13 +36,24 @@ class Toolset:
         """Return whether a tool changes something and so needs an approval."""
         return name in self._named and not self._named[name].read_only
 
-    def run(self, name: str, arguments: Mapping[str, Any] | str) -> ToolAnswer:
+    def asks(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a call needs an approval; one that is refused or quarantined anyway does not."""
+        if not self.writes(name):
+            return False
+        tool = self._named[name]
+        try:
+            return tool.asks(self._context, read_arguments(tool.parameters, arguments))
+        except ClewError:
+            return True
+
+    def run(self, name: str, arguments: Mapping[str, Any] | str, *, approved: bool = True) -> ToolAnswer:
         """Run a call. A bad call returns an error text for the model instead of raising."""
         tool = self._named.get(name)
+        context = self._context if approved else replace(self._context, approve=ask_later)
         if tool is None:
             return ToolAnswer(f"unknown tool {name!r}; available: {', '.join(self.names)}", is_error=True)
         try:
-            return tool.does(self._context, read_arguments(tool.parameters, arguments))
+            return tool.does(context, read_arguments(tool.parameters, arguments))
         except ClewError as error:
             return ToolAnswer(str(error), is_error=True)
         except Exception as error:  # noqa: BLE001  # arguments come from a model: no call may end the chat
@@ -119,8 +130,8 @@ class ToolRunner:
         arguments = call.input
         if arguments is None:
             return ToolAnswer("the arguments are not a JSON object; call it again", is_error=True)
-        if not self.toolset.writes(call.name):
-            return self.toolset.run(call.name, arguments)
+        if not self.toolset.asks(call.name, arguments):
+            return self.toolset.run(call.name, arguments, approved=False)
         root = self.instructions.root
         rules = tuple(
             f'{pin.id} "{pin.quote}"' for pin in forbidding_rules(self.session.pins, arguments, root)

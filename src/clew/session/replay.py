@@ -479,6 +479,16 @@ class Replay:
             if message is not None:
                 yield Item(name, message)
 
+    def seen(self) -> Iterator[Item]:
+        """Yield all messages as they were added, summaries of the session's own tool, and digests in view."""
+        whole = self.view.whole
+        names = (f"m{number}" for number in range(1, len(whole) + 1))
+        for name, visible in zip(names, load_messages(self.store, self.ctx, whole), strict=True):
+            yield Item(name, visible.message)
+        summaries = self._summaries()
+        yield from self.originals(summaries)
+        yield from (item for item in self.items if item.id[:1] != "m" and item.id not in summaries)
+
     def compaction(self, seq: int) -> Compaction:
         """Return the compaction recorded at this position."""
         stored = next(self.store.read(self.ctx, seq - 1, seq), None)

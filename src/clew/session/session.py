@@ -775,6 +775,11 @@ class Session:
         whole = load_messages(self.store, self.ctx, self._replay.view.whole)
         yield from (Item(f"m{number}", one.message) for number, one in enumerate(whole, start=1))
 
+    def seen(self) -> Iterator[Item]:
+        """Yield all messages as they were added, then the digests and summaries; this reads the whole log."""
+        self._replay.catch_up()
+        return self._replay.seen()
+
     def explain(self, ref: str) -> Explanation:
         """Return why something is shown as it is, or why it left the view."""
         self._replay.catch_up()

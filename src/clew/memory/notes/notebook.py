@@ -17,7 +17,14 @@ from clew.log.journal import Clock, Fold, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.memory.notes.log import NO_NOTES, Notes, add_body, change_body, fold_notes, shown, trusted_events
 from clew.memory.notes.note import LIVE, Draft, Note, NoteScope, plain_key
-from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, untrusted_source
+from clew.memory.notes.rules import (
+    Ruling,
+    require_change,
+    require_keepable,
+    require_room,
+    ruling,
+    untrusted_source,
+)
 from clew.memory.notes.select import Conflict, Selection, active_notes
 from clew.message import Item, JsonObject, Trust
 from clew.secrets import mask
@@ -114,12 +121,8 @@ class Notebook:
         ``visible`` is what the agent was shown: a proposal derived from untrusted text in it is quarantined,
         with the reason. Raises ``InputError`` for an invalid note. Secrets in it are masked.
         """
-        tags = tuple(mask(tag).text for tag in draft.tags)
-        draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text, tags=tags)
-        require_keepable(draft)
-        begins = ruling(
-            draft, untrusted_source((draft.text, draft.key, *draft.tags), draft.source.messages, visible)
-        )
+        draft = _masked(draft)
+        begins = self.ruling(draft, visible)
         journal = self._journal(draft.scope)
 
         def decide(notes: Notes) -> JsonObject:
@@ -128,6 +131,13 @@ class Notebook:
 
         notes, seq = journal.append(decide)
         return notes.by_id[f"{draft.scope.value[0]}{seq}"]
+
+    def ruling(self, draft: Draft, visible: Iterable[Item] = ()) -> Ruling:
+        """Return the status that a note would start with, and why; nothing is stored."""
+        draft = _masked(draft)
+        require_keepable(draft)
+        texts = (draft.text, draft.key, *draft.tags)
+        return ruling(draft, untrusted_source(texts, draft.source.messages, visible))
 
     def approve(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
         """Approve a pending or quarantined note."""
@@ -163,6 +173,11 @@ class Notebook:
         if journal is None:
             raise InputError("a session note needs a session", "name the session, or use another scope")
         return journal
+
+
+def _masked(draft: Draft) -> Draft:
+    tags = tuple(mask(tag).text for tag in draft.tags)
+    return replace(draft, text=mask(draft.text).text, key=mask(draft.key).text, tags=tags)
 
 
 def _folding(store: Store, ctx: Ctx) -> Fold[Notes]:

@@ -1,7 +1,7 @@
 """Rules for notes: what may be stored, who may store it, and what needs review first.
 
 An agent names the sources of a note, but a manipulated agent names what it was told to name. So the note's
-text is searched in what the agent was shown: a run of words or an exact value that occurs in tool output or
+text is searched in all that the agent was shown, also before a compaction: a run of words or an exact value that occurs in tool output or
 a web page, and in nothing the user said, marks it as copied. Paraphrases are not detected; they still need
 a person's approval.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from clew.compaction.plan.render import parse_digest
@@ -56,16 +57,36 @@ def untrusted_source(
     texts: Iterable[str], cited: Collection[str], items: Iterable[Item]
 ) -> UntrustedSource | None:
     """Return the untrusted text that one of these texts was copied from; None if there is none."""
-    passages = [
-        passage._replace(text=_plain(passage.text)) for item in items for passage in passages_of(item)
-    ]
-    doubtful = [passage for passage in passages if passage.trust <= Trust.SEMI_TRUSTED]
-    for passage in doubtful:
-        if passage.message in cited:
-            return UntrustedSource(passage.message, passage.trust, "")
-    vouched = [passage.text for passage in passages if passage.trust >= Trust.USER]
     lines = [_plain(text) for text in texts]
-    return _by_value(lines, doubtful, vouched) or _by_run(lines, doubtful, vouched)
+    copied = _Copied([value for line in lines for value in note_values(line)], [*chain(*map(_runs, lines))])
+    doubtful, vouched = list[NotePassage](), list[str]()
+    for passage in (passage for item in items for passage in passages_of(item)):
+        if passage.trust <= Trust.SEMI_TRUSTED and passage.message in cited:
+            return UntrustedSource(passage.message, passage.trust, "")
+        if passage.trust <= Trust.SEMI_TRUSTED or passage.trust >= Trust.USER:
+            text = _plain(passage.text)
+            if copied.possibly_in(text):
+                if passage.trust >= Trust.USER:
+                    vouched.append(text)
+                else:
+                    doubtful.append(passage._replace(text=text))
+    return _by_value(copied.values, doubtful, vouched) or _by_run(copied.runs, doubtful, vouched)
+
+
+class _Copied:
+    """The values and the runs of words of a note, to look for in a whole session."""
+
+    def __init__(self, values: list[str], runs: list[str]) -> None:
+        self.values, self.runs = values, runs
+        longest_first = (sorted(run.split(), key=len, reverse=True) for run in dict.fromkeys(runs))
+        self._words = [*dict.fromkeys(map(tuple, longest_first))]
+
+    def possibly_in(self, text: str) -> bool:
+        """Return True if a text contains a value, or all words of a run; splitting it into words takes longer."""
+        if any(value in text for value in self.values):
+            return True
+        low = text.lower()
+        return any(all(word in low for word in words) for words in self._words)
 
 
 def passages_of(item: Item) -> Iterator[NotePassage]:
@@ -82,9 +103,9 @@ def passages_of(item: Item) -> Iterator[NotePassage]:
             yield NotePassage(id_, part.trust, words(part))
 
 
-def _by_value(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
+def _by_value(values: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
     """Return the untrusted passage with a value of the note (a path, a number) that the user never said."""
-    for value in (value for text in texts for value in note_values(text)):
+    for value in values:
         # As a whole: a user who said "40960" did not say "4096".
         if any(value in text and occurs_in(value, text) for text in vouched):
             continue
@@ -94,9 +115,8 @@ def _by_value(texts: list[str], doubtful: list[NotePassage], vouched: list[str])
     return None
 
 
-def _by_run(texts: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
+def _by_run(runs: list[str], doubtful: list[NotePassage], vouched: list[str]) -> UntrustedSource | None:
     """Return the untrusted passage with a run of words of the note that the user never said."""
-    runs = [run for text in texts for run in _runs(text)]
     own = [_flat(text) for text in vouched] if runs else []
     borrowed = [run for run in runs if not any(run in text for text in own)]
     for passage in doubtful if borrowed else ():
@@ -117,7 +137,7 @@ def _runs(text: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Return normalized text without invisible characters, which a page may use to disguise words."""
-    return unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
 
 
 def _flat(text: str) -> str:

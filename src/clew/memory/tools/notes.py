@@ -47,9 +47,24 @@ _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 
 def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     """Propose a note, and ask for its approval unless it is quarantined."""
+    note = context.notebook.add(_proposed(context, arguments), context.session.seen())
+    if note.status is NoteStatus.QUARANTINED:
+        why = f"{note.id} is in quarantine until a person reviews it: {note.why}."
+        return ToolAnswer(why, Trust.UNTRUSTED)
+    return _ask_approval(context, note)
+
+
+def _asks_for_note(context: ToolContext, arguments: dict[str, Any]) -> bool:
+    """Return False for a note that will be in quarantine, where nobody is asked."""
+    begins = context.notebook.ruling(_proposed(context, arguments), context.session.seen())
+    return begins.status is not NoteStatus.QUARANTINED
+
+
+def _proposed(context: ToolContext, arguments: dict[str, Any]) -> Draft:
+    """Return the note that the arguments describe."""
     cited = _cited_items(context, tuple(arguments["sources"] or ()))
     days = bounded_number(arguments, "expires_in_days", 1, MOST_DAYS, 0)
-    draft = Draft(
+    return Draft(
         key=arguments["key"] or key_of(arguments["text"]),
         text=arguments["text"],
         category=Category(arguments["category"]),
@@ -60,11 +75,6 @@ def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
         source=NoteSource(Author.AGENT, context.session.name, tuple(item.id for item in cited)),
         expires=context.notebook.in_days(days) if days else None,
     )
-    note = context.notebook.add(draft, [*context.session.view(), *cited])
-    if note.status is NoteStatus.QUARANTINED:
-        why = f"{note.id} is in quarantine until a person reviews it: {note.why}."
-        return ToolAnswer(why, Trust.UNTRUSTED)
-    return _ask_approval(context, note)
 
 
 def _labels(items: list[Item]) -> list[Trust]:
@@ -111,6 +121,7 @@ REMEMBER = Tool(
     ),
     _remember,
     read_only=False,
+    asks=_asks_for_note,
 )
 
 
@@ -150,7 +161,7 @@ FORGET = Tool(
 def _pin(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     quote = arguments["quote"].strip()
     require_keepable(Draft(key="rule", text=quote))
-    if copied_from := untrusted_source([quote], (), context.session.view()):
+    if copied_from := untrusted_source([quote], (), context.session.seen()):
         why = f"The user did not say this: {copied_from}. Only the user can make it a rule."
         return ToolAnswer(why, Trust.UNTRUSTED, is_error=True)
     match context.approve(WriteRequest("pin", f"pin the rule: {quote}", Trust.ASSISTANT)):
@@ -160,12 +171,18 @@ def _pin(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
             return _not_done(consent, "no rule was set; ask the user to pin it")
 
 
+def _asks_for_pin(context: ToolContext, arguments: dict[str, Any]) -> bool:
+    """Return False for a rule that will be refused."""
+    return untrusted_source([arguments["quote"].strip()], (), context.session.seen()) is None
+
+
 PIN = Tool(
     "pin",
     "Ask to pin one of the user's rules, so that compaction keeps it verbatim. A person approves it.",
     object_schema(quote=string("The rule, in the user's own words.")),
     _pin,
     read_only=False,
+    asks=_asks_for_pin,
 )
 
 

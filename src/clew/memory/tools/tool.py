@@ -162,6 +162,9 @@ class OpenSession(Protocol):
     def originals(self, ids: Iterable[str]) -> Iterator[Item]:
         """Yield original messages; unknown ids are skipped."""
 
+    def seen(self) -> Iterator[Item]:
+        """Yield all that the model was ever shown of the session, whether it is still in view or not."""
+
     def expand(self, ref: str) -> Expanded:
         """Return what a reference points to."""
 
@@ -249,6 +252,8 @@ class Tool:
     does: Callable[[ToolContext, dict[str, Any]], ToolAnswer]
     read_only: bool = True
     """It changes nothing, so it needs no approval."""
+    asks: Callable[[ToolContext, dict[str, Any]], bool] = lambda _context, _arguments: True
+    """Of a tool that writes: False for a call that needs no approval, because it is refused or quarantined."""
 
     def definition(self, wire: str) -> JsonObject:
         """Return its entry in a provider's list of tools, or in MCP's."""
