@@ -6,10 +6,12 @@ import pytest
 
 from clew.compaction.ledger_claims import is_restated, mandatory_content, shorten_claim
 from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.plan.digest import topic_by_wording
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
-from clew.message import Cite, Role, Trust, text_message
-from tests.compaction_propose.sessions import Living, items, read, spoken, step
+from clew.compaction.task import CompactionTask
+from clew.message import Cite, Message, Role, Trust, text_message
+from tests.compaction_propose.sessions import COUNTER, Living, items, read, spoken, step
 
 
 def test_a_failing_test_is_believed_like_the_tool_that_named_it():
@@ -52,6 +54,81 @@ def test_a_run_is_told_in_the_words_of_its_runner(command: str, output: str, tol
     view = items([text_message(Role.USER, "go"), *step("c1", "bash", {"command": command}, output)])
     claims = mandatory_content(read(view), view).claims
     assert f"last test run: {command}: {told}" in [claim.text for claim in claims]
+
+
+def told(kind: ClaimKind, *messages: Message) -> list[str]:
+    view = items([text_message(Role.USER, "Build it."), *messages])
+    return [claim.text for claim in mandatory_content(read(view), view).claims if claim.kind is kind]
+
+
+FAILED = step("f1", "bash", {"command": "make all"}, "error: no rule to make it\nexit code: 2", error=True)
+PATCHED = step("e1", "Edit", {"file_path": "a.py", "old_string": "x"}, "The file a.py has been updated.")
+LOOKED = [part for n in range(5) for part in step(f"l{n}", "Read", {"file_path": f"b{n}.py"}, "x")]
+
+
+@pytest.mark.parametrize(
+    ("later", "state"),
+    [
+        ([], " Not fixed."),
+        (PATCHED, " Edited since, not run again."),
+        (LOOKED, " Not tried again."),
+    ],
+)
+def test_a_failure_is_told_with_what_became_of_it(later: list[Message], state: str):
+    (text,) = told(ClaimKind.ERROR, *FAILED, *later)
+    assert text.startswith("make all: ")
+    assert text.endswith(state)
+    assert topic_by_wording(ClaimKind.ERROR, text) is Topic.FAILURE
+
+
+def test_a_failing_test_says_if_files_were_edited_since_it_failed():
+    output = "FAILED tests/test_a.py::test_one - ValueError\n1 failed in 0.1s"
+    ran = step("t1", "bash", {"command": "pytest"}, output, error=True)
+    again = step("t2", "bash", {"command": "pytest"}, output, error=True)
+    assert told(ClaimKind.OPEN, *ran, *LOOKED) == ["test: tests/test_a.py::test_one"]
+    edited = "test: tests/test_a.py::test_one (edited since, not run again)"
+    assert told(ClaimKind.OPEN, *ran, *PATCHED) == [edited]
+    assert told(ClaimKind.OPEN, *ran, *PATCHED, *again) == ["test: tests/test_a.py::test_one"]
+
+
+LISTED = step("p1", "TodoWrite", {"todos": [{"content": "Run the tests", "status": "pending"}]}, "ok")
+
+
+@pytest.mark.parametrize(
+    ("later", "state"),
+    [
+        ([], "pending"),
+        ([*PATCHED, *LOOKED], "pending"),
+        ([*LOOKED, *PATCHED, *LOOKED], "pending as of m2"),
+        (
+            [*LOOKED, *PATCHED, *LOOKED, *step("r", "bash", {"command": "pytest"}, "3 passed in 1s")],
+            "as of m2, not updated since",
+        ),
+        (
+            [*LOOKED, *step("r", "bash", {"command": "pytest"}, "3 passed in 1s"), *PATCHED, *LOOKED],
+            "pending as of m2",
+        ),
+        (
+            [*LOOKED, *step("g", "bash", {"command": "git commit -m x"}, "[main 1] x"), *LOOKED],
+            "as of m2, not updated since",
+        ),
+    ],
+)
+def test_an_old_list_of_tasks_says_how_old_it_is(later: list[Message], state: str):
+    assert told(ClaimKind.OPEN, *LISTED, *later) == [f"todo: Run the tests ({state})"]
+
+
+def request_in(*messages: Message) -> str:
+    view = items([text_message(Role.USER, "Push it."), spoken("It is pushed."), *messages])
+    task = CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view))
+    return task.request.text if task.request else ""
+
+
+def test_a_command_is_the_request_in_progress_while_the_agent_works_on_it():
+    command = text_message(Role.USER, "/review")
+    assert request_in(command) == "Push it."
+    assert request_in(command, *FAILED) == "/review"
+    assert request_in(command, *FAILED, spoken("I reviewed it: it is fine.")) == "Push it."
 
 
 def test_a_call_that_the_user_refused_is_told_until_it_is_made():

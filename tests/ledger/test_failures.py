@@ -47,6 +47,8 @@ def test_a_failure_is_mended_by_the_same_command():
         ("timeout 60s mypy src", "mypy src"),
         ("uv run python -m mypy src", "mypy src"),
         ("timeout -k 5 1.5m uv run --no-sync python3 -m mypy src", "mypy src; echo done"),
+        ("golangci-lint run ./...", "mise exec -- golangci-lint run --timeout=30m ./..."),
+        ("bundle exec rspec spec/a_spec.rb", "rspec spec/a_spec.rb"),
     ],
 )
 def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, worked):
@@ -69,6 +71,57 @@ def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, w
 def test_a_failure_is_not_mended_by_what_does_not_show_that_it_works(failed, other):
     ledger = ledger_of(ran(failed, "error: no", code=1), ran(other, "fine"))
     assert [failure.is_fixed for failure in ledger.failures] == [False]
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked", "is_fixed"),
+    [
+        ("./scripts/verify.sh reviews/*.md", "./scripts/verify.sh", True),
+        ("python fix.py --dry a.txt", "cd /r && python3 fix.py b.txt", True),
+        ("node tools/gen.mjs src/a.json", "node tools/gen.mjs src/b.json && git status", True),
+        ("python manage.py migrate", "python manage.py test", False),
+        ("python fix.py a.txt", "python fix2.py a.txt", False),
+        ("python fix.py a.txt", "cat fix.py", False),
+        ("python fix.py a.txt", "python fix.py b.txt || true", False),
+        ("pytest tests/a.py", "pytest tests/b.py", False),
+    ],
+)
+def test_a_script_that_works_with_other_arguments_is_said_to(failed, worked, is_fixed):
+    (failure,) = ledger_of(ran(failed, "error: no", code=1), ran(worked, "fine")).failures
+    assert (failure.is_fixed, failure.otherwise) == (is_fixed, is_fixed)
+
+
+def test_a_script_in_powershell_is_known_by_its_name_and_blamed_for_the_error_that_names_it():
+    error = "MethodInvocationException: C:\\r\\scripts\\Verify.ps1:58\n<completed with exit code 1>"
+    line = "$files = Get-ChildItem a\\*.md; .\\scripts\\Verify.ps1 @($files.FullName) 2>&1 | Select-Object"
+    failed = did("powershell", {"command": line}, error, error=True)
+    (failure,) = ledger_of(failed).failures
+    assert failure.script == "Verify.ps1"
+    worked = did(
+        "powershell", {"command": ".\\scripts\\Verify.ps1 2>&1 | Select-Object -Last 2"}, "61 verified"
+    )
+    assert [one.is_fixed for one in ledger_of(failed, worked).failures] == [True]
+
+
+def patch(*names):
+    body = "\n".join(f"*** Update File: /r/{name}\n@@\n-a\n+b" for name in names)
+    return {"patchText": f"*** Begin Patch\n{body}\n*** End Patch"}
+
+
+def test_a_patch_of_several_files_is_fixed_when_the_last_of_them_is_changed():
+    failed = did("apply_patch", patch("a.ts", "b.ts"), "apply_patch verification failed: no such lines")
+    first, second, other = (did("apply_patch", patch(name), "Success.") for name in ("a.ts", "b.ts", "c.ts"))
+    partly = ledger_of(failed, first, other).failures
+    assert [(one.is_fixed, one.redone, one.files) for one in partly] == [(False, True, ("/r/b.ts",))]
+    assert [one.is_fixed for one in ledger_of(failed, first, second).failures] == [True]
+    assert [(one.is_fixed, one.redone) for one in ledger_of(failed, other).failures] == [(False, False)]
+
+
+def test_only_changes_since_the_last_failed_attempt_count():
+    first, again = (ran("go build ./...", "a.go:3:2: undefined: foo", code=1) for _ in range(2))
+    edit = did("Edit", {"file_path": "/r/a.go"}, "The file /r/a.go has been updated.")
+    assert [one.changed for one in ledger_of(first, edit).failures] == [("/r/a.go",)]
+    assert [one.changed for one in ledger_of(first, edit, again).failures] == [()]
 
 
 def test_failed_attempts_at_one_thing_are_counted_together():

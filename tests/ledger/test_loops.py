@@ -173,6 +173,19 @@ def test_a_command_to_the_harness_is_no_request():
     assert open_texts(ledger_of(user("/fix the build")), LoopKind.REQUEST) == ["/fix the build"]
 
 
+def test_a_command_that_the_model_works_on_is_a_request_until_it_reports():
+    pushed = [user("Push it."), assistant("It is pushed: pull/203.")]
+    asked = [*pushed, user("/review"), *did("Bash", {"command": "gh pr view"}, "#203")]
+    assert [loop.text for loop in ledger_of(asked).loops.open] == ["/review"]
+    assert ledger_of(asked, assistant("I reviewed it: two threads are fixed.")).loops.open == ()
+    assert [loop.text for loop in ledger_of(*pushed, user("/clear"), user("Fix it.")).loops.open] == [
+        "Fix it."
+    ]
+    halfway = Ledger.from_json(ledger_of(*pushed, user("/review")).to_json())
+    halfway.extend([Item("m9", call("Bash", {"command": "ls"}))])
+    assert [loop.text for loop in halfway.loops.open] == ["/review"]
+
+
 def test_a_question_the_user_moved_on_from_is_open_until_a_report():
     ledger = ledger_of(
         user("Why is it slow?"),
@@ -371,6 +384,49 @@ def test_a_promise_for_later_outlives_other_reports():
     assert open_texts(ledger, LoopKind.PROMISE) == ["I will add tests later."]
     kept = ledger.loops.close(ledger.loops.open[0].id, "not needed")
     assert (kept[0].closed, ledger.loops.open) == (Closed.BY_HAND, ())
+
+
+ANNOUNCED = assistant("The provider is wired. Next I'll add the sidebar view entry and an empty state test.")
+
+
+def edited(path, text):
+    return did("Edit", {"file_path": path, "new_string": text}, f"The file {path} has been updated.")
+
+
+def announced(*messages):
+    return open_texts(ledger_of(user("Go."), ANNOUNCED, *messages), LoopKind.PROMISE)
+
+
+def test_an_announcement_is_closed_when_calls_carried_it_out_and_the_model_speaks_again():
+    done = (edited("package.json", "sidebar view entry"), edited("test/empty.ts", "the empty state"))
+    assert announced(*done) != []
+    assert (
+        announced(*done, assistant("Both are in place; I run it now."), call("Bash", {"command": "x"})) == []
+    )
+    other = edited("README.md", "how to install it")
+    assert announced(other, assistant("The README was wrong."), call("Bash", {"command": "x"})) != []
+    looked = did("Grep", {"pattern": "sidebar view entry empty state"}, "none")
+    assert announced(looked, assistant("Nothing uses it yet."), call("Bash", {"command": "x"})) != []
+
+
+PASSED = "==== 3 passed in 0.10s ===="
+
+
+def test_an_announcement_is_closed_by_tests_that_pass_after_files_were_changed():
+    change = edited("a.ts", "x")
+    assert announced(change, ran("pytest -q", PASSED)) == []
+    assert announced(ran("pytest -q", PASSED)) != []
+    assert (
+        announced(change, ran("pytest -q", "FAILED t.py::a - x\n==== 1 failed in 0.10s ====", code=1)) != []
+    )
+
+
+def test_what_comes_after_the_tests_is_not_closed_by_them():
+    later = assistant("The parser works. Next I'll run the tests and commit the parser.")
+    tests = assistant("The parser works. Next I'll run the whole test suite.")
+    run = ran("pytest -q", PASSED)
+    assert open_texts(ledger_of(user("Go."), later, edited("a.py", "x"), run), LoopKind.PROMISE) != []
+    assert open_texts(ledger_of(user("Go."), tests, run), LoopKind.PROMISE) == []
 
 
 def test_an_offer_is_no_announcement():

@@ -25,7 +25,6 @@ def read(content, **record) -> Message:
         "<local-command-stdout>Bye!</local-command-stdout>",
         "<local-command-caveat>Caveat: The messages below</local-command-caveat>",
         "<command-name>/model</command-name>\n<command-args>opus</command-args>",
-        "<command-message>review</command-message>\n<command-name>/review</command-name>",
         "<bash-input>git pull</bash-input>",
         "<bash-stdout>Already up to date.</bash-stdout><bash-stderr></bash-stderr>",
         "<task-notification><task-id>1</task-id></task-notification>\nRead the output file",
@@ -64,6 +63,14 @@ def test_the_arguments_of_a_command_for_the_model_are_the_users_words():
         ("user", "only the tests"),
         ("semi-trusted", "</command-args>"),
     ]
+
+
+def test_the_name_of_a_command_for_the_model_is_the_users_word_if_it_has_no_arguments():
+    head, name = "<command-message>review</command-message>\n<command-name>", "</command-name>"
+    for rest in (name, f"{name}\n<command-args></command-args>"):
+        message = read(f"{head}/review{rest}")
+        assert message.origin is Origin.SPOKEN
+        assert labels(message) == [("semi-trusted", head), ("user", "/review"), ("semi-trusted", rest)]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,17 @@ from functools import lru_cache
 from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote, Topic
-from clew.compaction.plan.digest import APPROVED_PLAN
+from clew.compaction.plan.digest import (
+    APPROVED_PLAN,
+    EDITED_SINCE,
+    FIXED,
+    FIXED_OTHERWISE,
+    NOT_FIXED,
+    NOT_REPEATED,
+    PARTLY_REDONE,
+)
 from clew.ledger.artifacts import Artifact
+from clew.ledger.exchange import Ended
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
@@ -25,6 +34,12 @@ _SAYS_WHY = re.compile(r"(?:[^\W\d_]{2,}\W+){2}[^\W\d_]{2,}")
 """Three words in a row: less than that does not say what failed."""
 RECENT_MESSAGES = 60
 """Messages after which a failure that was never retried counts as worked around; chosen by hand."""
+JUST_NOW = 6
+"""Messages since a failure within which the agent had no time to try again; chosen by hand."""
+LONG_AFTER = 20
+"""Messages after which a to-do list or an announcement is told with its age; chosen by hand."""
+FEW_TESTS = 10
+"""Failing tests up to which each says if files were edited since; the line on the last run does. By hand."""
 REPEATED = 3
 """Attempts from which a failure is worth a line although it was fixed; chosen by hand."""
 MOST_REFUSALS = 8
@@ -38,8 +53,8 @@ LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
 FILES_PER_CLAIM = 10
 """Files per claim: with too little room, a session with many files loses some of them, never all."""
+_COMMIT = re.compile(r"\bgit\b[^|;&\n]{0,60}\bcommit\b")
 _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
-_FIXED, _NOT_FIXED = " Fixed.", " Not fixed."
 _TESTED = "last test run: "
 _CHECKED = "last check: "
 DELETED = f"{Action.DELETED.value}: "
@@ -210,11 +225,44 @@ def _open(ledger: Ledger) -> Iterator[Claim]:
     for loop in ledger.loops.collapsed:
         if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
             continue  # the goal quotes it word for word
-        status = f" ({loop.status})" if loop.status else ""
-        text = f"{loop.kind.value}: {_clip(loop.text)}{status}"
+        status = _status(loop, ledger)
+        text = f"{loop.kind.value}: {_clip(loop.text)}{f' ({status})' if status else ''}"
         # A test's name comes from a tool; other open items were stated by a person or the model.
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
+
+
+def _status(loop: Loop, ledger: Ledger) -> str:
+    """Say how an open item stands, by what the messages after it show."""
+    if loop.kind is LoopKind.TEST:
+        if len(ledger.loops.tests.open) > FEW_TESTS:
+            return ""
+        return "edited since, not run again" if _edited_after(ledger, loop.source) else ""
+    if loop.kind is LoopKind.PROMISE and not loop.status:
+        return f"as of {loop.source.message}" if _is_old(loop.source, ledger) else ""
+    if loop.kind is not LoopKind.TODO:
+        return loop.status
+    written = ledger.loops.tasks.as_of(loop)
+    if not _is_old(written, ledger):
+        return loop.status
+    if _looks_done(ledger, written):
+        return f"as of {written.message}, not updated since"
+    return f"{loop.status} as of {written.message}".strip()
+
+
+def _is_old(cite: Cite, ledger: Ledger) -> bool:
+    return cite.number > 0 and len(ledger) - cite.number > LONG_AFTER
+
+
+def _looks_done(ledger: Ledger, since: Cite) -> bool:
+    """Whether work was finished after this place: a commit, or tests that pass with the files as they are."""
+    run = ledger.last_run
+    if run and run.failed == 0 and run.source.number > since.number and not _edited_after(ledger, run.source):
+        return True
+    return any(
+        command.last.number > since.number and command.ended is Ended.OK and _COMMIT.search(command.name)
+        for command in ledger.artifacts.commands
+    )
 
 
 def _fact_claims(ledger: Ledger) -> Iterator[Claim]:
@@ -371,15 +419,30 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
     ]
     for failure in teaching[-MOST_FAILURES:]:
         yield Claim(
-            "", ClaimKind.ERROR, _failure_text(failure), failure.sources, Trust.UNTRUSTED, topic=Topic.FAILURE
+            "",
+            ClaimKind.ERROR,
+            _failure_text(failure, len(ledger)),
+            failure.sources,
+            Trust.UNTRUSTED,
+            topic=Topic.FAILURE,
         )
 
 
-def _failure_text(failure: Failure) -> str:
+def _failure_text(failure: Failure, messages: int) -> str:
     lines = _clip(" / ".join(line.strip() for line in failure.lines))
     tries = f", failed {failure.count} times" if failure.count > 1 else ""
-    end = _FIXED if failure.fixed_by else _NOT_FIXED
-    return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
+    return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{_state(failure, messages)}"
+
+
+def _state(failure: Failure, messages: int) -> str:
+    """Say what became of a failure, by what the messages after it show."""
+    if failure.fixed_by:
+        return FIXED_OTHERWISE if failure.otherwise else FIXED
+    if failure.redone:
+        return PARTLY_REDONE
+    if failure.changed and not failure.files:
+        return EDITED_SINCE
+    return NOT_FIXED if messages - failure.last_number <= JUST_NOW else NOT_REPEATED
 
 
 def _is_recent(failure: Failure, ledger: Ledger) -> bool:

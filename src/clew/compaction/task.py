@@ -11,6 +11,7 @@ from clew.compaction.ledger_claims import MandatoryContent, cited_by, mandatory_
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
+from clew.ledger.loop import LoopKind
 from clew.ledger.turns import Turn
 from clew.message import Item, Message, Origin, ToolResult, Trust, fixed_prefix, words
 from clew.providers import Wire
@@ -116,7 +117,7 @@ class CompactionTask:
 
     @cached_property
     def request(self) -> Claim | None:
-        """The user's last message that asks for something, whole; commands to the harness do not count."""
+        """The user's last message that asks for something, whole; a command only if the agent works on it."""
         turns = (turn for turn in reversed(self.ledger.turns.all) if turn.asks)
         return next(filter(None, map(self._quote_request, turns)), None)
 
@@ -145,9 +146,17 @@ class CompactionTask:
         message = self.source(cite.message)
         part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
         text = words(part)[cite.start : cite.end].strip() if part else ""
-        if part is None or not text or is_command(text) or isinstance(part, ToolResult):
+        if part is None or not text or isinstance(part, ToolResult):
             return None  # the user's words in a result, such as the reason of a refusal, answer that call
+        if is_command(text) and cite.message not in self._worked_on:
+            return None
         return Claim("", ClaimKind.NEXT, text, (cite,), min(part.trust, Trust.USER), verbatim=True)
+
+    @cached_property
+    def _worked_on(self) -> frozenset[str]:
+        """The messages with open requests."""
+        loops = self.ledger.loops.open
+        return frozenset(loop.source.message for loop in loops if loop.kind is LoopKind.REQUEST)
 
     @cached_property
     def answered(self) -> Claim | None:

@@ -2,7 +2,7 @@
 
 The signature of a command is its program with its first operands, however it was started:
 ``uv run pytest a.py`` and ``python -m pytest -x a.py`` are both ``$ pytest a.py``. That of another tool is
-its name and its file.
+its name and its file. A script has a second, looser one without the files it is given.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
 _RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
 _LAUNCHERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
 """Programs that start another program and return its exit code."""
+_EXECUTES = frozenset(("mise exec", "mise x", "bundle exec", "npm exec", "pnpm exec", "yarn exec"))
+"""The same, by the first two words."""
 _PYTHON = lazy_pattern(r"(?:.*/)?python[\d.]*")
 _LOOKS = frozenset(
     """
@@ -37,6 +39,11 @@ _LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "g
 _TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
 _LOOKING = frozenset((ActionKind.READ, ActionKind.SEARCH))
 _NAMES_PROGRAM = lazy_pattern(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
+_SCRIPT = lazy_pattern(r"[\w@+-][\w.@+-]*\.(?:py|sh|bash|ps1|js|mjs|cjs|ts|rb|pl|php|lua|bat|cmd)$")
+_INTERPRETER = lazy_pattern(
+    r"(?:python[\d.]*|pypy3?|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|bash|sh|zsh|pwsh|powershell)$"
+)
+_SUBCOMMAND = lazy_pattern(r"[A-Za-z][A-Za-z:-]*$")
 _SAID_BY_GIT = lazy_pattern(r"\s*(?:fatal|error|hint): ")
 
 
@@ -47,6 +54,8 @@ class Attempt(NamedTuple):
     """Calls with the same signature attempt the same thing."""
     subject: str
     """How a person would name it."""
+    script: str = ""
+    """The script that it runs, with its subcommand."""
 
 
 class _Pipeline(NamedTuple):
@@ -65,31 +74,61 @@ def signatures(action: ToolAction) -> list[str]:
     """
     if action.kind is not ActionKind.SHELL:
         return [_of_tool(action)]
-    found: list[str] = []
+    return ["$ " + " ".join(_key_words(head)) for head in _succeeded(action)]
+
+
+def scripts_run(action: ToolAction) -> list[str]:
+    """Return the scripts that must have succeeded if a call did, as ``script_of`` names them."""
+    if action.kind is not ActionKind.SHELL:
+        return []
+    return [script for head in _succeeded(action) if (script := _script(head))]
+
+
+def _succeeded(action: ToolAction) -> Iterator[Simple]:
+    """Yield the commands of a line that must have succeeded if the call did."""
     before, is_first = "", True
-    for pipeline in _pipelines(action.subject):
-        words = _key_words(pipeline.head)
-        if words:
+    for pipeline in _pipelines(_line(action)):
+        if _key_words(pipeline.head):
             counts = is_first or pipeline.then in ("&&", "")
             if counts and "||" not in (before, pipeline.then):
-                found.append("$ " + " ".join(words))
+                yield pipeline.head
             is_first = False
         before = pipeline.then
-    return found
+
+
+def _line(action: ToolAction) -> str:
+    """Return a command line with the slashes of paths as a Unix shell writes them."""
+    return action.subject.replace("\\", "/") if "powershell" in action.tool.lower() else action.subject
+
+
+def _script(simple: Simple) -> str:
+    """Return the name of the script that a command runs, with its subcommand; "" if it runs none.
+
+    ``python manage.py migrate`` and ``manage.py test`` do different things, ``check.sh a`` and ``check.sh b``
+    too; ``check.sh a.txt`` and ``check.sh *.md`` do the same to different files.
+    """
+    words = _plain_words(simple)
+    at = 1 if words and _INTERPRETER.match(words[0].rsplit("/", 1)[-1]) else 0
+    name = words[at].rsplit("/", 1)[-1] if len(words) > at else ""
+    if not _SCRIPT.match(name):
+        return ""
+    return " ".join((name, *(word for word in words[at + 1 : at + 2] if _SUBCOMMAND.match(word))))
 
 
 def attempt(action: ToolAction, output_lines: Sequence[str]) -> Attempt | None:
     """Return which part of a failed call is to blame, judging by the error lines; None if nothing is."""
     if action.kind is not ActionKind.SHELL:
         return Attempt(_of_tool(action), _subject(action))
-    pipelines = [candidate for candidate in _pipelines(action.subject) if _key_words(candidate.head)]
+    line = _line(action)
+    pipelines = [candidate for candidate in _pipelines(line) if _key_words(candidate.head)]
     if not pipelines:
         return None
     pipeline = _pipeline_named_in(pipelines, output_lines)
     to_blame = (pipeline or pipelines[-1]).head
-    whole = len(pipelines) == 1 or (pipeline is None and _is_one_chain(action.subject, pipelines))
+    whole = len(pipelines) == 1 or (pipeline is None and _is_one_chain(line, pipelines))
     subject = _subject(action) if whole else " ".join(to_blame.words)
-    return Attempt("$ " + " ".join(_key_words(to_blame)), subject[:LONGEST_SUBJECT])
+    signature = "$ " + " ".join(_key_words(to_blame))
+    return Attempt(signature, subject[:LONGEST_SUBJECT], _script(to_blame))
 
 
 def only_looks(action: ToolAction) -> bool:
@@ -148,6 +187,9 @@ def _pipeline_named_in(pipelines: list[_Pipeline], output_lines: Sequence[str]) 
             return pipeline
         if _SAID_BY_GIT.match(line) and "git" in by_program:
             return by_program["git"]
+        for candidate in pipelines:
+            if (script := _script(candidate.head).partition(" ")[0]) and script in line:
+                return candidate
     return None
 
 
@@ -158,10 +200,7 @@ def _program(simple: Simple) -> str:
 
 def _key_words(simple: Simple) -> list[str]:
     """Return program and first operands of a command without its launchers; [] if it only sets up."""
-    words = _without_launchers(without_prefixes(simple.words))
-    if words[1:2] == ["-m"] and _PYTHON.fullmatch(words[0]):
-        words = words[2:]
-    plain = [word for word in words if not _VARIES.match(word)]
+    plain = _plain_words(simple)
     if not plain or plain[0] in _SETTING_UP:
         return []
     if plain[:2] == ["git", "commit"]:
@@ -169,8 +208,18 @@ def _key_words(simple: Simple) -> list[str]:
     return [plain[0].rsplit("/", 1)[-1], *plain[1 : _KEY_OPERANDS + 1]]
 
 
+def _plain_words(simple: Simple) -> list[str]:
+    """Return the words of a command without launchers, options, numbers and assignments."""
+    words = _without_launchers(without_prefixes(simple.words))
+    if words[1:2] == ["-m"] and _PYTHON.fullmatch(words[0]):
+        words = words[2:]
+    return [word for word in words if not _VARIES.match(word)]
+
+
 def _without_launchers(words: list[str]) -> list[str]:
     """Return a command without ``timeout 60s``, ``uv run`` and the like before its program."""
+    if " ".join(words[:2]) in _EXECUTES:
+        return words[words.index("--") + 1 if "--" in words else 2 :]
     while words and words[0] in _LAUNCHERS:
         at = _first_plain(words, 1)
         if words[0] in _RUN_PROGRAMS and words[at : at + 1] == ["run"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
@@ -178,7 +178,8 @@ class FailingTests:
         before = self.open.get(test.name)
         if before is not None:
             self._forget(test.name, before)
-        loop = before.loop if before else self._new(test, answered)
+        place = answered._replace(start=test.start, end=test.end)
+        loop = replace(before.loop, source=place) if before else self._new(test, place)
         self._put(test.name, Failing(loop, run.runner, run.command, tuple(sorted(run.selects))))
 
     def _put(self, name: str, failing: Failing) -> None:
@@ -200,9 +201,8 @@ class FailingTests:
         self._forget(name, failing)
         return failing
 
-    def _new(self, test: FailedTest, answered: Cite) -> Loop:
+    def _new(self, test: FailedTest, place: Cite) -> Loop:
         self.count += 1
-        place = answered._replace(start=test.start, end=test.end)
         return Loop(f"f{self.count}", LoopKind.TEST, test.name, place)
 
     # What a person does by hand --------------------------------------------------------------------------

@@ -1,17 +1,17 @@
 """Track failures: the error lines, the attempts, and the changes that preceded success.
 
 Calls that do the same thing (a program with the same first words, a tool with the same file) are attempts at
-one thing. It counts as fixed if one of them succeeds, if the file that could not be read or changed is read
-or changed by another tool, or if the failed tests pass in another run. A search that found nothing, and a
-failure without output, count only if repeated.
+one thing. It counts as fixed if one of them succeeds, if the files that could not be read or changed are read
+or changed by another tool, if the failed tests pass in another run, or if the failed script succeeds with
+other arguments. A search that found nothing, and a failure without output, count only if repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from clew.ledger.attempts import Attempt, attempt, names_to_change, only_looks, signatures
+from clew.ledger.attempts import Attempt, attempt, names_to_change, only_looks, scripts_run, signatures
 from clew.ledger.error_lines import error_spans
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.testruns import run_of, selected_by
@@ -26,7 +26,6 @@ MOST_FIXED = 1_000
 """Failures kept, fixed and open ones separately (chosen by hand); above that the oldest are dropped."""
 _CANCELLED = lazy_pattern(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
 """Claude Code's result for a call that it did not run because another call of the same reply failed."""
-_READS = frozenset((ActionKind.READ,))
 _CHANGE_FILES = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
 
 
@@ -50,9 +49,17 @@ class Failure:
     """Index of the message with the last failed result."""
     exit_code: int | None = None
     changed: tuple[str, ...] = ()
-    """Files that were changed since it first failed."""
+    """Of a command: files that were changed since it failed last."""
     fixed_by: Cite | None = None
     """The call that succeeded: the same attempt, a change of the same file, or a run of the same tests."""
+    script: str = ""
+    """The script that it ran, with its subcommand."""
+    otherwise: bool = False
+    """What succeeded was the same script with other arguments."""
+    files: tuple[str, ...] = ()
+    """Of a failed edit: the files that it names and that were not changed since..."""
+    redone: bool = False
+    """...and whether others of its files were."""
     runner: str = ""
     """Of a test run: the runner."""
     slight: bool = False
@@ -97,11 +104,12 @@ class Failures:
                     ],
                     exchange.asked,
                 )
+                self._same_script(exchange)
             else:
                 self._add_failure(exchange, reading.number)
         if changed and self.open:
             for name, call in changed.items():
-                self._mark_fixed(self._same_file_failed(name, reading.number), call)
+                self._changed_after_all(name, reading.number, call)
             self._note_changes(changed)
         if len(self.fixed) > MOST_FIXED:
             del self.fixed[: MOST_FIXED // 4]
@@ -126,19 +134,31 @@ class Failures:
             if failure.runner == run.runner and run.covers(failure.subject, selected_by(failure.subject))
         ]
 
-    def _same_file_failed(self, changed: str, number: int) -> list[str]:
-        """Return the failed edits, before message ``number``, of a file that it shows as changed by any tool.
+    def _same_script(self, exchange: Exchange) -> None:
+        """Mark failed scripts that succeed now with other arguments as fixed; tests may be other ones."""
+        if not any(failure.script for failure in self.open.values()):
+            return
+        scripts = scripts_run(exchange.action)
+        for signature, failure in tuple(self.open.items()) if scripts else ():
+            if failure.script in scripts and not failure.runner:
+                del self.open[signature]
+                self.fixed.append(replace(failure, fixed_by=exchange.asked, otherwise=True))
+
+    def _changed_after_all(self, changed: str, number: int, call: Cite) -> None:
+        """Note that a file was changed: an edit that failed before this message is fixed with its last file.
 
         If one message has a failed and a successful edit of a file, the failed one may be the later.
         """
-        return [
-            signature
-            for signature, path in self._open_calls(_CHANGE_FILES)
-            if self.open[signature].last_number < number and _same_file(path, changed)
-        ]
+        for signature, failure in tuple(self.open.items()):
+            if failure.files and failure.last_number < number:
+                left = tuple(name for name in failure.files if not _same_file(name, changed))
+                if not left:
+                    self._mark_fixed([signature], call)
+                elif left != failure.files:
+                    self.open[signature] = replace(failure, files=left, redone=True)
 
     def _edited_by_command(self, exchange: Exchange) -> list[str]:
-        """Return the failed edits of files that a command names which does more than read.
+        """Return the failed edits whose files a command names which does more than read.
 
         An agent whose edit does not match often writes a script that makes the change.
         """
@@ -147,23 +167,23 @@ class Failures:
         command = exchange.action.subject
         found = [
             signature
-            for signature, path in self._open_calls(_CHANGE_FILES)
-            if (name := path.replace("\\", "/").rpartition("/")[2]) and names_to_change(command, name)
+            for signature, failure in self.open.items()
+            if failure.files and all(names_to_change(command, _base(name)) for name in failure.files)
         ]
         return found if found and not only_looks(exchange.action) else []
 
     def _read_after_all(self, exchange: Exchange) -> list[str]:
         """Return the failed reads of files that a call reads now, by any tool."""
-        unread = list(self._open_calls(_READS))
+        unread = list(self._open_reads())
         if not unread:
             return []
         names = [touch.name for touch in touches(exchange.action, exchange.result.text)]
         return [signature for signature, path in unread if any(_same_file(path, name) for name in names)]
 
-    def _open_calls(self, kinds: Collection[ActionKind]) -> Iterator[tuple[str, str]]:
-        """Yield the signature and subject of the failed calls of tools, not commands, that do such things."""
+    def _open_reads(self) -> Iterator[tuple[str, str]]:
+        """Yield the signature and subject of the failed calls of tools, not commands, that read."""
         for signature, failure in self.open.items():
-            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) in kinds:
+            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) is ActionKind.READ:
                 yield signature, failure.subject
 
     def _add_failure(self, exchange: Exchange, number: int) -> None:
@@ -185,11 +205,15 @@ class Failures:
             lines=lines,
             sources=sources,
             attempts=(*before.attempts[: MOST_ATTEMPTS - 1], exchange.asked),
+            changed=(),
             count=before.count + 1,
             last_number=number,
             exit_code=exchange.outcome.exit_code,
             runner=_runner(exchange),
             slight=not lines or only_looks(exchange.action),
+            script=tried.script,
+            files=_files_of(exchange),
+            redone=False,
         )
         if len(self.open) > MOST_OPEN:
             del self.open[next(iter(self.open))]
@@ -200,6 +224,8 @@ class Failures:
 
     def _note_changes(self, changed: Iterable[str]) -> None:
         for signature, failure in self.open.items():
+            if not signature.startswith("$ "):
+                continue  # only what a command says depends on files
             new = [name for name in changed if name not in failure.changed]
             if new and len(failure.changed) < MOST_CHANGES:
                 self.open[signature] = replace(failure, changed=(*failure.changed, *new)[:MOST_CHANGES])
@@ -207,6 +233,17 @@ class Failures:
 
 def _same_file(path: str, other: str) -> bool:
     return bool(path) and (path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}"))
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _files_of(exchange: Exchange) -> tuple[str, ...]:
+    """Return the files that a call would have changed."""
+    if exchange.action.kind not in _CHANGE_FILES:
+        return ()
+    return tuple(dict.fromkeys(touch.name for touch in touches(exchange.action, "") if touch.name))
 
 
 def _runner(exchange: Exchange) -> str:

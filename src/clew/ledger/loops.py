@@ -66,7 +66,12 @@ class Loops:
         self.talk.add(reading)
         self.tasks.add(reading)
         if reading.exchanges:
+            run, check = self.tests.last, self.tests.checked
             self.tests.add(reading)
+            if self.tests.last is not run and self.tests.last:
+                self.talk.tested(self.tests.last.source, passed=not self.tests.last.failed)
+            elif self.tests.checked is not check and self.tests.checked:
+                self.talk.tested(self.tests.checked.source, passed=False)
         for ended_loops in (self.talk.ended, self.tasks.ended, self.tests.ended):
             if len(ended_loops) > MOST_ENDED:
                 del ended_loops[: MOST_ENDED // 4]

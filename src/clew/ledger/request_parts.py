@@ -92,6 +92,10 @@ _UNFINISHED = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """A sentence that says of its subject that it is not done."""
+_PURPOSE = lazy_pattern(
+    r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
+)
+"""Where the reason for a step begins."""
 _WORD = lazy_pattern(r"[^\W\d_]{3,}|\d{2,}")
 _HUMP = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _SUFFIX = lazy_pattern(r"(?:ations?|ions?|ings?|ed|es|s|e|y|ies)$")
@@ -216,6 +220,18 @@ def work_of(calls: Iterable[Asked]) -> tuple[frozenset[str], frozenset[str]]:
         words = " ".join(_strings(asked.action.arguments))[:_MOST_READ]
         texts[asked.action.kind in _LOOKING_CALLS].append(words)
     return stems(" ".join(texts[False])), stems(" ".join(texts[True]))
+
+
+def named_in(calls: Iterable[Asked]) -> str:
+    """Return the arguments of calls that do more than look, in lower case."""
+    doing = (asked for asked in calls if asked.action.kind not in _LOOKING_CALLS)
+    return " ".join(" ".join(_strings(asked.action.arguments))[:_MOST_READ] for asked in doing).lower()
+
+
+def announced_stems(text: str) -> frozenset[str]:
+    """Return the stems of what an announcement says will be done, without its reason and verbs of work."""
+    reason = _PURPOSE.search(text)
+    return stems(text[: reason.start()] if reason else text) - _verbs()
 
 
 def _strings(value: Json) -> Iterator[str]:

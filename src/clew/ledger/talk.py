@@ -9,6 +9,10 @@ report that mentions it closes it. A request repeated in the same words is one i
 A report on a part of what one message asked for ("Implement login, then logout.": "Login is implemented.")
 closes the request, and the other parts stay open on their own (see ``request_parts``).
 
+A bare command ("/review") asks for something only if the model works on it before the user speaks again;
+otherwise it was for the harness. An announcement is closed if the calls after it name most of its words and
+the model speaks of something else, or if files are changed after it and the tests pass then.
+
 A user who only says "go on" closes nothing: the request in progress stays open, whatever the model reported,
 and so does a question of the model that these words do not answer.
 """
@@ -25,7 +29,16 @@ from clew.ledger.goal import asks_nothing_new, is_command, states_only
 from clew.ledger.loop import DECLINED, Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.ledger.replies import DeferredRequests, is_refusal, is_report
-from clew.ledger.request_parts import MessageParts, left_out, request_parts, stems, told_of, work_of
+from clew.ledger.request_parts import (
+    MessageParts,
+    announced_stems,
+    left_out,
+    named_in,
+    request_parts,
+    stems,
+    told_of,
+    work_of,
+)
 from clew.ledger.sections import Section, left_sections, numbered_sections
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
@@ -47,6 +60,20 @@ _MOST_COMPOUND = 8
 _MOST_ENDED_WORDS = 256
 """Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
 _LAST_WORDS = 900
+_CHANGING = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
+_RUNS_TESTS = lazy_pattern(
+    r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
+    re.IGNORECASE,
+)
+_AFTER_TESTS = lazy_pattern(
+    r"\b(?:commit|push|merge|deploy|release|publish|pull\ request|PR|docs?|documentation|README|changelog"
+    r"|report|summar\w+|clean\ ?up|then)\b(?!\s+I\b)",
+    re.IGNORECASE,
+)
+"""Steps that follow the tests, or a second step."""
+_FEWEST_WORDS, _MISSING = 3, 0.4
+"""Content words of an announcement from which it can be recognised in calls, and the share of them that the
+calls which carry it out need not name; chosen by hand."""
 _NO_TASK = lazy_pattern(
     r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
     r"|haha|sorry|job|work|very|much|so)\W*)+",
@@ -120,6 +147,12 @@ class Talk:
     touched: dict[str, bool] = field(default_factory=dict)
     """By stem of a word: what the model stated and worked on since a request of several parts was made; False
     for what it only read."""
+    command: Loop | None = None
+    """The user's last words if they are a bare command and the model has not reacted to it."""
+    undone: dict[str, list[str]] = field(default_factory=dict)
+    """By id of an announcement: the stems of its words that no call after it names."""
+    begun: list[str] = field(default_factory=list)
+    """Ids of announcements after which files were changed."""
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of the last announcements, and of questions asked by calls; may include closed ones."""
@@ -186,6 +219,7 @@ class Talk:
 
     def _called(self, calls: list[Asked]) -> None:
         """Stop counting the last text as a report, because the model continued; add questions of calls."""
+        self._take_up_command()
         self.report = self.asked = None
         self.settles_nothing = False
         self.left = []
@@ -195,12 +229,41 @@ class Talk:
             done, looked = work_of(calls)
             self.touched |= dict.fromkeys(sorted(looked - self.touched.keys()), False)
             self.touched |= dict.fromkeys(sorted(done), True)
+        if self.undone:
+            self._carry_out(calls, calls[0].cite.message)
         for asked in calls:
             if asked.action.kind is ActionKind.ASK:
                 for text in _questions_in(asked.action.arguments):
                     self._open(LoopKind.ASKED, text, asked.cite)
 
+    def _take_up_command(self) -> None:
+        """Open the command that the model reacts to."""
+        if self.command is not None:
+            self.open[self.command.id] = self.command
+            self._index(self.command)
+            self.command = None
+
+    def _carry_out(self, calls: list[Asked], message: str) -> None:
+        """Note which words of announcements in earlier messages calls name that do more than look."""
+        text = named_in(calls)
+        for id_, words in self.undone.items():
+            if text and id_ in self.open and self.open[id_].source.message != message:
+                self.undone[id_] = [word for word in words if word not in text]
+                if id_ not in self.begun and any(asked.action.kind in _CHANGING for asked in calls):
+                    self.begun.append(id_)
+
+    def tested(self, by: Cite, *, passed: bool) -> None:
+        """Close the announcements that a test run or check shows to be carried out."""
+        for id_ in tuple(self.undone):
+            loop = self.open.get(id_)
+            if loop is None or loop.source.message == by.message or _AFTER_TESTS.search(loop.text):
+                continue
+            if (passed and id_ in self.begun) or _RUNS_TESTS.search(loop.text):
+                self._end([id_], Closed.DONE, by)
+                del self.undone[id_]
+
     def _user_spoke(self, utterance: Utterance) -> None:
+        self.command = None
         self._settle(utterance)
         questions = list(_questions(utterance))
         if not questions or _says_more(utterance.text, questions):
@@ -212,8 +275,9 @@ class Talk:
     def _request(self, utterance: Utterance, questions: Iterable[tuple[int, int]] = ()) -> None:
         if _NO_TASK.fullmatch(utterance.text[:_LONGEST_REQUEST]) or states_only(utterance.text):
             return
-        if is_command(utterance.text):
-            return  # to the harness
+        if is_command(utterance.text):  # to the harness, unless the model works on it
+            self.command = self._new(LoopKind.REQUEST, utterance.text.strip(), _stripped(utterance))
+            return
         if goes_on(utterance) and (self.open or self.put_off.held):
             return  # with what is open
         start = len(utterance.text) - len(utterance.text.lstrip())
@@ -316,6 +380,8 @@ class Talk:
 
     def _model_spoke(self, utterance: Utterance) -> None:
         """Note what a text of the model means for open work: report, refusal, question, announcement."""
+        self._take_up_command()
+        self._close_carried_out(utterance)
         self.asked = None
         cite = utterance.cite(0, len(utterance.text))
         if is_report(utterance.text):
@@ -341,6 +407,19 @@ class Talk:
             promises = [span for span in found if not _OFFER.match(utterance.text, *span)]
             if promises:
                 self._announce(utterance, promises)
+
+    def _close_carried_out(self, utterance: Utterance) -> None:
+        """Close the announcements that calls carried out, now that the model speaks again."""
+        if not self.undone:
+            return
+        for id_, missing in tuple(self.undone.items()):
+            loop = self.open.get(id_)
+            words = announced_stems(loop.text) if loop else ()
+            if loop is None:
+                del self.undone[id_]
+            elif len(words) >= _FEWEST_WORDS and len(missing) <= len(words) * _MISSING:
+                self._end([id_], Closed.DONE, utterance.cite(0, len(utterance.text)))
+                del self.undone[id_]
 
     def _decline(self) -> None:
         """Mark what the user asked last as declined."""
@@ -372,8 +451,10 @@ class Talk:
             return
         self._end(self._promised, Closed.REPLACED, utterance.cite(coming[0][0], coming[-1][1]))
         self._promised = []
+        self.undone, self.begun = {}, []
         for start, end in coming:
             self._open(LoopKind.PROMISE, utterance.text[start:end], utterance.cite(start, end))
+            self.undone[self._promised[-1]] = sorted(announced_stems(utterance.text[start:end]))
 
     def _replied(self, exchange: Exchange) -> None:
         """Close the questions that a tool asked the person, now that the result is here."""
@@ -445,6 +526,11 @@ class Talk:
 def _reported(loop: Loop, report: Cite) -> bool:
     """Return True if a report closes an item: everything opened before it, not what it announces itself."""
     return loop.kind is not LoopKind.ASKED and loop.source.message != report.message
+
+
+def _stripped(utterance: Utterance) -> Cite:
+    text = utterance.text
+    return utterance.cite(len(text) - len(text.lstrip()), len(text.rstrip()))
 
 
 def _holds(outer: Cite, inner: Cite) -> bool:

@@ -49,6 +49,9 @@ _ENDED = {
 }
 
 
+_OF_TASKS = frozenset((ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE))
+
+
 class Todo(NamedTuple):
     """A task on its list now."""
 
@@ -65,6 +68,8 @@ class Todos:
     ended: list[Loop] = field(default_factory=list)
     """Tasks that were removed from their list."""
     count: int = 0
+    updated: Cite | None = None
+    """The last call that wrote a list or changed a task."""
     _listed: dict[TodoKey, None] = field(init=False, default_factory=dict)
     """The tasks of the list that is written as a whole."""
 
@@ -75,6 +80,12 @@ class Todos:
     def current(self) -> tuple[Todo, ...]:
         """Return the tasks on their lists now, in order."""
         return tuple(Todo(loop.text, loop.status) for loop in self.loops.values())
+
+    def as_of(self, loop: Loop) -> Cite:
+        """Return where the state of a task was written last; of a checklist's, where it stands."""
+        keys = (key for key, one in self.loops.items() if one.id == loop.id)
+        is_listed = any(key.origin is not TodoOrigin.CHECKLIST for key in keys)
+        return self.updated if is_listed and self.updated else loop.source
 
     def add(self, reading: Reading) -> None:
         """Read a message."""
@@ -87,6 +98,8 @@ class Todos:
 
     def _apply_call(self, exchange: Exchange) -> None:
         arguments = exchange.action.arguments
+        if exchange.action.kind in _OF_TASKS:
+            self.updated = exchange.asked
         match exchange.action.kind:
             case ActionKind.TODO:
                 rows = arguments.get("todos")

@@ -81,8 +81,14 @@ _OPENINGS = (
 )
 _CHANGED = re.compile(r"(?:created|deleted|modified|moved|written)(?: in |: )")
 _ACTION = re.compile(r"(read|ran|fetched)(?: in (?:[A-Za-z]:)?/\S*/)?: ")
+FIXED, FIXED_OTHERWISE = " Fixed.", " Succeeded since with other arguments."
+NOT_FIXED, NOT_REPEATED, EDITED_SINCE = " Not fixed.", " Not tried again.", " Edited since, not run again."
+PARTLY_REDONE = " Partly done again since."
 # Earlier versions wrote "Mended".
-_FAILURE_ENDS = (" Fixed.", " Not fixed.", " Mended.", " Not mended.")
+_FAILURE_ENDS = (
+    *(FIXED, FIXED_OTHERWISE, NOT_FIXED, NOT_REPEATED, EDITED_SINCE, PARTLY_REDONE),
+    *(" Mended.", " Not mended."),
+)
 
 
 def topic_by_wording(kind: ClaimKind, text: str) -> Topic | None:

@@ -60,6 +60,7 @@ _MACHINE_TEXT = re.compile(
 )
 _SUMMARY_TEXT = "This session is being continued from a previous conversation"
 _ARGUMENTS, _ARGUMENTS_END = "<command-args>", "</command-args>"
+_NAME, _NAME_END = "<command-name>", "</command-name>"
 _REJECTED = "The user doesn't want to proceed with this tool use."
 _SAID = "the user said:\n"
 _LONGEST_NOTICE = 400
@@ -150,19 +151,28 @@ def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
 
 
 def _command_cuts(text: str) -> Iterator[tuple[str, Trust]]:
-    """Split a command that goes to the model: the user typed its arguments.
+    """Split a command that goes to the model: the user typed its arguments, or its name alone.
 
     A command to the tool itself (``/model``, ``/exit``) begins with ``<command-name>`` and has no text for
     the model.
     """
-    start = text.find(_ARGUMENTS) + len(_ARGUMENTS)
-    stop = text.find(_ARGUMENTS_END, start)
-    if start < len(_ARGUMENTS) or stop < 0 or not text[start:stop].strip():
+    start, stop = _between(text, _ARGUMENTS, _ARGUMENTS_END)
+    if start == stop:
+        start, stop = _between(text, _NAME, _NAME_END)
+    if start == stop:
         yield text, MACHINE_TRUST
         return
     yield text[:start], MACHINE_TRUST
     yield text[start:stop], Trust.USER
     yield text[stop:], MACHINE_TRUST
+
+
+def _between(text: str, opening: str, closing: str) -> tuple[int, int]:
+    """Return the span between two tags; an empty one if there is nothing."""
+    start = text.find(opening) + len(opening)
+    stop = text.find(closing, start)
+    is_there = start >= len(opening) and stop >= 0 and text[start:stop].strip()
+    return (start, stop) if is_there else (0, 0)
 
 
 def _harness_tag_spans(text: str) -> Iterator[tuple[int, int]]:
