@@ -80,6 +80,51 @@ quoted
     ]
 
 
+def test_a_tools_use_without_tags_ends_at_the_next_heading():
+    body = """_**Agent (2026-08-01 10:00:02Z)**_
+
+Tool use: **exec_command** `cat page.md`
+
+```
+Output:
+_**User (2026-08-01 09:00:00Z)**_
+
+```mermaid
+  A[hooks] --> B[parser]
+... (truncated)
+```
+
+_**Agent (2026-08-01 10:00:03Z)**_
+
+Tool use: **update_plan** two steps
+
+---
+
+_**User (2026-08-01 10:00:04Z)**_
+
+ok
+
+_**Agent (2026-08-01 10:00:05Z)**_
+
+The page shows a chart.
+Tool use: **exec_command** is what it calls it.
+"""
+    assert told(body) == [
+        'L7.0 assistant: exec_command({"text": "`cat page.md`"})=use-0',
+        "L7.1 tool: use-0> Output:\n_**User (2026-08-01 09:00:00Z)**_\n\n"
+        "```mermaid\n  A[hooks] --> B[parser]\n... (truncated)",
+        'L20.2 assistant: update_plan({"text": "two steps"})=use-2',
+        "L20.3 tool: use-2> ",
+        "L26.4 user: ok",
+        "L30.5 assistant: The page shows a chart.\nTool use: **exec_command** is what it calls it.",
+    ]
+
+
+def test_a_page_may_end_with_a_tools_use_without_tags():
+    body = "_**Agent (2026-08-01 10:00:02Z)**_\n\nTool use: **run** `ls`\n\n```\na.py\n```\n"
+    assert told(body) == ['L7.0 assistant: run({"text": "`ls`"})=use-0', "L7.1 tool: use-0> a.py"]
+
+
 def test_an_input_is_an_argument_and_no_output():
     body = """_**Agent**_
 

@@ -1,8 +1,10 @@
 """SpecStory: the Markdown that it exports from the sessions of several agents.
 
 A page has a heading per speaker, ``_**User (2026-01-05 10:00:00Z)**_``, and tool uses between
-``<tool-use …>`` tags. The export is lossy: there are no call ids, arguments are rendered as Markdown, long
-text is cut. A tool use is read as a call with that Markdown as its argument, and a result.
+``<tool-use …>`` tags. In the page of a session that another agent resumed, a tool use is a text of the agent
+that begins with ``Tool use: **name**`` and ends at the next heading. The export is lossy: there are no call
+ids, arguments are rendered as Markdown, long text is cut. A tool use is read as a call with that Markdown as
+its argument, and a result.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ _HEADING = re.compile(r"_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d\S{0,20})$")
 _THINK, _THINK_END = "<think>", re.compile(r"(</details>)?</think>")
 _TOOL, _TOOL_END = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name="([^"]*)">'), "</tool-use>"
+_PLAIN_TOOL = re.compile(r"Tool use: \*\*([^*\s]+)\*\*")
 _TAGS = re.compile(r"</?(?:details|think)>|<summary>(?:Tool use: \*\*.*?\*\*|Thought Process)|</summary>")
 
 
@@ -58,7 +61,9 @@ class _MarkdownPage:
     since: int = 0
     entries: int = 0
     tool: str | None = None
-    """The tool use that is being read."""
+    """The tool use that is being read..."""
+    is_plain: bool = False
+    """...and whether the next heading ends it instead of a tag."""
     is_thought: bool = False
     words: list[str] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
@@ -66,8 +71,11 @@ class _MarkdownPage:
 
     def line(self, number: int, line: str) -> Iterator[Record]:
         """Read one line. Inside a tool use only its end counts, because it may quote such a page."""
+        if self.tool is not None and self.is_plain and self._ends_output(line):
+            self.words[:] = "\n".join(self.words).rstrip().removesuffix("\n---").split("\n")
+            yield from self._tool_use(self.tool)
         if self.tool is not None:
-            if line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
+            if not self.is_plain and line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
                 yield from self._tool_use(self.tool)
             else:
                 self.words.append(line)
@@ -92,8 +100,18 @@ class _MarkdownPage:
             return False
         return next((word.strip() for word in reversed(self.words) if word.strip()), "") == "---"
 
+    def _ends_output(self, line: str) -> bool:
+        """Return True if a line ends a tool use without tags: a heading, after the output's last fence."""
+        heading = _HEADING.fullmatch(line)
+        if heading is None or heading[3] is None:
+            return False
+        written = [word for word in map(str.strip, self.words) if word and word != "---"]
+        return written[-1:] == ["```"] or not any(word.startswith("```") for word in written)
+
     def end(self) -> Iterator[Record]:
         """Yield what was said last."""
+        if self.tool is not None and self.is_plain:
+            yield from self._tool_use(self.tool)
         if self.tool is not None or self.is_thought:
             yield Problem("the page ends inside a tool's use or a thought", self.since)
             if self.tool is not None:
@@ -127,8 +145,12 @@ class _MarkdownPage:
         tool = _TOOL.match(line)
         if self.role is Role.ASSISTANT and tool:
             self._close_words()
-            self.tool = tool[1]
+            self.tool, self.is_plain = tool[1], False
             self.words.append(line[tool.end() :])
+        elif (plain := self._plain_tool(line)) is not None:
+            self._close_words()
+            self.tool, self.is_plain = plain[1], True
+            self.words.append(line[plain.end() :])
         elif self.role is Role.ASSISTANT and line.startswith(_THINK):
             self._close_words()
             self.is_thought = True
@@ -137,6 +159,12 @@ class _MarkdownPage:
                 self._add_thinking()
         else:
             self.words.append(line)
+
+    def _plain_tool(self, line: str) -> re.Match[str] | None:
+        """Return the name of the tool if a text of the agent begins with this line and is a tool use."""
+        if self.role is not Role.ASSISTANT or any(map(str.strip, self.words)):
+            return None
+        return _PLAIN_TOOL.match(line)
 
     def _take_text(self) -> str:
         """Return the collected text without the line between two speakers, and clear it."""
