@@ -195,6 +195,27 @@ def test_findings_that_the_user_rejects_at_once_are_not_quoted(answer: str, reje
     assert quoted == ({"m4"} if rejects else {"m2", "m4"})
 
 
+def told_findings(*texts: str, edited: int = 0) -> list[str]:
+    view = items([text_message(Role.USER, "Why is it slow?"), *map(spoken, texts)])
+    find = {item.id: item.message for item in view}.get
+    return [one.text for one in Story(read(view).turns, {i.id for i in view}, find, edited=edited).findings]
+
+
+def test_a_fault_of_the_agents_own_work_is_over_after_the_next_edit():
+    fault = "So my fix is INCORRECT because it leads to wrong results for `joins`."
+    cause = "The root cause is that `joins` multiply the rows."
+    assert set(told_findings(fault, cause)) == {fault, cause}
+    assert told_findings(fault, cause, edited=9) == [cause]
+    assert set(told_findings(fault, cause, edited=2)) == {fault, cause}
+
+
+def test_a_later_finding_that_corrects_an_earlier_one_replaces_it():
+    first, other = "The root cause is that `load()` runs twice.", "The root cause of the noise is `log()`."
+    correct = "It turns out that `load()` is cached by `memo()`."
+    assert set(told_findings(first, other, correct)) == {other, correct}
+    assert set(told_findings(correct, first)) == {correct, first}
+
+
 def test_a_message_that_cannot_be_looked_up_is_left_out():
     view = _talk(2)
     story = Story(read(view).turns, {item.id for item in view}, lambda name: None)

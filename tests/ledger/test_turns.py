@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from clew.ledger import Ledger, turns
 from clew.ledger.turns import LONGEST_FINDING, SHORTEST_FINDING, finding_spans, is_acknowledgement
-from clew.message import Message, Role, Text, Trust
-from tests.ledger.sessions import assistant, items, ledger_of, ran, user
+from clew.message import Item, Message, Role, Text, Trust
+from tests.ledger.sessions import assistant, did, items, ledger_of, ran, user
 
 
 def story(ledger: Ledger, *messages: Message | list[Message]) -> list[tuple[str, bool, str]]:
@@ -145,6 +145,62 @@ def test_verdicts_reasons_and_names_are_found_as_whole_sentences():
 )
 def test_questions_headings_code_scraps_and_paragraphs_are_no_findings(text: str):
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The issue is likely in how `restify` reads the base class.",
+        "I suspect the root cause is the cache in `loader.py`.",
+        "Or maybe because it's an aggregate of the query.",
+        "Yes, because it has the expression object already.",
+        "Because `sqlite3` is a C extension and checks types.",
+        "If I strip it from `annotations`, it won't be in the SELECT clause.",
+        "If `self.qualname` is not available (e.g. in a mock) it fails.",
+        "A[Agent hooks because of x] --> B[capture provider parser]",
+        '{ "start_line": 42, "reason": "because it was missing" }',
+        "const x = [1]; if (y) { return x; } because = missing;",
+        "Or because `ismock` returns true?).",
+    ],
+)
+def test_guesses_fragments_diagrams_and_code_are_no_findings(text: str):
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I verified that it fails, and the log probably shows why because of `x.py`.",
+        "The problem is that `sqlite3` (and possibly others) checks types in C.",
+        "The root cause is that `a[0] = {}` and `b => c` run twice; so it fails.",
+        "This means that `prepared` is a lazy object.",
+    ],
+)
+def test_what_was_checked_and_what_names_code_in_quotes_is_a_finding(text: str):
+    assert [one for one, _ in found(text)] == [text]
+
+
+UNUSED = assistant("Good: `main_hash` is no longer used in this file.")
+
+
+def edit(old: str, new: str):
+    return did("Edit", {"file_path": "a.go", "old_string": old, "new_string": new}, "updated")
+
+
+def test_a_finding_that_something_is_missing_ends_with_the_edit_that_adds_it():
+    def left(*messages):
+        return len(ledger_of(user("Go."), UNUSED, *messages).turns.findings)
+
+    assert left() == 1
+    assert left(edit("x", "y = other(repo)")) == 1
+    assert left(edit("main_hash(repo)", "")) == 1
+    assert left(edit("main_hash(repo)", "main_hash(repo, 2)")) == 1
+    assert left(edit("x", "x = main_hash(repo)")) == 0
+    patch = "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+x = main_hash(repo)\n*** End Patch"
+    assert left(did("apply_patch", {"patch": patch}, "Success.")) == 0
+    ledger = Ledger.from_json(ledger_of(user("Go."), UNUSED).to_json())
+    ledger.extend([Item("m9", edit("x", "x = main_hash(repo)")[0])])
+    assert ledger.turns.findings == []
 
 
 def test_a_name_with_a_dot_does_not_end_a_sentence():

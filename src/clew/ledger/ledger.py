@@ -105,6 +105,8 @@ class Ledger:
             if reading.said and self._story:
                 kept.decisions.add(reading)
                 kept.turns.add(reading)
+            if reading.calls and self._story:
+                kept.turns.edited(reading)
             if reading.exchanges:
                 kept.failures.add(reading, kept.artifacts.add(reading))
         return found

@@ -16,11 +16,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from clew.errors import NotFound
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.tool_actions import ActionKind
-from clew.message import Cite, Message, Text, Trust
+from clew.message import Cite, Json, Message, Text, Trust
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
@@ -66,6 +67,15 @@ _FINDING_WORD = lazy_pattern(
 )
 """...and what each of them contains, as a prefilter: a pattern of plain words is ten times as fast."""
 _FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.lower().replace("’", "'"))))
+_MISSING = lazy_pattern(
+    r"\bno longer\b|\bunused\b|\bmissing\b|\b(?:does|do|did|is|are|was)(?:n['’]t| not)\s"
+    r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",
+    re.IGNORECASE,
+)
+_IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
+_EDITS = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
+MOST_MISSING = 24
+"""Findings that something is missing that later edits are compared with; chosen by hand."""
 SHORTEST_NOTE, FEWEST_ITEMS = 300, 3
 """Characters and list items from which an agent's text counts as a working note; chosen by hand."""
 MOST_NOTES = 4
@@ -89,6 +99,21 @@ _HEADING = lazy_pattern(
     r"|tool (?:use|call|result)\b.*|[\"'][\w.-]+[\"']: .*"
 )
 """Matched against lower-case text: a bold heading, what comes now, a tool call of a log, a line of JSON."""
+_GUESS = lazy_pattern(
+    r"\b(?:maybe|might|perhaps|possibly|probably|likely|presumably|apparently|suspect"
+    r"|i (?:think|guess|assume|wonder)|seems?|appears? to|could be|not sure|unclear)\b"
+)
+"""Matched against lower-case text: the sentence may be wrong, even if it names a cause..."""
+_FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
+"""...unless it says that it was checked."""
+_FRAGMENT = lazy_pattern(r"(?:so |and |but |ah,? |oh,? )*(?:or|because|yes|yeah|no|if (?:i|we))\b")
+"""Matched against lower-case text: the rest of a thought, or a plan of what would be."""
+_CODE = lazy_pattern(r"[{}\[\]<|]|.*(?:--+>|==+>|::=|[{};]\s*$)|(?:[^`\n]*[{}\[\]<>=;|\\]){4}")
+"""A diagram, a line of JSON or of code outside of quotes."""
+_QUOTED = lazy_pattern(r"`[^`\n]*`")
+_BRACKETS = lazy_pattern(r"\([^()\n]*\)")
+_CUT_OFF = lazy_pattern(r".*(?:\b(?:e\.g|i\.e|etc|vs|cf)\.|\?\W{1,3}|[:,(])")
+"""It ends in an abbreviation, in a question, or in the middle."""
 _REFERS_BACK = lazy_pattern(
     r"(?:so |and |but |or |ah,? |oh,? |hmm,? |wait,? |actually,? )*(?:it|that|this|they|these|those)\b"
 )
@@ -116,6 +141,13 @@ class RankedFinding:
     """0 for a strong wording, 1 for a weaker one, 2 for a sentence of prose that only names something."""
 
 
+class SaidMissing(NamedTuple):
+    """A finding that something is missing or no longer used."""
+
+    source: Cite
+    names: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Turns:
     """The turns of a session, the agent's findings and its latest working notes, as positions."""
@@ -124,6 +156,8 @@ class Turns:
     findings: list[RankedFinding] = field(default_factory=list)
     notes: list[Cite] = field(default_factory=list)
     """Texts of the running turn in which the agent lists its plan, its progress or what it knows."""
+    missing: list[SaidMissing] = field(default_factory=list)
+    """The latest findings that something is missing, until an edit adds it."""
 
     def add(self, reading: Reading) -> None:
         """Read the next message."""
@@ -132,6 +166,18 @@ class Turns:
                 self._asked(utterance)
             elif utterance.speaker is ASSISTANT and utterance.text.strip():
                 self._answered(utterance)
+
+    def edited(self, reading: Reading) -> None:
+        """Drop the findings that something is missing or unused if an edit of this message adds it."""
+        for asked in reading.calls if self.missing else ():
+            if asked.action.kind in _EDITS:
+                old, new = _texts_of_edit(asked.action.arguments)
+                added = {
+                    one.source for one in self.missing if any(n in new and n not in old for n in one.names)
+                }
+                if added:
+                    self.missing = [one for one in self.missing if one.source not in added]
+                    self.findings = [one for one in self.findings if one.source not in added]
 
     def _asked(self, utterance: Utterance) -> None:
         last = self.all[-1] if self.all else None
@@ -154,8 +200,33 @@ class Turns:
             self.notes = [*self.notes[1 - MOST_NOTES :], utterance.cite(0, len(utterance.text))]
         for start, end, rank in finding_spans(utterance.text):
             self.findings.append(RankedFinding(utterance.cite(start, end), rank))
+            if rank < WEAKEST and _MISSING.search(utterance.text, start, end):
+                named = tuple(name[1] for name in _IDENTIFIER.finditer(utterance.text, start, end))
+                self.missing = [
+                    *self.missing[1 - MOST_MISSING :],
+                    SaidMissing(utterance.cite(start, end), named),
+                ]
         if len(self.findings) > MOST_FINDINGS * 5 // 4:
             self.findings = _fewer(self.findings)
+
+
+def _texts_of_edit(arguments: Json) -> tuple[str, str]:
+    """Return what an edit removes and what it writes, as far as its arguments tell them apart."""
+    old: list[str] = []
+    new: list[str] = []
+    waiting: list[tuple[str, Json]] = [("", arguments)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.items()
+        elif isinstance(value, list):
+            waiting += [(key, one) for one in value]
+        elif isinstance(value, str) and "*** Begin Patch" in value:
+            old += [line for line in value.split("\n") if not line.startswith("+")]
+            new += [line for line in value.split("\n") if line.startswith("+")]
+        elif isinstance(value, str):
+            (old if key.lower().startswith(("old", "search")) else new).append(value)
+    return "\n".join(old), "\n".join(new)
 
 
 def is_working_note(text: str) -> bool:
@@ -202,10 +273,26 @@ def _rank(read: str, small: str, start: int, end: int, told: int, *, follows: bo
 
     ``told`` are the marks of the whole text.
     """
-    if _HEADING.fullmatch(small, start, end):
+    if _HEADING.fullmatch(small, start, end) or _FRAGMENT.match(small, start, end):
         return None
     if not follows and _REFERS_BACK.match(small, start, end) and not _NAMES.search(read, start, end):
         return None
+    rank = _rank_by_words(read, small, start, end, told)
+    if rank is None or _is_guess(small, start, end):
+        return None
+    bare = _QUOTED.sub("", read[start:end])
+    return None if _CODE.match(bare) or _CUT_OFF.fullmatch(small, start, end) else rank
+
+
+def _is_guess(small: str, start: int, end: int) -> bool:
+    """Whether a sentence only supposes something; what it supposes in brackets does not count."""
+    if not _GUESS.search(small, start, end) or _FIRM.search(small, start, end):
+        return False
+    return _GUESS.search(_BRACKETS.sub("", small[start:end])) is not None
+
+
+def _rank_by_words(read: str, small: str, start: int, end: int, told: int) -> int | None:
+    """Return the rank of a sentence by the verdict, reason or name in it."""
     verdict = None
     if told & _FINDING_MARK and _FINDING_WORD.search(small, start, end):
         verdict = _FINDING.search(small, start, end)

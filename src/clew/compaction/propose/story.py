@@ -54,6 +54,18 @@ _TROUBLE = re.compile(
 )
 """A state that a passing run of the tests mostly ends."""
 
+_OWN_FAULT = re.compile(
+    r"\bmy (?:\w+ )?(?:fix|change|patch|approach|implementation|code|edit|attempt|solution)\b[^.]{0,80}"
+    r"(?:\b(?:incorrect|wrong|broken|breaks?|broke|fails?|failed)\b"
+    r"|\b(?:is|was|does|did|do)(?:n['’]t| not)\s(?:work|enough|applied|correct|see|handle|help))",
+    re.IGNORECASE,
+)
+"""A fault of what the agent itself did, which its next edit mostly repairs."""
+_CORRECTS = re.compile(
+    r"\b(?:actually|in fact|turns out|i was (?:wrong|mistaken)|contrary to|not true|after all)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"`([^`\n]{3,80})`")
 _REJECTS = re.compile(
     r"\W*(?:no[,.!]|no\s*$|nope\b|wrong\b|incorrect\b|not (?:at all|what i)\b|undo\b|revert\b"
     r"|stop\s*(?:[^\w\s]|$|(?:it|that|this|now)\b)"
@@ -81,11 +93,13 @@ Find = Callable[[str], Message | None]
 class Story:
     """The turns that leave the view with a span, as claims at any level of detail."""
 
-    def __init__(self, turns: Turns, gone: Collection[str], find: Find, passed: int = 0) -> None:
+    def __init__(
+        self, turns: Turns, gone: Collection[str], find: Find, passed: int = 0, edited: int = 0
+    ) -> None:
         """Select the turns with a request or a report in ``gone``.
 
         ``passed`` is the number of the message with the last test run if it passed: troubles found before it
-        are over.
+        are over. ``edited`` is that of the last edit: faults of the agent's own work found before it are.
         """
         self._find = find
         self._gone = gone
@@ -95,7 +109,7 @@ class Story:
         self._notes = turns.notes
         asked = turns.all[-1].ask.number if turns.all else 0
         self._rejected = list(_rejected(turns.all, find)) if turns.findings else []
-        self.findings = list(self._found(turns.findings, passed, asked))
+        self.findings = _in_force(list(self._found(turns.findings, passed, edited, asked)))
         """What the agent found out: since the last request first, then by rank, latest first among equals."""
 
     @cached_property
@@ -175,7 +189,9 @@ class Story:
         text = words(part)[cite.start : cite.end]
         return (text, min(part.trust, Trust.USER)) if text.strip() else None
 
-    def _found(self, findings: Sequence[RankedFinding], passed: int, asked: int) -> Iterator[Claim]:
+    def _found(
+        self, findings: Sequence[RankedFinding], passed: int, edited: int, asked: int
+    ) -> Iterator[Claim]:
         """Yield findings: those since the last request first, then by rank, latest first."""
         count = 0
         latest_first = [(one.source.number, one) for one in reversed(findings)]
@@ -183,11 +199,29 @@ class Story:
             said = self._quote(one.source)
             if said is None or (number < passed and _TROUBLE.search(said[0])):
                 continue
+            if number < edited and _OWN_FAULT.search(said[0]):
+                continue
             if any(start < number < end for start, end in self._rejected):
                 continue
             yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
             if (count := count + 1) == MOST_FINDINGS:
                 return
+
+
+def _in_force(claims: list[Claim]) -> list[Claim]:
+    """Return the findings that no later one corrects: one that says so and names the same."""
+    names = [frozenset(_NAME.findall(claim.text)) for claim in claims]
+    corrections = [
+        (claim.sources[0].number, named)
+        for claim, named in zip(claims, names, strict=True)
+        if named and _CORRECTS.search(claim.text)
+    ]
+    return [
+        claim
+        for claim, named in zip(claims, names, strict=True)
+        if not named
+        or not any(number > claim.sources[0].number and named <= later for number, later in corrections)
+    ]
 
 
 def _rejected(turns: Sequence[Turn], find: Find) -> Iterator[tuple[int, int]]:
