@@ -259,7 +259,7 @@ class Scene:
     def verbatim(self) -> int:
         """The index from which messages stay verbatim.
 
-        As many tokens as the caller asked for, and the reply that ends a turn: the user has not answered it yet.
+        As many tokens as the caller asked for, and the reply that ends a turn, not yet answered by the user.
         """
         wanted, most = self.task.keep.tokens or 0, int(self.tail_room * MOST_VERBATIM)
         first = len(self.view)
