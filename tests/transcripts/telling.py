@@ -66,3 +66,17 @@ def _part(part: Part, usual: int) -> str:
             return f"{part.call_id}{error}> {part.text}"
         case _:
             return type(part).__name__
+
+
+SUMMARIES = (
+    "This session is being continued from a previous conversation that ran out of context. The conversation "
+    "is summarized below:\nAnalysis:\nPending Tasks:\nRULES",
+    "This session is being continued from a previous conversation that ran out of context. The summary below "
+    "covers the earlier portion of the conversation.\n\nSummary:\nRULES",
+    "Another language model started to solve this problem and produced a summary of its thinking process. "
+    "Use it:\n\nRULES",
+    "<state_snapshot>\n<key_knowledge>\nRULES\n</key_knowledge>\n</state_snapshot>",
+    "<summary>\nRULES\n</summary>",
+    "Here is a summary of the conversation to date:\n\nRULES",
+)
+"""Summaries of Claude Code (two wordings), Codex, Gemini CLI, Anthropic's SDKs and LangChain."""

@@ -1,11 +1,10 @@
 """Parse what a caller passes: a list or body of dictionaries, SDK or framework objects, or messages.
 
-Also labels texts that a harness inserted in the user's role.
+Texts that a harness inserted in the user's role are labelled as such.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,48 +12,12 @@ from typing import Any
 
 from clew.compaction.plan.render import mark_if_digest, split_off_digest
 from clew.errors import InputError, UnknownEntry
-from clew.message import (
-    Json,
-    JsonObject,
-    Message,
-    Origin,
-    Role,
-    Text,
-    ToolResult,
-    Unknown,
-)
+from clew.message import Json, JsonObject, Message, Unknown
 from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.frameworks import Codec, foreign_codec
 from clew.providers.openai_chat.codec import STRAY
 from clew.providers.shapes import plain
-
-_CANDIDATE = re.compile(
-    r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"
-    r"|This session is being continued|# Context from|Another language model started"
-)
-"""Prefilter: every inserted text matches this; other texts cost one search."""
-
-
-def label_speakers(message: Message) -> Message:
-    """Return a user message with inserted texts labelled as such; any other message unchanged."""
-    if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
-        return message
-    if not any(isinstance(part, Text) and _CANDIDATE.search(part.text) for part in message.parts):
-        return message
-    # Imported only if the prefilter matches.
-    from clew.transcripts.readers.claude_code.user_messages import wire_message
-    from clew.transcripts.readers.codex import label_speakers as label_codex_texts
-
-    labelled = label_codex_texts(message)
-    if labelled.origin is Origin.SPOKEN:
-        labelled = wire_message(labelled.parts)
-    if labelled.origin is Origin.SPOKEN and labelled.parts == message.parts:
-        return message
-    if labelled.origin is Origin.INJECTED and any(isinstance(part, ToolResult) for part in message.parts):
-        # Tool results followed by a reminder: a tool message without any text of the user.
-        labelled = replace(labelled, role=Role.TOOL, origin=Origin.SPOKEN)
-    return replace(labelled, native=message.native)
-
+from clew.transcripts.speakers import label_speakers
 
 MODELS = frozenset({"assistant", "model"})
 UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})
@@ -203,7 +166,7 @@ def one_message(value: Message | Mapping[str, Any], wire: str | None) -> Message
     except RecursionError:
         raise _endless() from None
     (message,) = (*body.system, *body.messages)
-    return mark_if_digest(message)
+    return mark_if_digest(label_speakers(message))
 
 
 def _endless() -> InputError:

@@ -1,9 +1,9 @@
 """Rules for notes: what may be stored, who may store it, and what needs review first.
 
 An agent names the sources of a note, but a manipulated agent names what it was told to name. So the note's
-text is searched in all that the agent was shown, also before a compaction: a run of words or an exact value that occurs in tool output or
-a web page, and in nothing the user said, marks it as copied. Paraphrases are not detected; they still need
-a person's approval.
+text is searched in all that the agent was shown, also before a compaction: a run of words or an exact value
+that occurs in tool output or a web page, and in nothing the user said, marks it as copied. Paraphrases are
+not detected; they still need a person's approval.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Copied:
         self._words = [*dict.fromkeys(map(tuple, longest_first))]
 
     def possibly_in(self, text: str) -> bool:
-        """Return True if a text contains a value, or all words of a run; splitting it into words takes longer."""
+        """Return True if a text contains a value, or all words of a run: a quick first test."""
         if any(value in text for value in self.values):
             return True
         low = text.lower()

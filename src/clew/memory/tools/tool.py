@@ -253,7 +253,7 @@ class Tool:
     read_only: bool = True
     """It changes nothing, so it needs no approval."""
     asks: Callable[[ToolContext, dict[str, Any]], bool] = lambda _context, _arguments: True
-    """Of a tool that writes: False for a call that needs no approval, because it is refused or quarantined."""
+    """False for a call of a writing tool that is refused or quarantined, so that it needs no approval."""
 
     def definition(self, wire: str) -> JsonObject:
         """Return its entry in a provider's list of tools, or in MCP's."""

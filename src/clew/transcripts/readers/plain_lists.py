@@ -10,7 +10,7 @@ from functools import partial
 
 from clew.compaction.plan.render import TAG, mark_if_digest
 from clew.errors import UnknownWire
-from clew.message import Json, JsonObject, Message, Role, Trust
+from clew.message import Json, JsonObject, Message, Origin, Role, Trust
 from clew.providers import WIRES, Body, Wire, detect
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
@@ -19,6 +19,7 @@ from clew.transcripts.jsonl import head_values, json_lines
 from clew.transcripts.messages import label_machine_text
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
+from clew.transcripts.speakers import label_speakers
 
 _SURE, _POSSIBLE = 0.9, 0.5
 _SPOKEN = {"content", "parts", "tool_calls", "function_call"}
@@ -102,7 +103,7 @@ def _read_lines(source: Source, wire: Wire, name: str) -> Iterator[Record]:
             if not started:
                 yield Start(name, wire.name)
                 started = True
-            yield Entry(_label_digest(wire.parse_item(value)), f"L{number}", number)
+            yield Entry(_labelled(wire.parse_item(value)), f"L{number}", number)
 
 
 def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
@@ -118,7 +119,7 @@ def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
             if not started:
                 yield Start(name, wire.name)
                 started = True
-            yield Entry(_label_digest(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
+            yield Entry(_labelled(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
 
 
 def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
@@ -133,9 +134,9 @@ def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and piece.key == wire.list_key:
-            yield Entry(_label_digest(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
+            yield Entry(_labelled(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
         elif isinstance(piece, Field) and piece.key == wire.list_key and isinstance(piece.value, str):
-            yield Entry(wire.parse_item(piece.value), "#0", 0)
+            yield Entry(_labelled(wire.parse_item(piece.value)), "#0", 0)
 
 
 def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
@@ -145,12 +146,13 @@ def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
     for message in body.system:
         yield Entry(message, wire.system_key or "system")
     for i, message in enumerate(body.messages):
-        yield Entry(_label_digest(message), f"#{i}", i)
+        yield Entry(_labelled(message), f"#{i}", i)
 
 
-def _label_digest(message: Message) -> Message:
-    """Label what one of our compactions put into a message as machine text, never as the user's words."""
-    if message.role is not Role.USER:
+def _labelled(message: Message) -> Message:
+    """Label what a harness or one of our compactions put into a message as machine text, not the user's."""
+    message = label_speakers(message)
+    if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
         return message
     labelled = mark_if_digest(message)
     return (
