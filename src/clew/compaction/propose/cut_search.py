@@ -21,6 +21,7 @@ from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
 from clew.compaction.propose.tail import (
     ALL_FADED_SHARE,
+    MOST_VERBATIM,
     USUAL_MESSAGES,
     WHOLE_UNREAD_SHARE,
     allotments,
@@ -113,14 +114,17 @@ def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
 def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
     """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
     scene = tries.scene
+    whole_ids = {item.id for item in scene.view[scene.verbatim :]}
+    second_best = None
     for usual in _stops(scene):
         assembly = _digest(scene, usual, terms)
         most = scene.room - assembly.least_tokens if assembly else scene.room
         stop = _with_whole_calls(scene, usual, most)
         cut = _cut_at(tries, stop, assembly if stop == usual else _digest(scene, stop, terms))
-        if cut is not None:
+        if cut is not None and not any(shrink.id in whole_ids for shrink in cut.shrinks):
             return cut
-    return None
+        second_best = second_best or cut
+    return second_best
 
 
 def _digest(scene: Scene, stop: int, terms: MandatoryLimits) -> DigestBuilder | None:
@@ -134,7 +138,7 @@ def _with_whole_calls(scene: Scene, stop: int, room: int) -> int:
 
     Cutting them further would leave pieces of sentences and of calls: fewer messages help more.
     """
-    if scene.task.keep.messages > USUAL_MESSAGES or scene.verbatim < len(scene.view):
+    if scene.task.keep.messages > USUAL_MESSAGES or scene.task.keep.tokens:
         return stop
     room = min(room, scene.tail_room)
     unread = max(stop, scene.unread)
@@ -284,11 +288,11 @@ class TailFitter:
                 break
             wanted, before = int(wanted * min(LEAST_STEP, room / found[1])), found[1]
         self._too_small[stop, held] = max(room, self._too_small.get((stop, held), 0))
-        unread = max(stop, scene.unread)
-        if stop < unread and scene.tokens(unread) <= room * WHOLE_UNREAD_SHARE:
-            found = self._levelled((stop, unread), room, held)
-            if found[1] <= room:
-                return found
+        for first, share in ((scene.verbatim, MOST_VERBATIM), (scene.unread, WHOLE_UNREAD_SHARE)):
+            if stop < first < len(scene.view) and scene.tokens(first) <= room * share:
+                found = self._levelled((stop, first), room, held)
+                if found[1] <= room:
+                    return found
         return self._levelled((stop, len(scene.view)), room, held)
 
     def _filled(self, stop: int, room: int, held: bool, found: Smaller) -> Smaller:
