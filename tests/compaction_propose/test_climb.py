@@ -29,7 +29,10 @@ from tests.compaction_propose.sessions import LONG, Living, items, situation, sp
 PIN = RuleQuote("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
 
 
-def turns(count: int, output: str = "line of output with src/app/main.py and value_one\n" * 30) -> list[Item]:
+OUTPUT = "".join(f"line {n} of output with src/app/main.py and value_one\n" for n in range(30))
+
+
+def turns(count: int, output: str = OUTPUT) -> list[Item]:
     """Make a session: a system prompt, then turns of a request, a call, its result and an answer."""
     messages = [text_message(Role.SYSTEM, "Be brief.")]
     for n in range(count):

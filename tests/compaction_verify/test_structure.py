@@ -148,6 +148,14 @@ def test_an_excerpt_with_its_omissions_marked_is_a_smaller_form():
         assert judged(Shrink("m4", result(within_a_line), "a large output")).accepted
 
 
+def test_a_smaller_form_may_lack_colours():
+    coloured = {
+        "m4": result("\x1b[31mclass\x1b[39m Invoice:\n" + "\x1b[2m    total: int = 1250\x1b[22m\n" * 90)
+    }
+    evidence = replace(BARE, originals=lambda name: coloured.get(name) or BARE.by_id[name])
+    assert judged(Shrink("m4", result(SHORT), "long"), evidence=evidence).accepted
+
+
 @pytest.mark.parametrize(
     ("smaller", "what"),
     [

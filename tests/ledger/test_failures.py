@@ -10,6 +10,7 @@ from clew.ledger import Failure
 from clew.ledger import failures as failures_module
 from clew.ledger.error_lines import error_spans
 from clew.message import Cite, Message, Role
+from clew.message.text import without_colours
 from tests.ledger.sessions import call, did, ledger_of, ran, result
 
 
@@ -327,6 +328,12 @@ def test_a_huge_failed_output_is_looked_at_from_both_ends():
         + "error: last\n"
     )
     assert [output[start:end] for start, end in error_spans(output)] == ["error: first", "error: last"]
+
+
+def test_the_lines_that_say_what_went_wrong_are_found_in_coloured_output():
+    output = "\x1b[2m calm\x1b[22m\n\x1b[31m\x1b[1mTypeError\x1b[22m: load is not a function\x1b[39m\n"
+    ((start, end),) = error_spans(output)
+    assert without_colours(output[start:end]) == "TypeError: load is not a function"
 
 
 def test_of_too_many_failures_the_oldest_are_let_go(monkeypatch):

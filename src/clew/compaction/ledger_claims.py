@@ -27,7 +27,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.shell import CHANGES, Action
 from clew.message import Cite, Item, Trust
-from clew.message.text import omission_note
+from clew.message.text import omission_note, without_colours
 
 MOST_FAILURES = 12
 _SAYS_WHY = re.compile(r"(?:[^\W\d_]{2,}\W+){2}[^\W\d_]{2,}")
@@ -429,7 +429,7 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _failure_text(failure: Failure, messages: int) -> str:
-    lines = _clip(" / ".join(line.strip() for line in failure.lines))
+    lines = _clip(" / ".join(without_colours(line).strip() for line in failure.lines))
     tries = f", failed {failure.count} times" if failure.count > 1 else ""
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{_state(failure, messages)}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from clew.message.patterns import lazy_pattern
+from clew.message.text import blank_colours
 
 MOST_LINES = 3
 """Error lines that are kept of one output."""
@@ -24,7 +25,7 @@ _ERROR_LINE = lazy_pattern(
         (?::|[ \t][ \t]|[ \t]TS\d+|!).*
       | npm\ (?:ERR!|error)\ (?!A\ complete\ log)\S.*
       | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
-      | (?!(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d\s)   # a time before an ordinary line of a log
+      | (?!(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d(?::\d\d)?\s)   # a time before an ordinary line of a log
         \S+:\d+(?::\d+)?:?[ \t]+[^\s].*
       | .{0,120}\b
         (?:command\ not\ found|No\ such\ file\ or\ directory|Permission\ denied|not\ found|does\ not\ exist
@@ -54,6 +55,7 @@ _BEFORE_OUTPUT = lazy_pattern(
 
 def error_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans of the lines of a failed output that name the cause: a few, in order."""
+    text = blank_colours(text)
     pieces = [(0, min(len(text), _LOOKED_AT))]
     if len(text) > _LOOKED_AT:
         pieces.append((max(_LOOKED_AT, len(text) - _LOOKED_AT), len(text)))

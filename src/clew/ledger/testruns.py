@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from clew.ledger.shell import simple_commands, without_prefixes
 from clew.message.patterns import lazy_pattern
+from clew.message.text import blank_colours
 
 LONGEST = 400_000
 """Characters of an output that are read (chosen by hand): the last ones, with the runner's summary."""
@@ -128,7 +129,6 @@ RUNNERS = (
         _lines(r"^[ \t]*(?:#|ℹ) fail \d+"),
     ),
 )
-_ANSI = lazy_pattern(r"\x1b\[[0-9;]*m")
 
 
 class FailedTest(NamedTuple):
@@ -195,7 +195,7 @@ def _readable(output: str) -> tuple[str, int]:
     """Return the output with colour codes blanked out, cut to its end if long, and the start of that cut."""
     shift = max(0, len(output) - LONGEST)
     text = output[shift:] if shift else output
-    return (_ANSI.sub(lambda code: " " * len(code[0]), text) if "\x1b[" in text else text), shift
+    return blank_colours(text), shift
 
 
 def _failed_tests(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]:

@@ -1,4 +1,4 @@
-"""Helpers for text: put it on one line, cut it with an ellipsis, escape what looks like one of clew's tags.
+"""Helpers for text: put it on one line, cut it, remove colours, escape what looks like one of clew's tags.
 
 A model may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible
 characters in between, as the end of a fence. ``escape_tags`` puts a backslash after the bracket of anything
@@ -30,6 +30,20 @@ def ellipsize(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[: limit - 1].rstrip()}…" if limit > 0 else ""
+
+
+COLOUR = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
+"""A control sequence of a terminal, mostly of a colour."""
+
+
+def without_colours(text: str) -> str:
+    """Return a text without the control sequences of a terminal."""
+    return COLOUR.sub("", text) if "\x1b" in text else text
+
+
+def blank_colours(text: str) -> str:
+    """Return a text with spaces for the control sequences of a terminal, so that offsets stay the same."""
+    return COLOUR.sub(lambda code: " " * len(code[0]), text) if "\x1b" in text else text
 
 
 _BRACKETS = "<＜﹤‹〈〈⟨❮❰ᐸ˂≺❬《⟪≪⋖⧼⦑"

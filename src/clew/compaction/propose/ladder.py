@@ -19,6 +19,7 @@ from clew.compaction.propose.prune import (
     OVERSIZED_TOKENS,
     WORTH_OF_PROSE,
     prune,
+    prune_cycles,
     prune_repeated,
     prune_repeated_outputs,
 )
@@ -102,6 +103,8 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned = prune_repeated(page, start, stop, scene.verbatim)
     known = {shrink.id for shrink in pruned}
     pruned += [shrink for shrink in _repeated_in_short_view(scene, page) if shrink.id not in known]
+    known = {shrink.id for shrink in pruned}
+    pruned += [one for one in prune_cycles(page, start, scene.verbatim) if one.id not in known]
     pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
     task = replace(scene.task, keep=keep, sizes=scene.sizes_now)

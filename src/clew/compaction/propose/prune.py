@@ -25,7 +25,7 @@ from clew.compaction.propose.stubs import Page, Stubs, excerpted
 from clew.ledger.exchange import Ended, outcome
 from clew.ledger.shell import CHANGES, Action
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
-from clew.message import Item, Place, Text, ToolCall, ToolResult, pair
+from clew.message import Item, Origin, Place, Role, Text, ToolCall, ToolResult, pair, words
 from clew.message.parts import json_strings
 
 NEAR_SHARE = 0.8
@@ -174,6 +174,19 @@ def _answers_from(view: Sequence[Item], start: int) -> Iterable[tuple[Place, Pla
 
 def _later(place: Place, messages: int) -> Place:
     return Place(place.message + messages, place.part)
+
+
+def _cycles(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs in which the same lines repeat again and again, or with colours."""
+    for step in _long(steps):
+        if page.may_free(step.result, WORTH_A_STUB):
+            yield from _folded(page, step.result, step.text)
+
+
+def _folded(page: Page, place: Place, text: str) -> Iterator[Stub]:
+    shorter, _ = page.folded(text, page.spans(place))
+    if shorter is not text:
+        yield Stub(place, shorter, "the same lines again and again")
 
 
 def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
@@ -487,7 +500,8 @@ def _prose(page: Page, start: int = 0) -> Iterator[Stub]:
 
 
 RULES: tuple[Rule, ...] = (
-    *(_repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits, _rewritten),
+    *(_cycles, _repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, _failed_edits),
+    _rewritten,
 )
 """Rules about what something later repeats or outdates; they look at every step."""
 IN_RECENT: tuple[Rule, ...] = (
@@ -564,6 +578,22 @@ def prune_repeated_outputs(page: Page, start: int, stop: int, least_tokens: int)
     for stub in chain(_repeated(page, steps), _differ_little(page, steps)):
         if stub.place.message < stop and page.counter.count_part(page.shown(stub.place)) >= least_tokens:
             _take(stubs, page, stub)
+    return stubs.shrinks()
+
+
+def prune_cycles(page: Page, start: int, stop: int) -> list[Shrink]:
+    """Propose a smaller form for output in which the same lines repeat, in messages between two indices."""
+    stubs = Stubs(page)
+    for i in range(start, stop):
+        message = page.view[i].message
+        if not page.may_free(Place(i, 0), WORTH_A_STUB) or message.role is Role.ASSISTANT:
+            continue
+        for j, part in enumerate(message.parts):
+            if isinstance(part, ToolResult) or (
+                isinstance(part, Text) and message.origin is not Origin.SPOKEN
+            ):
+                for stub in _folded(page, Place(i, j), words(part)):
+                    _take(stubs, page, stub)
     return stubs.shrinks()
 
 

@@ -22,6 +22,7 @@ from clew.compaction.propose.excerpt import (
     both_ends,
     gap_note,
 )
+from clew.compaction.propose.fold import folded
 from clew.message import (
     Cite,
     Item,
@@ -95,6 +96,10 @@ class Page:
     """Texts that excerpts were made of, and whether they are arguments, so that none is searched twice."""
     sizes: Sequence[int] | None = None
     """The tokens of the view's messages, if they are known."""
+    folds: dict[tuple[str, tuple[Span, ...]], tuple[str, list[Span]]] = field(
+        default_factory=dict, repr=False
+    )
+    """Texts without colours and repeated lines, by what must stay readable in them."""
 
     def may_free(self, place: Place, tokens: int) -> bool:
         """Return False if the message of a part is too small for a smaller form that frees so much."""
@@ -136,6 +141,13 @@ class Page:
         start = words(part).find(quote)
         if start >= 0:
             self.held.setdefault(name, []).append(Cite(name, number, start, start + len(quote)))
+
+    def folded(self, text: str, held: Sequence[Span]) -> tuple[str, list[Span]]:
+        """Return a text without colours and repeated lines, and the held spans in it."""
+        key = text, tuple(held)
+        if key not in self.folds:
+            self.folds[key] = folded(text, held)
+        return self.folds[key]
 
     def telling(self, text: str, *, is_argument: bool = False) -> ExcerptSource:
         """Return a text to excerpt; of what the agent wrote, as much as there is room for."""
@@ -246,6 +258,7 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
     characters = max(LEAST_CHARACTERS, characters)
+    text, spans = page.folded(text, spans)
     shown = None
     if isinstance(part, Text) and page.view[place.message].message.role is Role.USER:
         shown = both_ends(text, characters)

@@ -14,6 +14,7 @@ from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.wording import ELISION
 from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
+from clew.message.text import without_colours
 from clew.providers import CheckScope, ConversionOptions, RuleLevel, Wire, convert
 from clew.providers.rules import check_body
 
@@ -170,7 +171,7 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
         if (
             new != old
             and isinstance(new, Text | ToolResult)
-            and (line := _added_line(words(whole), words(new)))
+            and (line := _added_line(*map(without_colours, (words(whole), words(new)))))
         ):
             yield _refuse(
                 shrink.id, f'the smaller form adds "{short(line)}"', "the original does not say that"

@@ -1,0 +1,117 @@
+"""Texts without what takes room and says nothing: lines that repeat in a cycle, and colour codes.
+
+The traceback of a recursion, or a log of the same steps again and again, becomes one round of its lines: ::
+
+    File "power.py", line 551, in is_prime
+    File "power.py", line 560, in is_even
+    [the 2 lines above, 321 times in all]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+from clew.message.text import COLOUR
+
+Span: TypeAlias = tuple[int, int]
+"""Character offsets in a text: first, and one past the last."""
+
+LONGEST_CYCLE = 64
+"""Lines of a cycle. With the next number it bounds the work for each line of a text; chosen by hand."""
+CANDIDATES = 4
+"""Later lines that equal a line and are tried as the beginning of the next round."""
+WORTH_FOLDING = 120
+"""Characters that folding a cycle must save: the note takes a third of it."""
+MOST_LINES = 100_000
+"""A longer text is a giant of which little is shown in any case."""
+
+
+class Removal(NamedTuple):
+    """Characters to leave out, and what stands for them."""
+
+    start: int
+    end: int
+    note: str = ""
+
+
+def folded(text: str, held: Sequence[Span] = ()) -> tuple[str, list[Span]]:
+    """Return a text without colour codes and repeated rounds of lines, and where ``held`` spans are in it.
+
+    What a held span has is not left out. Takes linear time.
+    """
+    colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if "\x1b" in text else ()
+    removals = sorted(
+        one for one in chain(_rounds(text), colours) if not any(_meet(one, span) for span in held)
+    )
+    pieces: list[str] = []
+    spans = list(held)
+    done = shift = 0
+    for one in removals:
+        if one.start < done:  # a colour inside a round that is left out
+            continue
+        pieces += (text[done : one.start], one.note)
+        shift += len(one.note) - (one.end - one.start)
+        done = one.end
+        for i, (start, end) in enumerate(held):
+            if start >= done:
+                spans[i] = (start + shift, end + shift)
+    return ("".join(pieces) + text[done:], spans) if removals else (text, spans)
+
+
+def _meet(removal: Removal, span: Span) -> bool:
+    return removal.start < span[1] and span[0] < removal.end
+
+
+def _rounds(text: str) -> Iterator[Removal]:
+    """Yield the rounds after the first of every cycle of lines."""
+    lines = text.split("\n", MOST_LINES)
+    if len(lines) < 2:
+        return
+    again = _next_equal(lines)
+    i = at = 0
+    while i < len(lines):
+        length, rounds = _cycle(lines, again, i)
+        size = sum(map(len, lines[i : i + length])) + length
+        left_out = size * (rounds - 1)
+        if rounds > 1 and left_out >= WORTH_FOLDING:
+            start, end = at + size, at + size + left_out - 1  # the last line feed stays
+            what = "line" if length == 1 else f"{length} lines"
+            yield Removal(start, end, f"[the {what} above, {rounds:,} times in all]")
+            i, at = i + length * rounds, end + 1
+        else:
+            at += len(lines[i]) + 1
+            i += 1
+
+
+def _next_equal(lines: Sequence[str]) -> list[int]:
+    """Return for each line where the same line comes next; beyond the end if it does not."""
+    found = [len(lines)] * len(lines)
+    last: dict[str, int] = {}
+    for i, line in enumerate(lines):
+        before = last.get(line)
+        if before is not None:
+            found[before] = i
+        last[line] = i
+    return found
+
+
+def _cycle(lines: Sequence[str], again: Sequence[int], start: int) -> tuple[int, int]:
+    """Return the length of the cycle that begins at a line and leaves out the most, and its rounds."""
+    best = (1, 1)
+    later = start
+    for _ in range(CANDIDATES):
+        later = again[later]
+        length = later - start
+        if later >= len(lines) or length > LONGEST_CYCLE:
+            break
+        if lines[start + length - 1] != lines[min(later + length, len(lines)) - 1]:
+            continue
+        one = lines[start:later]
+        rounds = 1
+        while lines[start + rounds * length : later + rounds * length] == one:
+            rounds += 1
+        if (rounds - 1) * length > (best[1] - 1) * best[0]:
+            best = (length, rounds)
+    return best

@@ -1,0 +1,120 @@
+"""Lines that repeat in a cycle are shown once with their number, and nothing else is lost by it."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.compaction.propose import propose
+from clew.compaction.propose.fold import LONGEST_CYCLE, folded
+from clew.compaction.propose.prune import prune_cycles
+from clew.compaction.propose.stubs import Page, shorten
+from clew.message import Item, Message, Origin, Role, Text, ToolResult
+from tests.compaction_propose.sessions import COUNTER, history, situation, touched
+
+FRAMES = [f'  File "power.py", line {n}, in _eval_is_prime_{n}' for n in range(6)]
+NOTE = re.compile(r"\[the (?:(\d+) lines|line) above, ([\d,]+) times in all\]")
+
+
+def unfolded(text: str) -> str:
+    lines: list[str] = []
+    for line in text.split("\n"):
+        note = NOTE.fullmatch(line)
+        if note is None:
+            lines.append(line)
+        else:
+            lines += lines[-int(note[1] or 1) :] * (int(note[2].replace(",", "")) - 1)
+    return "\n".join(lines)
+
+
+def test_the_traceback_of_a_recursion_is_one_round_of_its_frames():
+    lines = ["Traceback:", "  in main", *FRAMES * 321, *FRAMES[:2], "RecursionError: maximum depth"]
+    shown, _ = folded("\n".join(lines))
+    assert shown.split("\n") == [
+        "Traceback:",
+        "  in main",
+        *FRAMES,
+        "[the 6 lines above, 321 times in all]",
+        *FRAMES[:2],
+        "RecursionError: maximum depth",
+    ]
+
+
+def test_a_cycle_in_which_a_line_occurs_twice_is_found():
+    cycle = ["retrying the connection to the server", "retrying the connection to the server", "refused"]
+    shown, _ = folded("\n".join(["start", *cycle * 40, "end"]))
+    assert shown.count("retrying") <= 4
+    assert unfolded(shown) == "\n".join(["start", *cycle * 40, "end"])
+
+
+@given(st.lists(st.tuples(st.lists(st.sampled_from(FRAMES), min_size=1), st.integers(1, 30)), max_size=6))
+def test_a_folded_text_says_all_that_the_whole_does(cycles: list[tuple[list[str], int]]):
+    text = "\n".join(line for cycle, rounds in cycles for line in cycle * rounds)
+    shown, _ = folded(text)
+    assert unfolded(shown) == text
+    assert len(shown) <= len(text)
+
+
+def test_few_short_repetitions_stay_as_they_are():
+    text = "ok\nok\nok\ndone"
+    assert folded(text) == (text, [])
+
+
+def test_what_must_stay_readable_is_not_left_out_and_is_found_where_it_is_now():
+    text = "\n".join([*FRAMES * 50, "KeyError: 'id'", *FRAMES * 50])
+    at = text.index("KeyError")
+    shown, ((start, end),) = folded(text, [(at, at + 14)])
+    assert shown[start:end] == "KeyError: 'id'"
+    later = text.index(FRAMES[2], 2_000)
+    kept, ((start, end),) = folded(text, [(later, later + len(FRAMES[2]))])
+    assert kept[start:end] == FRAMES[2]
+
+
+def test_colour_codes_are_left_out():
+    shown, _ = folded("\x1b[31m❯\x1b[39m rates.test.ts \x1b[2m(\x1b[22m4 tests\x1b[2m)\x1b[22m")
+    assert shown == "❯ rates.test.ts (4 tests)"
+
+
+def test_folding_takes_linear_time():
+    def seconds(lines: int) -> float:
+        # The hardest case: every line has equal ones near it, and no cycle goes on.
+        text = "\n".join(f"{(n * n) % 61}" for n in range(lines))
+        start = time.process_time()
+        folded(text)
+        return time.process_time() - start
+
+    seconds(1_000)
+    assert seconds(40_000) < 20 * max(seconds(8_000), 0.005)
+
+
+def test_a_cycle_longer_than_is_looked_for_stays():
+    lines = [f"step {n} of the log" for n in range(LONGEST_CYCLE + 1)]
+    text = "\n".join(lines * 3)
+    assert folded(text)[0] == text
+
+
+def test_output_that_only_repeats_is_folded_instead_of_cut():
+    text = "\n".join(["Traceback:", *FRAMES * 321, "RecursionError: maximum depth"])
+    view = history(("run", {"cmd": "a"}, text))
+    (shrink,) = shorten(Page(view, COUNTER), range(3), 400)
+    (part,) = shrink.message.parts
+    assert isinstance(part, ToolResult)
+    assert unfolded(part.text) == text
+
+
+def test_output_that_a_harness_put_into_a_message_is_folded_too():
+    text = "\n".join(FRAMES * 321)
+    view = [Item("m1", Message(Role.USER, (Text(text),), origin=Origin.INJECTED))]
+    (shrink,) = prune_cycles(Page(view, COUNTER), 0, 1)
+    assert unfolded(shrink.message.text) == text
+
+
+def test_a_view_that_fits_once_it_is_folded_loses_nothing_else():
+    log = "\n".join(FRAMES * 400)
+    steps = [("read", {"path": f"f{n}.py"}, f"text of file {n}\n" * 3) for n in range(6)]
+    view = history(*steps, ("run", {"cmd": "a"}, log))
+    plan = propose(situation(view, target=1_500))
+    assert touched(plan) == {view[-1].id}
