@@ -369,3 +369,19 @@ def test_what_the_ledger_says_of_turns_that_left_earlier_is_said_again():
         assert any(
             "Decimal over float" in one.text for one in digest.claims if one.kind is ClaimKind.DECISION
         )
+
+
+def test_the_newest_run_that_failed_shows_its_assertion_however_much_follows():
+    noise = [f"  ✓ case {n} of the suite" for n in range(200)]
+    wrong = ["AssertionError: expected 3 to equal 4", "  at rates.test.ts:9"]
+    output = "\n".join([*noise, *wrong, *noise, "1 failed"])
+    failed = step("t", "bash", {"command": "npm test"}, f"{output}\n[exit code: 1]")
+    more = [
+        message
+        for n in range(30)
+        for message in step(f"c{n}", "read", {"path": f"src/f{n}.ts"}, f"text {n}\n{LONG}")
+    ]
+    view = items([text_message(Role.USER, "Fix the rates."), *failed, *more])
+    shown = apply(propose(situation(view, 4_500)), view)
+    outputs = [result.text for item in shown for result in item.message.results]
+    assert any(wrong[0] in text for text in outputs)

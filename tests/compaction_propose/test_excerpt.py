@@ -26,7 +26,7 @@ def test_head_tail_and_errors_are_kept_and_the_rest_is_counted():
 
 def test_passages_about_the_current_work_are_shown_with_the_lines_around_them():
     lines = [*NUMBERS[:500], "def check_can_rewind():", *NUMBERS[501:]]
-    source = ExcerptSource("\n".join(lines), about={"check_can_rewind", "line"})
+    source = ExcerptSource("\n".join(lines), about={"check_can_rewind": 1, "line": 1})
     assert "line 498\nline 499\ndef check_can_rewind():\nline 501\nline 502" in source.excerpt(300)
 
 
@@ -43,13 +43,13 @@ def test_of_a_run_that_failed_what_went_wrong_comes_before_the_current_work(firs
         *frames,
         last,
     ]
-    shown = ExcerptSource("\n".join(lines), about={f"Selector{n}" for n in range(9)}).excerpt(700)
+    shown = ExcerptSource("\n".join(lines), about={f"Selector{n}": 1 for n in range(9)}).excerpt(700)
     assert "  × The variable props is undeclared.\n  48 | {...props}" in shown
 
 
 def test_a_term_on_every_line_points_to_no_passage():
     text = "\n".join(NUMBERS)
-    assert ExcerptSource(text, about={"line"}).excerpt(300) == excerpt(text, 300)
+    assert ExcerptSource(text, about={"line": 1}).excerpt(300) == excerpt(text, 300)
 
 
 def test_in_code_that_always_mentions_errors_the_word_says_little():
@@ -69,7 +69,7 @@ def test_a_gap_that_a_note_would_not_shorten_is_shown():
 
 def test_a_large_excerpt_does_not_leave_single_lines_out_of_a_block():
     lines = [f"step_{n} = {'+'.join(['x'] * 30)}" for n in range(80)]
-    source = ExcerptSource("\n".join(lines), about={"step_30", "step_36"})
+    source = ExcerptSource("\n".join(lines), about={"step_30": 1, "step_36": 1})
     assert "step_33" in source.excerpt(1_200)  # alone between the lines around the two
     assert "step_33" not in source.excerpt(600)
 
@@ -186,7 +186,7 @@ def _diff_of(files: int) -> str:
 
 
 def test_of_a_diff_the_files_and_whole_hunks_are_shown_related_ones_first():
-    shown = ExcerptSource(f"On branch main\n{_diff_of(12)}", about=("new_7_3",)).excerpt(1_000)
+    shown = ExcerptSource(f"On branch main\n{_diff_of(12)}", about={"new_7_3": 1}).excerpt(1_000)
     assert shown.startswith("On branch main\n")
     assert [f"b/src/f{n}.py" in shown for n in range(12)] == [True] * 12
     assert "@@ -3,4 +3,4 @@\n context 3\n-old_3\n+new_7_3\n context" in shown
@@ -208,7 +208,42 @@ def test_a_damaged_diff_is_excerpted_within_its_room(text: str, most: int):
 
 def test_an_endless_line_is_shown_around_the_term_that_is_looked_for():
     line = f"src/app.js:1:{'x=1;' * 5_000}function viewCommit(a){{return open(a)}}{'y=2;' * 5_000}"
-    shown = ExcerptSource(f"{line}\nend", about=("view", "viewCommit")).excerpt(2_000)
+    shown = ExcerptSource(f"{line}\nend", about={"view": 1, "viewCommit": 1}).excerpt(2_000)
     assert shown.startswith("src/app.js:1:")
     assert "function viewCommit(a){return open(a)}" in shown
     assert len(shown) < 2_000
+
+
+def test_what_the_request_names_is_shown_before_what_is_only_mentioned():
+    lines = list(NUMBERS)
+    for n in range(20):
+        lines[30 * n + 15] = f"call mentioned_{n}()"
+    lines[700] = "if (!flags.deployEnabled) {"
+    about = {f"mentioned_{n}": 1.0 for n in range(20)} | {"deployEnabled": 3.0}
+    shown = ExcerptSource("\n".join(lines), about=about).excerpt(400)
+    assert "line 698\nline 699\nif (!flags.deployEnabled) {\nline 701\nline 702\nline 703" in shown
+
+
+def test_of_a_failed_run_the_cause_is_shown_even_if_most_lines_mention_failures():
+    noise = [f"✗ case {n} failed with an error" for n in range(60)]
+    text = "\n".join([*noise[:30], "TypeError: load is not a function", *noise[30:], "[exit code: 1]"])
+    assert "TypeError: load is not a function" in excerpt(text, 300)
+
+
+def test_of_a_diff_changed_lines_come_before_the_lines_around_them():
+    around = "\n".join(f" unchanged line number {n}" for n in range(20))
+    hunks = "\n".join(f"@@ -{n},40 +{n},40 @@\n{around}\n-old_{n}\n+new_{n}\n{around}" for n in range(6))
+    shown = ExcerptSource(f"diff --git a/f.py b/f.py\n{hunks}").excerpt(600)
+    assert all(f"-old_{n}\n+new_{n}" in shown for n in range(6))
+
+
+def test_of_a_file_that_a_diff_deletes_only_its_name_is_shown():
+    gone = "\n".join(f"-line {n}" for n in range(200))
+    diff = (
+        f"diff --git a/old.py b/old.py\ndeleted file mode 100644\n@@ -1,200 +0,0 @@\n{gone}\n"
+        "diff --git a/f.py b/f.py\n@@ -1,2 +1,2 @@\n def load():\n-    return 1\n+    return 2\n"
+    )
+    shown = ExcerptSource(diff).excerpt(400)
+    assert "diff --git a/old.py b/old.py\ndeleted file mode 100644\n" in shown
+    assert "-    return 1\n+    return 2" in shown
+    assert "-line 0" not in shown

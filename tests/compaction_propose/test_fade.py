@@ -54,7 +54,8 @@ def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_there_is_r
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
     if given_ is None:
-        assert sum(faded[:unread]) + len(faded[unread:]) * RESULT_TOKENS + room * WHOLE_UNREAD_SHARE > room
+        least = sum(max(small, RESULT_TOKENS) for small in faded[unread:])
+        assert sum(faded[:unread]) + least + room * WHOLE_UNREAD_SHARE > room
         return
     assert sum(given_) <= room
     assert all(one <= size for one, size in zip(given_, sizes, strict=True))

@@ -78,6 +78,15 @@ def test_colour_codes_are_left_out():
     assert shown == "❯ rates.test.ts (4 tests)"
 
 
+def test_colours_that_alone_tell_what_a_diff_changes_stay():
+    named = "\x1b[1mdiff --git a/f b/f\x1b[m\n\x1b[1m--- a/f\x1b[m\n\x1b[1m+++ b/f\x1b[m"
+    header = f"{named}\n\x1b[36m@@ -1 +1 @@\x1b[m\n"
+    by_word = f"{header}wait \x1b[31m30\x1b[m\x1b[32m60\x1b[m seconds"
+    assert folded(by_word) == (by_word, [])
+    by_line = f"{header}\x1b[31m-wait 30\x1b[m\n\x1b[32m+wait 60\x1b[m"
+    assert folded(by_line)[0].endswith("@@ -1 +1 @@\n-wait 30\n+wait 60")
+
+
 def test_folding_takes_linear_time():
     def seconds(lines: int) -> float:
         # The hardest case: every line has equal ones near it, and no cycle goes on.

@@ -387,7 +387,7 @@ def _shortened(page: Page, index: int, tokens: int) -> list[Shrink]:
 def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
-    tellings = scene.tellings.setdefault(scene.terms, {})
+    tellings = scene.tellings.setdefault(tuple(scene.terms.items()), {})
     return Page(scene.view, scene.task.counter, scene.original, places, scene.terms, tellings, scene.sizes)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from typing import TypeAlias
 
 from clew.compaction.propose.tail import diff_start, water_level
+from clew.ledger.error_lines import error_spans
 from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
@@ -33,6 +34,8 @@ is this share of it, up to the widest: a block with a line or two missing is har
 
 AROUND = 2
 """Lines shown before and after a line that names a term of the current work."""
+BEHIND_ASKED = 6
+"""More lines shown behind one that names what the user or a search of the agent asks for, if they fit."""
 SEARCHED = 200_000
 """Characters of a text that are searched for terms; so a giant costs no more than a large one."""
 COMMON_TERM, COMMON_SHARE = 8, 0.05
@@ -88,6 +91,7 @@ IS_CODE = 3
 """...and from how many a text counts as code, in which words for errors say nothing about its result."""
 _DIFF = re.compile(r"^(?:diff --git .*|@@ .*)$", re.MULTILINE)
 """A line with which the changes to a file, or one hunk of them, begin."""
+_FILE_CHANGE = ("deleted file", "new file", "rename from", "rename to")
 FEWEST_HUNKS, FILES_IN_DIFF = 2, 0.5
 """Such lines from which a text counts as a diff, and the share of its excerpt for the names of files; chosen
 by hand."""
@@ -131,14 +135,14 @@ def both_ends(text: str, most_characters: int) -> str | None:
 class ExcerptSource:
     """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
-    def __init__(self, text: str, about: Collection[str] = (), *, fill: bool = False) -> None:
-        """Prepare a text; ``about`` are terms of the current work.
+    def __init__(self, text: str, about: Mapping[str, float] | None = None, *, fill: bool = False) -> None:
+        """Prepare a text; ``about`` are terms of the current work with their weights.
 
         With ``fill``, room that nothing telling needs goes to more lines of both ends.
         """
         self.text = text
         self._fill = fill
-        self._about = about
+        self._about = about or {}
         self._found: list[Span] = []
         self._more = _lines_that_matter(text)
 
@@ -179,7 +183,7 @@ class ExcerptSource:
         text = self.text
         verdicts = _fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
         left = most_characters - sum(_size(line, longest) for line in verdicts)
-        head_share, tail_share = RELATED_EDGES if self._related else EDGES
+        head_share, tail_share = RELATED_EDGES if self._related or self._has_failed else EDGES
         head = _fill(_lines(text), int(left * head_share), longest)
         two_ends = left >= TWO_ENDS or len(text) <= TWO_ENDS
         tail = _fill(_lines_backwards(text), int(left * tail_share), longest) if two_ends else []
@@ -211,37 +215,56 @@ class ExcerptSource:
         return chosen | self._more_of_both_ends(chosen, room, longest) if self._fill else chosen
 
     def _of_diff(self, room: int, longest: int) -> set[Span]:
-        """Return what precedes a diff, the names of its files, and the whole hunks that fit.
+        """Return what precedes a diff, the names of its files, hunks, and the changed lines of others.
 
-        What is left of the room goes to the beginning of a hunk that does not fit.
+        Hunks about the current work come first, whole if they fit. Of the others, changed lines come before
+        the lines around them.
         """
         before = takewhile(lambda line: line[0] < self._diff[0][0][0], _lines(self.text))
-        files = (hunk[0] for hunk in self._diff if self.text.startswith("diff", hunk[0][0]))
+        files = (line for hunk in self._diff for line in self._names_file(hunk))
         chosen = set(_fill(before, int(room * RELATED_EDGES[0]), longest))
         chosen.update(_fill(files, int(room * FILES_IN_DIFF), longest))
         room -= sum(_size(line, longest) for line in chosen)
-        too_large: list[Span] = []
-        for hunk in self._related_hunks:
-            new = [line for line in hunk if line not in chosen]
+        hunks = [hunk for hunk in self._related_hunks if not any(self._names_file(hunk))]
+        related = [hunk for hunk in hunks if self._terms_in(hunk)]
+        changed = [self._changed_lines(hunk) for hunk in hunks]
+        begun = False
+        for lines in (*related, *changed, *hunks):
+            new = [line for line in lines if line not in chosen]
             cost = sum(_size(line, longest) for line in new)
+            if cost > room and not begun and room >= TWO_ENDS and lines in changed:
+                begun, new = True, _fill(iter(new), room, longest)
+                cost = sum(_size(line, longest) for line in new)
             if cost <= room:
                 chosen.update(new)
                 room -= cost
-            else:
-                too_large = too_large or new
-        if too_large and room >= TWO_ENDS:
-            chosen.update(_fill(iter(too_large), room, longest))
         return chosen
+
+    def _names_file(self, hunk: Sequence[Span]) -> Iterator[Span]:
+        """Yield the lines that say which file changes, and whether it is new, deleted or renamed."""
+        if self.text.startswith("diff", hunk[0][0]):
+            yield hunk[0]
+            yield from (line for line in hunk[1:] if self.text.startswith(_FILE_CHANGE, line[0]))
+
+    def _changed_lines(self, hunk: Sequence[Span]) -> list[Span]:
+        """Return the header of a hunk and the lines that it adds or removes.
+
+        Nothing of the header of a file, nor of a hunk that removes a whole file: that its name says.
+        """
+        first = self.text[slice(*hunk[0])]
+        if first.startswith("diff") or " +0,0 @@" in first:
+            return []
+        return [hunk[0], *(line for line in hunk[1:] if self.text[line[0] : line[0] + 1] in ("+", "-"))]
 
     @cached_property
     def _related_hunks(self) -> list[list[Span]]:
         """The hunks of a diff, those with the most terms of the current work first."""
+        return sorted(self._diff, key=lambda hunk: -self._terms_in(hunk))
 
-        def unrelated(hunk: Sequence[Span]) -> int:
-            text = self.text[hunk[0][0] : hunk[-1][1]]
-            return -sum(term in text for term in self._about)
-
-        return sorted(self._diff, key=unrelated)
+    def _terms_in(self, hunk: Sequence[Span]) -> float:
+        """Return the weight of the terms of the current work that a hunk names."""
+        text = self.text[hunk[0][0] : hunk[-1][1]]
+        return sum(weight for term, weight in self._about.items() if term in text)
 
     @cached_property
     def _diff(self) -> list[list[Span]]:
@@ -277,9 +300,10 @@ class ExcerptSource:
         return more
 
     def _errors(self, chosen: set[Span], room: float, longest: int) -> set[Span]:
-        """Return the first lines about errors, each with those after it, as many as fit."""
-        found: set[Span] = set()
-        for line in self._matter():
+        """Return the lines that say what went wrong, the first in any case, each with those after it."""
+        found = set(_fill(iter(self._causes), int(room), longest)) - chosen if self._causes else set()
+        room -= sum(_size(line, longest) for line in found)
+        for line in chain(self._causes, self._matter()):
             for one in islice(_lines(self.text, line[0]), 1 + AROUND):
                 if one not in chosen and one not in found:
                     room -= _size(one, longest)
@@ -287,6 +311,12 @@ class ExcerptSource:
                         return found
                     found.add(one)
         return found
+
+    @cached_property
+    def _causes(self) -> list[Span]:
+        """The lines of a failed output that name the cause."""
+        starts = (self.text.rfind("\n", 0, start) + 1 for start, _ in error_spans(self.text))
+        return [(start, _line_end(self.text, start)) for start in starts]
 
     def _match(self, line: str, longest: int) -> list[Span]:
         """Return what an endless line, such as a hit in minified code, says around the longest term in it."""
@@ -421,15 +451,17 @@ def _lines_that_matter(text: str) -> Iterator[Span]:
         start = end + 1
 
 
-def _passages(text: str, about: Collection[str]) -> Iterator[list[Span]]:
+def _passages(text: str, about: Mapping[str, float]) -> Iterator[list[Span]]:
     """Yield passages around the lines that name terms, best first: rare terms count more than common ones."""
     common = max(COMMON_TERM, int(text.count("\n") * COMMON_SHARE))
     weights: dict[Span, float] = {}
-    for term in about:
+    asked: set[Span] = set()
+    for term, weight in about.items():
         lines = list(islice(_lines_with(text, term), common + 1))
         if len(lines) <= common:
+            asked.update(lines if weight > 1 else ())
             for line in lines:
-                weights[line] = weights.get(line, 0.0) + 1 / len(lines)
+                weights[line] = weights.get(line, 0.0) + weight / len(lines)
     best = sorted(weights, key=lambda line: (-weights[line], line))
     for line in best[:MOST_PASSAGES]:
         passage = [line]
@@ -438,6 +470,8 @@ def _passages(text: str, about: Collection[str]) -> Iterator[list[Span]]:
                 passage.insert(0, (text.rfind("\n", 0, start - 1) + 1, start - 1))
             if (end := passage[-1][1]) < len(text):
                 passage.append((end + 1, _line_end(text, end + 1)))
+        if line in asked:
+            yield [*passage, *islice(_lines(text, passage[-1][1] + 1), BEHIND_ASKED)]
         yield passage
 
 

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.edits import Block, edits, patch_blocks, written_text
 from clew.compaction.propose.prune import Step, is_whole, steps_of
+from clew.compaction.propose.terms import NAME
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Role, ToolCall, Trust, words
 
@@ -55,8 +56,6 @@ OPENING = "text of "
 """How the line of such a claim begins."""
 LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
 """What tools put before a line of a file."""
-NAME = re.compile(r"[A-Za-z]\w*(?:[._]\w+)+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\b[a-zA-Z]{8,}\b")
-"""An identifier, or a long word."""
 _GENERATED = re.compile(
     r"(?:^|/)(?:_build|build|dist|out|target|coverage|node_modules|__pycache__|\.next)/"
     r"|\.(?:lock|log|svg|map|csv|min\.\w+)$"

@@ -9,10 +9,12 @@ The traceback of a recursion, or a log of the same steps again and again, become
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+from clew.compaction.propose.tail import diff_start
 from clew.message.text import COLOUR
 
 Span: TypeAlias = tuple[int, int]
@@ -26,6 +28,8 @@ WORTH_FOLDING = 120
 """Characters that folding a cycle must save: the note takes a third of it."""
 MOST_LINES = 100_000
 """A longer text is a giant of which little is shown in any case."""
+_CHANGED_LINE = re.compile(r"^(?:\x1b\[[\d;]*+m)*+(?:\+(?!\+\+ )|-(?!-- ))", re.MULTILINE)
+"""A line that a diff marks as added or removed."""
 
 
 class Removal(NamedTuple):
@@ -41,7 +45,8 @@ def folded(text: str, held: Sequence[Span] = ()) -> tuple[str, list[Span]]:
 
     What a held span has is not left out. Takes linear time.
     """
-    colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if "\x1b" in text else ()
+    has_colours = "\x1b" in text and not _tells_by_colour(text)
+    colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if has_colours else ()
     removals = sorted(
         one for one in chain(_rounds(text), colours) if not any(_meet(one, span) for span in held)
     )
@@ -58,6 +63,11 @@ def folded(text: str, held: Sequence[Span] = ()) -> tuple[str, list[Span]]:
             if start >= done:
                 spans[i] = (start + shift, end + shift)
     return ("".join(pieces) + text[done:], spans) if removals else (text, spans)
+
+
+def _tells_by_colour(text: str) -> bool:
+    """Whether only colours tell what a diff removes from what it adds, as in ``git diff --color-words``."""
+    return diff_start(text) >= 0 and _CHANGED_LINE.search(text) is None
 
 
 def _meet(removal: Removal, span: Span) -> bool:

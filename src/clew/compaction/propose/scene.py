@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from clew.compaction.plan import Claim, Shrink
-from clew.compaction.propose.excerpt import ExcerptSource
-from clew.compaction.propose.file_text import MOST_MESSAGES, NAME, Passage, Topics, is_plan, passages
+from clew.compaction.propose.file_text import MOST_MESSAGES, Passage, Topics, is_plan, passages
 from clew.compaction.propose.prune import steps_of
-from clew.compaction.propose.stubs import without_thinking
+from clew.compaction.propose.stubs import Tellings, without_thinking
 from clew.compaction.propose.tail import (
     FEW_SHARE,
     FEWER_AGENT_TOKENS,
@@ -24,9 +23,10 @@ from clew.compaction.propose.tail import (
     tail_start,
     unread_room,
 )
+from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, terms_of
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
-from clew.message import Cite, Item, Message, Role, Thinking, words
+from clew.message import Cite, Item, Message, Role, Thinking
 
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
@@ -38,12 +38,6 @@ _SHORTEST = 2
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
 say most of it. Chosen by hand."""
-RECENT = 10
-"""Last messages in which the agent's words and calls say what the work is about."""
-LONGEST_READ = 4_000
-"""Characters of each text that are read for that..."""
-LONGEST_REQUEST = 12_000
-"""...and of the request and the goal: a plan names the places that it changes up to its end."""
 
 
 class Focus:
@@ -83,7 +77,7 @@ class Scene:
         drop_thinking: bool = False,
         pruned: Sequence[Shrink] = (),
         held: dict[str, list[Cite]] | None = None,
-        tellings: dict[tuple[str, ...], dict[tuple[str, bool], ExcerptSource]] | None = None,
+        tellings: dict[tuple[tuple[str, float], ...], Tellings] | None = None,
     ) -> None:
         """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
 
@@ -172,7 +166,7 @@ class Scene:
         return usual or found
 
     def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
-        fading = Fading(self.thinking, self._asked, most, self.loop, self._plan)
+        fading = Fading(self.thinking, self._asked, most, self.loop, self._plan, self._failed)
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
     @cached_property
@@ -188,10 +182,19 @@ class Scene:
         return None
 
     @cached_property
+    def _failed(self) -> frozenset[int]:
+        """The index of the message with the last test run, if it failed."""
+        run = self.task.ledger.last_run
+        return self._indices({run.source.message} if run and run.failed else ())
+
+    @cached_property
     def _asked(self) -> frozenset[int]:
         """The indices of the messages with the goal and with the request in progress."""
         said = (self.task.goal, self.task.request)
-        names = {claim.sources[0].message for claim in said if claim}
+        return self._indices({claim.sources[0].message for claim in said if claim})
+
+    def _indices(self, names: Collection[str]) -> frozenset[int]:
+        """Return where messages with these ids are in the view."""
         return frozenset(i for i, item in enumerate(self.view) if item.id in names) if names else frozenset()
 
     def _fills(self, faded: Sequence[int], start: int) -> bool:
@@ -227,15 +230,10 @@ class Scene:
         return tail_start(self.view, faded, room, self.task.keep, self.floor)
 
     @cached_property
-    def terms(self) -> tuple[str, ...]:
-        """The names that the request and the agent's last messages mention: what the work is about now.
-
-        In a fixed order, so that the same list gives the same view in every process.
-        """
-        recent = (item.message for item in self.view[-RECENT:] if item.message.role is Role.ASSISTANT)
-        texts = [words(part)[:LONGEST_READ] for message in recent for part in message.parts]
-        asked = (claim.text[:LONGEST_REQUEST] for claim in (self.task.request, self.task.goal) if claim)
-        return tuple(sorted({name for text in (*texts, *asked) for name in NAME.findall(text)}))
+    def terms(self) -> dict[str, float]:
+        """What the work is about now, with weights."""
+        said = (self.task.request, self.task.goal)
+        return terms_of(self.view, self.loop, *(claim.text if claim else "" for claim in said))
 
     def file_passages(self, gone: Collection[str]) -> list[Passage]:
         """Return the passages of files that the work is about, given the ids of the messages that leave.

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
@@ -23,6 +25,7 @@ from clew.compaction.propose.excerpt import (
     gap_note,
 )
 from clew.compaction.propose.fold import folded
+from clew.compaction.propose.terms import mentioned
 from clew.message import (
     Cite,
     Item,
@@ -80,6 +83,17 @@ _REMINDER = re.compile(rf"\s*<system-reminder>(?:(?!</?system-reminder>).)*+{_RE
 _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
 
+class Wrote(Enum):
+    """What wrote a text: a tool or a person, or the agent as prose or as an argument of a call."""
+
+    TOOL = "tool"
+    PROSE = "prose"
+    ARGUMENT = "argument"
+
+
+Tellings: TypeAlias = dict[tuple[str, Wrote], ExcerptSource]
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A view to shrink, and the places in it that must stay readable."""
@@ -90,10 +104,10 @@ class Page:
     """Finds a message in its original form; without it, the view has the originals."""
     held: dict[str, list[Cite]] = field(default_factory=dict)
     """Places in the originals that must stay readable, by message."""
-    about: Collection[str] = ()
-    """Terms of the current work, which excerpts look for."""
-    tellings: dict[tuple[str, bool], ExcerptSource] = field(default_factory=dict, repr=False)
-    """Texts that excerpts were made of, and whether they are arguments, so that none is searched twice."""
+    about: Mapping[str, float] = field(default_factory=dict)
+    """Terms of the current work with their weights, which excerpts look for."""
+    tellings: Tellings = field(default_factory=dict, repr=False)
+    """Texts that excerpts were made of, so that none is searched twice."""
     sizes: Sequence[int] | None = None
     """The tokens of the view's messages, if they are known."""
     folds: dict[tuple[str, tuple[Span, ...]], tuple[str, list[Span]]] = field(
@@ -149,11 +163,13 @@ class Page:
             self.folds[key] = folded(text, held)
         return self.folds[key]
 
-    def telling(self, text: str, *, is_argument: bool = False) -> ExcerptSource:
-        """Return a text to excerpt; of what the agent wrote, as much as there is room for."""
-        found = self.tellings.get((text, is_argument))
+    def telling(self, text: str, wrote: Wrote = Wrote.TOOL) -> ExcerptSource:
+        """Return a text to excerpt; of the agent's arguments, as much as there is room for."""
+        found = self.tellings.get((text, wrote))
         if found is None:
-            found = self.tellings[text, is_argument] = ExcerptSource(text, self.about, fill=is_argument)
+            about = self.about if wrote is Wrote.TOOL else mentioned(self.about)
+            found = ExcerptSource(text, about, fill=wrote is Wrote.ARGUMENT)
+            self.tellings[text, wrote] = found
         return found
 
 
@@ -263,7 +279,9 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     if isinstance(part, Text) and page.view[place.message].message.role is Role.USER:
         shown = both_ends(text, characters)
     if shown is None or any(text[slice(*span)] not in shown for span in spans):
-        shown = page.telling(text).fullest(characters, spans, _line(characters))
+        is_prose = isinstance(part, Text) and page.view[place.message].message.role is Role.ASSISTANT
+        wrote = Wrote.PROSE if is_prose else Wrote.TOOL
+        shown = page.telling(text, wrote).fullest(characters, spans, _line(characters))
     return _naming(shown, name)
 
 
@@ -286,7 +304,7 @@ def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
         if len(value) <= max(characters, SHORT_ARGUMENT):
             return value
         short = max(LEAST_CHARACTERS, characters)
-        return _naming(page.telling(value, is_argument=True).fullest(short, longest_line=_line(short)), name)
+        return _naming(page.telling(value, Wrote.ARGUMENT).fullest(short, longest_line=_line(short)), name)
     if isinstance(value, dict):
         changed = _changed_only(value, max(characters, SHORT_ARGUMENT))
         return {key: _shorter(page, child, name, characters) for key, child in changed.items()}

@@ -167,6 +167,9 @@ RESULT_TOKENS = 24
 """Size of a faded tool result: about its first and last line."""
 SHORT_RESULT = 40
 """Size of a tool result up to which it stays whole: a note on what is left out would save little."""
+FAILED_TOKENS, FAILED_SHARE = 120, 0.04
+"""The same of the newest run that failed, in a small room this share of it: what went wrong is what comes
+next. Chosen by hand."""
 DIFF_TOKENS = 200
 """The same of a diff in the running turn: the names of its files. A review is about them to its end."""
 DIFF_WITHIN = 1_000
@@ -254,6 +257,8 @@ class Fading(NamedTuple):
     """The index at which the running turn begins."""
     plan: int | None = None
     """The index of the message with the latest text of a plan, if there is one."""
+    failed: Collection[int] = ()
+    """The indices of the messages with the newest run that failed."""
 
 
 def faded_sizes(
@@ -280,6 +285,8 @@ def faded_sizes(
                     thought += tokens if i < fading.thinking else 0
                 elif i >= fading.turn and isinstance(part, ToolResult) and diff_start(part.text) >= 0:
                     gone += max(0, tokens - DIFF_TOKENS)
+                elif i in fading.failed and isinstance(part, ToolResult):
+                    gone += max(0, tokens - max(SHORT_RESULT, min(FAILED_TOKENS, int(room * FAILED_SHARE))))
                 elif i == fading.plan and isinstance(part, ToolCall | ToolResult):
                     gone += max(0, tokens - max(most, int(room * PLAN_SHARE)))
                 elif _has_instructions(message, part):
