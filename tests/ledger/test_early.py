@@ -125,3 +125,12 @@ def test_a_wrapped_line_is_kept_with_its_continuation():
     item = "- Skip the check for requests with no `Content-Length` header (streaming \n  or chunked)"
     text = "Cap the size of requests.\n\n" + f"{item}; do not buffer the body\n- Return 413.\n" + "x " * 200
     assert [one.quote for one in ledger_of(user(text)).user_quotes] == [f"{item}; do not buffer the body"]
+
+
+@pytest.mark.parametrize("between", ["\n\n", " "])
+def test_a_plain_ban_in_the_middle_of_a_long_message_is_kept(between):
+    about = "The dashboard is slow in the morning, and Ana thinks that it is the cache. "
+    text = f"{about * 20}{between}Do not touch the database migrations.{between}{about * 20}"
+    (kept,) = ledger_of(user(text)).user_quotes
+    assert kept.quote == "Do not touch the database migrations."
+    assert not ledger_of(user(about * 40 + "We do not touch it.")).user_quotes

@@ -51,6 +51,8 @@ MOST_DELETED = 20
 MOST_COMMANDS = 5
 LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
+LONGEST_WHOLE_GOAL = 1_200
+"""Characters of the goal that nearly every view has room for."""
 FILES_PER_CLAIM = 10
 """Files per claim: with too little room, a session with many files loses some of them, never all."""
 _COMMIT = re.compile(r"\bgit\b[^|;&\n]{0,60}\bcommit\b")
@@ -271,9 +273,12 @@ def _fact_claims(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _early_words(ledger: Ledger) -> Iterator[Claim]:
-    """Yield early statements of the user, unless a rule or the goal quotes them."""
+    """Yield early statements of the user, unless a rule or the goal quotes them.
+
+    Of a long goal a small view shows only a part, which begins like the goal.
+    """
     quoted = {pin.quote.casefold() for pin in ledger.pins.all}
-    goal = ledger.goal.quote if ledger.goal else ""
+    goal = _beginning(ledger.goal.quote, LONGEST_WHOLE_GOAL) if ledger.goal else ""
     for words in ledger.user_quotes:
         if words.quote.casefold() not in quoted and words.quote not in goal:
             yield _quote_claim(ClaimKind.USER, words.quote, words.source, words.trust)

@@ -336,6 +336,8 @@ SHORT = 240
 MOST_LINES = 16
 MOST_CHARACTERS = 3_000
 """Budget for restricting lines (chosen by hand): every digest repeats all of it."""
+_LONG_MESSAGE = 1_200
+"""Characters above which a message may be cut to a part of it, and a rule in its middle is rarely found."""
 _LONG_TEXT = 6_000
 """Characters above which a text is mostly pasted: only plain prohibitions on their own lines count."""
 _NAMED = lazy_pattern(
@@ -473,8 +475,8 @@ def _restricting(text: str) -> Iterator[tuple[int, int]]:
                 yield line.span()
         return
     named = bool(marks(text) & _NAMED_MARK) and _NAMED.search(text) is not None
-    if text.isascii() and not named:
-        return  # a prohibition alone counts only in another alphabet
+    if text.isascii() and not named and len(text) <= _LONG_MESSAGE:
+        return  # a prohibition alone counts only in another alphabet, or in a message that is not kept whole
     if not _FORBIDS.search(text) and (text.isascii() or not named):
         return
     known = is_english(text, words_again(text[:2_000]))
@@ -491,10 +493,15 @@ def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[i
         if not 8 <= len(words) <= SHORT:
             continue
         named = _NAMED.search(words) is not None
-        if not named and words.isascii():
+        is_ban = len(text) > _LONG_MESSAGE and _PLAIN_BAN.match(words) is not None
+        if not named and not is_ban and words.isascii():
             continue
         forbids = _FORBIDS.search(words) is not None
-        if (named and forbids) or (not known and (named or forbids) and _OTHER_LETTER.search(words)):
+        if (
+            is_ban
+            or (named and forbids)
+            or (not known and (named or forbids) and _OTHER_LETTER.search(words))
+        ):
             begin = piece.start() + piece[0].index(words)
             asked = text.rfind("?", start, begin)
             if asked >= 0 and end - start <= SHORT:  # an answer says little without its question
