@@ -276,7 +276,7 @@ def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterat
         name = artifact.name.rpartition("/")[2]
         if not _LIST_FILE.search(name) or name not in asked:
             continue
-        place = _answer_to(artifact.first, find)
+        place = answer_to(artifact.first, find)
         if place is None:
             continue
         cite, text = place
@@ -288,7 +288,7 @@ def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterat
             yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{_cut(item)}", sources, Trust.UNTRUSTED)
 
 
-def _answer_to(cite: Cite, find: Find) -> tuple[Cite, str] | None:
+def answer_to(cite: Cite, find: Find) -> tuple[Cite, str] | None:
     """Return where the result of a call is, and its text; None if it cannot be looked up."""
     message = find(cite.message)
     part = message.parts[cite.part] if message and cite.part < len(message.parts) else None

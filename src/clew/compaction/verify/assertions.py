@@ -136,9 +136,12 @@ def _is_one_of_many(path: str, text: str) -> bool:
 
 
 def _lead(text: str, at: int) -> str | None:
-    """Return the part of a longer path before a position; None if the position is inside a name."""
+    """Return the part of a longer path before a position; None if the position is inside a name.
+
+    The JSON of a call doubles the backslashes of a Windows path; its value, shown beside it, does not.
+    """
     backwards = _LEAD_BACKWARDS.match(text[max(0, at - _LONGEST_LEAD) : at][::-1])
-    lead = backwards[0] if backwards else ""
+    lead = backwards[0].replace("\\\\", "\\") if backwards else ""
     return lead if not lead or lead[0] in "/\\:" else None
 
 

@@ -1,0 +1,126 @@
+"""What the files that a request points to say is next: "pick up where we left off", "implement PLAN.md"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose.file_text import LINE_NUMBER
+from clew.compaction.propose.story import LONGEST_ITEM, Find, answer_to, unchecked_items
+from clew.ledger.artifacts import Artifact
+from clew.message import Cite, Trust
+
+LONGEST_POINTER = 160
+"""Characters of a request that may only point elsewhere; a longer one says itself what it asks for."""
+SOON = 60
+"""Messages after such a request in which the file that it means is read. Both chosen by hand."""
+MOST_FILES = 2
+MOST_HEADINGS = 20
+_TEXT_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
+_POINTS = re.compile(
+    r"\b(?:pick (?:it |this |that )?up|left off|continue|resume|carry on|keep going|go on|proceed"
+    r"|next (?:task|step|item|one)|what(?:'s| is) next|get (?:back )?to work|start (?:the )?work|catch up)\b",
+    re.IGNORECASE,
+)
+_HANDED_OVER = re.compile(
+    r"resume|hand-?off|hand-?over|checkpoint|next|todo|to-do|plan|progress|status|state|backlog|roadmap|tasks?\b"
+    r"|worklog|continu|session",
+    re.IGNORECASE,
+)
+"""Names of files in which a session leaves what the next one needs."""
+_FOLLOWS = (
+    r"\b(?:implement|execute|follow|continue|resume|work|carry out|process|build|do|start|finish|complete)\b"
+    r"[^!?\n]*"
+)
+"""What an instruction begins with that makes a file the task."""
+_HEADING = re.compile(r"(#{1,6})\s+\S")
+_NEXT = (
+    re.compile(r"\bnext\b|\bstart here\b|\bhappens first\b|\bdo first\b", re.IGNORECASE),
+    re.compile(
+        r"\bto-?do\b|\bremaining\b|\bin (?:flight|progress)\b|\bpending\b|\bopen (?:items|tasks|work)\b"
+        r"|\boutstanding\b|\baction items\b|\bcurrent(?:ly)?\b|\bleft to do\b",
+        re.IGNORECASE,
+    ),
+)
+"""Headings of sections that say what is next, the plainest first."""
+
+
+def said_next(
+    asked: Sequence[Claim], files: Sequence[Artifact], gone: Collection[str], find: Find
+) -> Iterator[Claim]:
+    """Yield what files that requests point to say is next, as data of these files.
+
+    A list that a request names is quoted by its unchecked items; any other text by its section on what is
+    next, or by its headings if the request says to follow it.
+    """
+    texts = "\n".join(claim.text for claim in asked)
+    items = list(unchecked_items(texts, files, find))
+    yield from items
+    listed = {claim.sources[0] for claim in items}
+    found = 0
+    for artifact in files:
+        name = artifact.name.replace("\\", "/").rpartition("/")[2]
+        if not _TEXT_FILE.search(name) or Cite(artifact.first.message, artifact.first.part) in listed:
+            continue
+        if any(_means(claim, name, artifact) for claim in asked):
+            claims = list(_quoted(name, artifact, gone, find, whole=name in texts))
+            yield from claims
+            found += len(claims)
+        if found == MOST_FILES:
+            return
+
+
+def _means(claim: Claim, name: str, artifact: Artifact) -> bool:
+    """Whether a request is about a file: it says to follow it, or only points to what a session left."""
+    if name in claim.text:
+        return re.search(_FOLLOWS + re.escape(name), claim.text, re.IGNORECASE) is not None
+    if len(claim.text) > LONGEST_POINTER or not _POINTS.search(claim.text):
+        return False
+    asked = claim.sources[0].number
+    return bool(_HANDED_OVER.search(name)) and asked < artifact.first.number <= asked + SOON
+
+
+def _quoted(
+    name: str, artifact: Artifact, gone: Collection[str], find: Find, *, whole: bool
+) -> Iterator[Claim]:
+    """Yield what a file says is next, as first read, if that leaves the view and the file was not changed."""
+    place = answer_to(artifact.first, find)
+    if place is None or place[0].message not in gone or artifact.changed:
+        return
+    cite, text = place
+    lines = [LINE_NUMBER.sub("", line).rstrip() for line in text.split("\n")]
+    shown = _next_section(lines) or (_headings(lines) if whole else [])
+    if shown:
+        sources = (Cite(artifact.first.message, artifact.first.part), cite)
+        yield Claim("", ClaimKind.ARTIFACT, "\n".join((name, *shown)), sources, Trust.UNTRUSTED)
+
+
+def _next_section(lines: Sequence[str]) -> list[str]:
+    """Return the lines of the section on what is next, as many as fit; empty if there is none."""
+    for wanted in _NEXT:
+        for i, line in enumerate(lines):
+            heading = _HEADING.match(line)
+            if heading and wanted.search(line):
+                section = [line]
+                for below in lines[i + 1 :]:
+                    other = _HEADING.match(below)
+                    if other and len(other[1]) <= len(heading[1]):
+                        break
+                    if sum(map(len, section)) + len(below) > LONGEST_ITEM:
+                        break
+                    section.append(below)
+                if any(map(str.strip, section[1:])):
+                    return "\n".join(section).rstrip().split("\n")
+    return []
+
+
+def _headings(lines: Sequence[str]) -> list[str]:
+    """Return the headings of a text, as many as fit."""
+    found: list[str] = []
+    fenced = False
+    for line in lines:
+        fenced ^= line.startswith("```")
+        if not fenced and _HEADING.match(line) and sum(map(len, found)) + len(line) <= LONGEST_ITEM:
+            found.append(line)
+    return found[:MOST_HEADINGS] if len(found) > 1 else []
