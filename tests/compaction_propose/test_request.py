@@ -13,6 +13,7 @@ from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import digest_content
 from clew.compaction.propose.digest_input import _repeats
 from clew.compaction.propose.excerpt import both_ends
+from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.stubs import _changed_only
 from clew.compaction.task import CompactionTask
 from clew.ledger.turns import Turn
@@ -84,6 +85,68 @@ def test_both_ends_are_whole_lines_in_order(lines: list[str], most: int):
         head, gap, tail = shown.partition("[… ")
         assert text.startswith(head)
         assert not gap or text.endswith(tail.partition("]\n")[2])
+
+
+ISSUE = """<issue>
+The importer drops the last row.
+```python
+first = 1
+second = 2
+other = 2
+another = 2
+third = "a long line of an example, as reports have them"
+fourth = "another long line of it, which says little more"
+```
+</issue>
+
+## Boundaries
+- Never modify the tests.
+
+## Useful Command Examples
+### Edit a file
+```bash
+sed -i 's/a/b/' file
+```
+
+## Submission
+Run exactly `submit` when you are done."""
+
+
+def test_a_long_request_loses_its_examples_before_its_task():
+    padded = f"{ISSUE}\n{'It matters to us. ' * 100}"
+    shown = request_excerpt(padded, 9_000)
+    assert shown is not None
+    assert "sed -i" not in shown
+    assert "## Useful Command Examples\n[… 5 lines]\n" in shown
+    for kept in ("fourth = ", "Never modify the tests.", "Run exactly `submit`"):
+        assert kept in shown
+    assert request_excerpt(ISSUE, 9_000) == ISSUE
+
+
+def test_with_less_room_code_is_shortened_before_the_words_around_it():
+    shown = request_excerpt(ISSUE, len(ISSUE) - 130)
+    assert shown is not None
+    assert "another = 2\n[… 2 lines]\n```" in shown
+    assert "sed -i" not in shown
+    assert "Run exactly `submit`" in shown
+    assert "The importer drops" in shown
+
+
+def test_an_example_that_the_user_describes_is_no_section():
+    text = "\n".join(("Fix the example app.", "Its output has an example of a bug:", *("row " * 60,) * 10))
+    assert request_excerpt(text, 9_000) == text
+
+
+@given(st.lists(st.text("ab# \n", max_size=60), min_size=1, max_size=40), st.integers(60, 900))
+def test_a_shortened_request_consists_of_whole_lines_in_order(lines: list[str], most: int):
+    text = "\n".join(lines)
+    shown = request_excerpt(text, most)
+    if len(text) <= most:
+        assert shown == text
+    elif shown is not None:
+        rest = iter(text.split("\n"))
+        kept = [line for line in shown.split("\n") if not line.startswith("[… ")]
+        assert all(any(line == other for other in rest) for line in kept)
 
 
 LINES = st.lists(st.sampled_from(("a = 1", "b = 2", "c = 3", "return a")), max_size=30)

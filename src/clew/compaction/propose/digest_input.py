@@ -8,7 +8,7 @@ from functools import cached_property
 
 from clew.compaction.ledger_claims import MandatoryContent, shorten_claim
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
-from clew.compaction.propose.excerpt import both_ends
+from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import LoopKind
@@ -112,7 +112,7 @@ class DigestInput:
         if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None or claim.verbatim:
             return claim
         room = max(self.for_request // 2, self.for_request - len(self.request.text if self.request else ""))
-        text = both_ends(goal.text, room) if goal.sources[0].message in self.gone else None
+        text = request_excerpt(goal.text, room) if goal.sources[0].message in self.gone else None
         if text is None or len(text) <= len(claim.text) or not _of_turn(claim, goal.sources[0]):
             return claim
         return goal._replace(text=text, verbatim=text == goal.text, trust=claim.trust)
@@ -142,7 +142,11 @@ class DigestInput:
             return None
         request = request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
         is_gone = request.sources[0].message in self.gone
-        text = both_ends(request.text, self.for_request) if is_gone and self.terms.longest is None else None
+        text = (
+            request_excerpt(request.text, self.for_request)
+            if is_gone and self.terms.longest is None
+            else None
+        )
         if text is not None:
             return request._replace(text=text, verbatim=text == request.text)
         usual = self.for_request if is_gone else LONGEST_IN_VIEW
