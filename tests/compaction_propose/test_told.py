@@ -131,6 +131,18 @@ def test_a_command_is_the_request_in_progress_while_the_agent_works_on_it():
     assert request_in(command, *FAILED, spoken("I reviewed it: it is fine.")) == "Push it."
 
 
+def test_a_command_does_not_answer_the_report_before_it():
+    view = items(
+        [
+            text_message(Role.USER, "Push it."),
+            spoken("It is pushed."),
+            text_message(Role.USER, "/review"),
+            *FAILED,
+        ]
+    )
+    assert CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).answered is None
+
+
 def test_a_call_that_the_user_refused_is_told_until_it_is_made():
     told = "The user doesn't want to proceed with this tool use. The tool use was rejected."
     refused = step("c1", "Bash", {"command": "git push"}, told, error=True)

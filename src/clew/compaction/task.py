@@ -165,7 +165,7 @@ class CompactionTask:
 
     def _answered_by(self, request: Claim) -> Claim | None:
         """Return the offer that a short request ("yes, do that") accepts: the end of the report before it."""
-        if len(request.text) > SHORT_REQUEST:
+        if len(request.text) > SHORT_REQUEST or is_command(request.text):
             return None
         turns = self.ledger.turns.all
         asked = next((i for i, turn in enumerate(turns) if turn.ask == request.sources[0]), 0)

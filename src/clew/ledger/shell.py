@@ -99,6 +99,8 @@ _NO_PATH = lazy_pattern(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
 _WRITES = lazy_pattern(r"[\"'][wax]b?\+?[\"']|\bwrite|\brename|\bcopy")
 _QUOTED_FILE = lazy_pattern(r"[\"']([\w./~-]+\.\w{1,8})[\"']")
 """What a script does, and names, that may be files which it writes."""
+_HAS_SUFFIX = lazy_pattern(r"\w\.[A-Za-z]\w{0,7}$")
+"""A file rather than a branch."""
 _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
 
 
@@ -278,6 +280,9 @@ def _git(words: Sequence[str]) -> Iterator[Touch]:
             yield from _each(Action.MODIFIED, "s")(words[1:])
         case ["checkout"] if "--" in words:
             yield from (Touch(Action.MODIFIED, name) for name in words[words.index("--") + 1 :])
+        case ["checkout"] if not {"-b", "-B", "--orphan"} & set(words):
+            names = (name for name in words[2:] if _HAS_SUFFIX.search(name))
+            yield from (Touch(Action.MODIFIED, name) for name in names)
         case _:
             pass
 
