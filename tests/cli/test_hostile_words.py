@@ -207,3 +207,24 @@ def test_a_session_whose_id_would_steer_is_imported_under_one_that_does_not(clew
     told = clew("import", OTHER)
     assert told.startswith("claude-code:\\x1b]0;owned")
     assert " in all" in told
+
+
+SECRET = "ghp_9aB3cD4eF5gH6iJ7kL8mN9oP0qR1sT2uV3wX"
+
+
+@pytest.mark.parametrize("command", ["map", "trace", "show", "rules", "expand"])
+def test_no_command_shows_a_secret_of_a_file(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = {"type": "tool_use", "id": "a", "name": "bash", "input": {"command": f"use {SECRET}"}}
+    messages = [
+        {"role": "user", "content": f"Never deploy with {SECRET} to staging." + " Go on." * 120},
+        {"role": "assistant", "content": [{"type": "text", "text": "x" * 170 + f" {SECRET}"}, call]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "a", "content": f"used {SECRET}"}],
+        },
+    ]
+    Path("m.json").write_text(json.dumps(messages))
+    main([command, "m.json", *(["m1"] if command == "expand" else [])])
+    shown = capsys.readouterr()
+    assert SECRET[:12] not in shown.out + shown.err

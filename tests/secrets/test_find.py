@@ -132,6 +132,17 @@ def _identifiers() -> list[str]:
         "key = sorted_keys_of_the_table[0]",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
+        "private_key: Ed25519PrivateKey | Ed448PrivateKey",
+        "token: AccessToken12345678; api_key=testKey1234567890",
+        "| password | varchar255 | the hash, sha256-hashed |\n| password | VARCHAR(255) |",
+        "WITH PASSWORD 'password1'; IDENTIFIED BY 'secret'",
+        "use base64 as the password encoding; use sha256-hashed as the password hash",
+        'auth=("user", "pass"), auth=("test", "password1")',
+        "docker login -u me -p $DOCKER_PASS1; redis-cli -p 6379 -h db1; docker login -p ${PASS1}",
+        "htpasswd -b .htpasswd user password",
+        "password: >-\n  The password1 of the account",
+        "--password $DB_PASSWORD1 --password db_password1 --password config.password",
+        "https://example.org/a?key=chapter-2&key=sortByDateDescending1",
         "sk-learn-contrib/category_encoders and sk-estimator-html-doc-link",
     ]
 

@@ -7,6 +7,7 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from threading import Barrier
 
@@ -27,7 +28,7 @@ from clew.message import (
 from clew.message.codec import message_from_json, message_to_json
 from clew.providers import WIRES
 from clew.secrets import MessageSecret, find_in_message, mask, mask_json, mask_message
-from clew.secrets.mask import key_file
+from clew.secrets.mask import key_file, mask_of
 from tests.conftest import real_data
 from tests.secrets.corpus import Sample, samples
 
@@ -276,3 +277,17 @@ def test_an_object_is_masked_however_deep_and_comes_back_itself_without_secrets(
     assert mask_json(body, KEY) == {"what": f"use {MASK}", "n": 1, "list": [{"signature": MASK, "ok": True}]}
     plain: JsonObject = {"what": "nothing", "list": [1, None]}
     assert mask_json(plain, KEY) is plain
+
+
+def test_a_secret_that_is_the_name_of_a_field_is_masked_and_found() -> None:
+    call = ToolCall("c1", "put", {"owners": {TOKEN: "alice", "bob": TOKEN}})
+    message = Message(Role.ASSISTANT, (call,))
+    (masked,) = mask_message(message, KEY).calls
+    assert masked.input == {"owners": {MASK: "alice", "bob": MASK}}
+    assert [found.rule for found in find_in_message(message, KEY)] == ["github-token"]
+
+
+def test_two_names_with_the_same_mask_stay_two_fields() -> None:
+    tokens = (f"ghp_{sha256(str(number).encode()).hexdigest()[:36]}" for number in count())
+    other = next(token for token in tokens if mask_of("github-token", token, KEY) == MASK)
+    assert mask_json({TOKEN: 1, other: 2}, KEY) == {MASK: 1, f"{MASK} (2)": 2}

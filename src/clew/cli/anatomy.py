@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from clew.cli.text import arguments_line
+from clew.cli.text import LONGEST_SECRET, arguments_line
 from clew.message import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -30,6 +30,7 @@ from clew.message import (
     pair,
     text_message,
 )
+from clew.secrets import mask
 from clew.tokens import TokenCounter
 from clew.transcripts import Entry
 
@@ -218,7 +219,7 @@ def _label(part: Part) -> str:
         case ToolCall() | ApprovalRequest():
             return _call_label(part)
         case Text() | Thinking() | ToolResult():
-            return part.text[:LABEL_WIDTH]
+            return mask(part.text[: LABEL_WIDTH + LONGEST_SECRET]).text[:LABEL_WIDTH]
         case Media():
             return part.media_type or part.kind
         case _:

@@ -1,4 +1,4 @@
-"""Format text for terminals; control characters from transcripts are escaped."""
+"""Format text for terminals; control characters from transcripts are escaped, and secrets masked."""
 
 from __future__ import annotations
 
@@ -20,9 +20,20 @@ _CONTROL_CHARACTERS = re.compile(
 )
 
 
+SHORTEST_SECRET = 12
+"""Shorter texts hold no name with a secret."""
+LONGEST_SECRET = 600
+"""Characters beyond a cut that are searched with it, so that no first half of a secret is shown."""
+
+
 def printable(text: str) -> str:
-    """Return the text with everything that could control a terminal escaped."""
-    return _CONTROL_CHARACTERS.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
+    """Return the text with secrets masked and everything that could control a terminal escaped."""
+    shown = text.replace("\r\n", "\n")
+    if len(shown) >= SHORTEST_SECRET:
+        from clew.secrets import mask  # imported only if text is shown
+
+        shown = mask(shown).text
+    return _CONTROL_CHARACTERS.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
 
 
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=use: )|(?<=try: ))clew (?=[a-z])")
@@ -40,8 +51,8 @@ def as_typed(text: str) -> str:
 
 def one_line(text: str, width: int) -> str:
     """Return the text on one line, cut to at most ``width`` columns."""
-    flat = " ".join(printable(text[: width * 4]).split())
-    if columns(flat) <= width and len(text) <= width * 4:
+    flat = " ".join(printable(text[: width * 4 + LONGEST_SECRET]).split())
+    if columns(flat) <= width and len(text) <= width * 4 + LONGEST_SECRET:
         return flat
     return f"{first_columns(flat, width - 1)}…"
 

@@ -24,6 +24,8 @@ _WORD_START = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})"
     r"|(?<=%[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[0-9]{2}m))"
 )
+AFTER_KEYWORD = 16
+"""Characters after the beginning of a keyword that a pattern searched before it may need."""
 ENTROPY_SAMPLE = 256
 """Characters of a value from which its entropy is measured."""
 
@@ -39,6 +41,8 @@ class SecretRule:
     """Matched from ``back`` characters before a keyword."""
     back: int = 0
     """How far before its keyword a secret may begin, in characters."""
+    before: int = 0
+    """If set, the secret precedes its keyword: the pattern is searched in so many characters before it."""
     loose: bool = False
     """A secret may be short or contain spaces, so the keyword is searched in the whole text."""
     entropy: float = 0.0
@@ -49,7 +53,11 @@ class SecretRule:
     def span(self, text: str, at: int) -> tuple[int, int] | None:
         """Return the span of the secret whose keyword is at a position of the text; None if there is none."""
         pattern = _compile(self.regex)
-        match = pattern.match(text, at - self.back) if at >= self.back else None
+        if self.before:
+            matches = pattern.finditer(text, max(0, at - self.before), at + AFTER_KEYWORD)
+            match = next((match for match in matches if match.end() > at), None)
+        else:
+            match = pattern.match(text, at - self.back) if at >= self.back else None
         if match is None:
             return None
         start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
@@ -88,6 +96,7 @@ def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> SecretRule:
         tuple(_spellings(entry["keywords"]) if entry.get("any_case") else entry["keywords"]),
         start + entry["regex"],
         entry.get("back", 0),
+        entry.get("before", 0),
         entry.get("loose", False),
         entry.get("entropy", 0.0),
         (*placeholders, *entry.get("allow", ())),

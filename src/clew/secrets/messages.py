@@ -9,6 +9,7 @@ and ``find_in_message`` reports it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from operator import is_
@@ -30,7 +31,7 @@ from clew.message import (
     ToolResult,
     Unknown,
 )
-from clew.secrets.find import find
+from clew.secrets.find import MIN_RUN, find
 from clew.secrets.mask import mask, mask_of, own_key
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
@@ -60,8 +61,8 @@ class MessageSecret(NamedTuple):
 def mask_message(message: Message, key: bytes | None = None) -> Message:
     """Return a message without its secrets; the same object if it has none.
 
-    Not searched: the bytes of images and other media, names (of tools, calls, fields), and signed thinking
-    (see ``find_in_message``).
+    Not searched: the bytes of images and other media, names of tools and calls, and signed thinking (see
+    ``find_in_message``).
     """
     return _Masking(key).message(message)
 
@@ -212,8 +213,18 @@ class _Masking:
         if isinstance(value, list):
             values = [self._json(child) for child in value]
             return value if all(map(is_, values, value)) else values
-        data = {name: self._field(value, name) for name in value}
-        return value if all(data[name] is value[name] for name in value) else data
+        children = [self._field(value, name) for name in value]
+        names = [self._name(name) for name in value]
+        if all(map(is_, children, value.values())) and all(map(is_, names, value)):
+            return value
+        return dict(zip(_distinct(names), children, strict=True))
+
+    def _name(self, name: str) -> str:
+        """Return a field name without its secrets: a tool may be given an object with tokens as names."""
+        if len(name) < MIN_RUN:
+            return name
+        masked = mask(name, self._key)
+        return masked.text if masked.found else name
 
     def _field(self, holder: JsonObject, name: str) -> Json:
         child = holder[name]
@@ -230,6 +241,16 @@ class _Masking:
     def _text(self, text: str) -> str:
         masked = self._json(text)  # most texts are the same objects as in the native
         return masked if isinstance(masked, str) else text
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return names that differ from each other: two secrets may have the same mask."""
+    counts = Counter[str]()
+    result: list[str] = []
+    for name in names:
+        counts[name] += 1
+        result.append(f"{name} ({counts[name]})" if counts[name] > 1 else name)
+    return result
 
 
 def _is_bytes(address: str) -> bool:
@@ -310,6 +331,7 @@ def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[_Sig
     for node in _nodes(value):
         if isinstance(node, dict):
             for name, child in node.items():
+                yield from _in_text(where, name) if len(name) >= MIN_RUN else ()
                 if isinstance(child, str) and not (sealing and name in SEALED):
                     yield from _in_field(where, name, child)
         elif isinstance(node, list):
