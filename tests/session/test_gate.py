@@ -54,11 +54,33 @@ def test_without_repetitions_a_digest_is_made_and_reported_as_that():
     assert event(session)["choice"]["ran"] == fitted.ran.value
 
 
+@pytest.mark.parametrize(("made", "age"), [(1, 5), (1, 4_000), (200, 5)])
+def test_no_call_is_priced_where_old_output_is_shortened_and_no_model_is_asked(made, age):
+    asked: list[str] = []
+    outputs = ["\n".join(f"rate_{n}_{k} = {n * k}" for k in range(50)) for n in range(35)]
+    chosen = []
+    for summariser in (None, lambda prompt: asked.append(prompt) or "{}"):
+        session = session_of(outputs, 40_000, summariser=summariser)
+        session.add(text_message(Role.ASSISTANT, "Read."), text_message(Role.USER, "Go on."))
+        request = Request(signals=(Milestone("read"),), cache_age_seconds=age, made=made)
+        fitted = session.fit(request, auto=True)
+        estimate = {one.option.move: one.once.tokens for one in fitted.choice.estimates}
+        chosen.append((fitted.choice.move, fitted.ran, estimate[CostMove.PRUNE]))
+        assert fitted.compaction.digest is None
+    assert chosen[0] == chosen[1]
+    assert chosen[0][:2] == (CostMove.PRUNE, CostMove.PRUNE)
+    assert not asked
+
+
 def test_a_warm_cache_makes_it_wait_and_the_session_knows_how_old_it_is(monkeypatch):
     clock = [1_000.0]
     monkeypatch.setattr("clew.session.session.time.monotonic", lambda: clock[0])
-    outputs = [" ".join(f"w{n}x{k}" for k in range(60)) for n in range(60)]
-    session = session_of(outputs, 60_000, summariser=good_summariser())
+    session = session_of([], 60_000, summariser=good_summariser())
+    for n in range(330):  # prose is not shortened, so that a model would be asked
+        session.add(
+            text_message(Role.ASSISTANT, f"Folder {n} has parts {' '.join(f'w{n}x{k}' for k in range(9))}."),
+            text_message(Role.USER, f"Then go on with folder {n + 1}."),
+        )
     session.fit(auto=True)
     session.signal(Milestone("tests pass"))
     clock[0] += 5

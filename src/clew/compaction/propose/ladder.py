@@ -247,17 +247,30 @@ def _shortened_results(scene: Scene) -> list[Shrink]:
 def pruned_size(task: CompactionTask) -> tuple[int, int] | None:
     """Return the tokens of the view if it were only pruned, and those before its first change.
 
-    None if nothing can be pruned, or if the view already fits.
+    Old output is also shortened where ``propose`` would do that instead of making a digest. None if nothing
+    can be pruned, or if the view already fits.
     """
     scene = Scene(task)
     if scene.before <= task.target_tokens or scene.room <= 0:
         return None
     shrinks = _pruning(scene, page_of(scene, held=True))
+    if scene.tokens_with(shrinks) > task.target_tokens:
+        shrinks = _without_digest(task) or shrinks
     if not shrinks:
         return None
     changed = {shrink.id for shrink in shrinks}
     first = next(i for i, item in enumerate(scene.view) if item.id in changed)
     return scene.tokens_with(shrinks), scene.tokens(0, first)
+
+
+def _without_digest(task: CompactionTask) -> list[Shrink]:
+    """Return what ``propose`` shortens if it makes no digest; empty if it makes one, or nothing fits."""
+    try:
+        plan = propose(task) if outline(task) is None else None
+    except BudgetExceeded:
+        return []
+    shrinks = [op for op in plan.operations if isinstance(op, Shrink)] if plan else []
+    return shrinks if plan and len(shrinks) == len(plan.operations) else []
 
 
 def _pruning(scene: Scene, page: Page) -> list[Shrink]:
