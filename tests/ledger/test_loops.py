@@ -308,6 +308,13 @@ def test_what_a_report_announces_stays_open():
         ("Build the importer.", "Sure, starting with the schema."),
         ("Build the importer.", "Which database do you use?"),
         ("Build the importer.", "Yes, I can do that."),
+        ("Build the importer.", "Noted [m1]."),
+        ("Build the importer.", "Verstanden, mache ich gleich."),
+        ("Build the importer.", "了解しました。"),
+        ("Build the importer.", "I could not do it: the compiler is missing."),
+        ("Build the importer.", "I started, and had to stop there."),
+        ("Build the importer.", "I ran out of tokens before finishing it."),
+        ("Build the importer.", "API Error: 529 overloaded"),
     ],
 )
 def test_an_empty_reply_closes_nothing(asked, reply):
@@ -334,7 +341,12 @@ def test_a_refused_request_is_open_as_declined_until_the_model_does_it_or_the_us
 
 
 @pytest.mark.parametrize(
-    "reply", ["Done.", "Yes.", "No.", "5", "OK, I fixed it.", "I'm not sure why, but it works now."]
+    "reply",
+    [
+        *("Done.", "Yes.", "No.", "5", "OK, I fixed it.", "I'm not sure why, but it works now."),
+        "I could not use the cache, but the lookup is fixed.",
+        "The 500 error is fixed.",
+    ],
 )
 def test_a_short_reply_that_says_something_is_a_report(reply):
     assert ledger_of(user("Is it fixed?"), assistant(reply)).loops.open == ()

@@ -27,6 +27,7 @@ def open_of_the_user(*messages):
         ("Fix the parser and also update the README.", "The parser is fixed.", "and also update the README."),
         ("Fix the parser. Then write the docs.", "The parser is fixed.", "Then write the docs."),
         ("Please:\n1. Rename the table\n2. Add an index", "I renamed the table.", "Add an index"),
+        ("Refund order 1001 and cancel order 1002.", "Order 1001 is refunded.", "and cancel order 1002."),
         ("- Fix the parser\n- Explain the cache", "The parser is fixed.", "Explain the cache"),
         (
             "What is the retry limit? Which port does the proxy use?",

@@ -32,16 +32,19 @@ _COURTESY = (
     r"|roger|copy\ that|makes\ sense|sounds\ good|no\ problem|you[’']?re\ welcome|my\ pleasure"
     r"|happy\ to(?:\ help)?"
     r"|sorry|apologies|i\ apologi[sz]e|good\ (?:point|catch|question|idea)|interesting|hm+|hi|hello|hey"
-    r"|for\ (?:that|this|the\ \w+|letting\ me\ know|flagging\ (?:it|this|that)))"
+    r"|for\ (?:that|this|the\ \w+|letting\ me\ know|flagging\ (?:it|this|that))"
+    r"|verstanden|alles\ klar|(?:das\ )?mache?\ ich(?:\ gleich)?|d[’']accord|compris|entendido|capito"
+    r"|понял[аи]?|хорошо|了解(?:しました|です)?|承知しました|わかりました|好的|明白了?)"
 )
 _COURTESIES = lazy_pattern(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
 _OPENER = lazy_pattern(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
+_CITATION = lazy_pattern(r"\[m\d{1,9}\]")
 _FIRST_WORD = lazy_pattern(r"\W*+(\w*+)")
 _OPENING_WORDS = frozenset(
     """
     thank thanks thx ok okay noted understood got i sure certainly of absolutely alright all right great good
     fine perfect acknowledged roger copy makes sounds no you youre my happy sorry apologies interesting hi
-    hello hey for yes yeah yep so and then but now
+    hello hey for yes yeah yep so and then but now verstanden alles das mach mache d compris entendido capito
     """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """The first words of all that it matches but "hm"."""
@@ -66,6 +69,7 @@ _UNSETTLED = lazy_pattern(
       (?:know|have\ (?:an?\ answer|any\ idea|that\ information))\b
     | i[’']?m\ not\ (?:sure|certain)\b | i\ am\ not\ (?:sure|certain)\b | (?:i\ have\ )?no\ idea\b
     | i\ (?:can[’']?t|cannot|can\ not)\ (?:tell|say|answer)\b | not\ sure\b | don[’']?t\ know\b
+    | i\ (?:could\ not|couldn[’']?t|was(?:\ not|n[’']?t)\ able\ to|failed\ to|ran\ out\ of|have\ no\ tool)\b
     | (?P<refuses>
         i\ (?:won[’']?t|will\ not|refuse|decline|must\ decline|have\ to\ decline|would\ rather\ not)\b
       | i[’']?m\ not\ (?:going|willing|able)\ to\b | i[’']?m\ unable\ to\b
@@ -75,7 +79,15 @@ _UNSETTLED = lazy_pattern(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Openings of sentences that refuse, or know no answer."""
+"""Openings of sentences that refuse, failed, or know no answer."""
+_NOT_FINISHED = lazy_pattern(
+    r"""\A\W*(?:request\ (?:interrupted|timed\ out|aborted)|(?:api\ )?error\b[^\n]{0,80}?
+      (?:\b[45]\d\d\b|overloaded|timed?\ ?out|rate\ limit))
+    | \b(?:had\ to\ stop|half[ -](?:done|finished)|ran\ out\ of\ (?:tokens|context|time)
+      |before\ (?:finishing|completing))\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What a short text says that ends the work before it is done, such as the error of a provider."""
 _OFFERS_INSTEAD = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
 _RESULT_AFTER_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
 _ALL_DONE = lazy_pattern(
@@ -93,6 +105,8 @@ _ENOUGH = 2
 def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
     if _unsettled(text):
+        return False
+    if len(text) <= _LONGEST_HOLLOW and _NOT_FINISHED.search(text):
         return False
     return len(text) > _LONGEST_HOLLOW or any(
         _states_result(sentence[0]) for sentence in _SENTENCE.finditer(text)
@@ -114,7 +128,7 @@ def _unsettled(text: str) -> re.Match[str] | None:
 
 
 def _states_result(sentence: str) -> bool:
-    text = sentence.strip()
+    text = _CITATION.sub("", sentence).strip() if "[m" in sentence else sentence.strip()
     if text.endswith("?") or not any(map(str.isalnum, text)):
         return False
     start = _opener_end(text)

@@ -39,9 +39,11 @@ _LONGEST_ANSWER = 300
 _MOST_READ = 8_000
 """Characters of one call's arguments that are read for what it works on; chosen by hand."""
 _MAKES = (
-    "add|build|bump|commit|configure|convert|create|delete|deploy|disable|document|draft|enable|export|extend"
-    "|extract|fix|generate|implement|install|integrate|merge|migrate|move|port|publish|push|redesign|refactor"
-    "|release|remove|rename|replace|rewrite|send|translate|update|upgrade|upload|write"
+    "add|archive|book|build|bump|cancel|clean\\ up|commit|configure|convert|create|delete|deploy|disable"
+    "|document|draft|email|enable|exchange|export|extend|extract|fix|generate|implement|import|install"
+    "|integrate|merge|migrate|move|notify|optimi[sz]e|order|port|publish|push|redesign|refactor|refund"
+    "|release|remove|rename|replace|reset|restore|revert|rewrite|roll\\ back|rotate|schedule|send|set\\ up"
+    "|simplify|speed\\ up|split|tidy|translate|update|upgrade|upload|write"
 )
 """Verbs of work whose result a report names..."""
 _LOOKS = (
@@ -70,8 +72,9 @@ _JOINT = lazy_pattern(
 """What joins two requests in one sentence; "then" may come without a verb: "implement login, then logout"."""
 _JOINT_MARK = CHUNKS.mark_words(
     (
-        *re.sub(r"\w+\[sz\]e", "", f"{_MAKES}|{_LOOKS}").split("|"),
-        *("analyse", "analyze", "summarise", "summarize", "find", "then", "also", "after", "finally"),
+        *(verb.partition("\\")[0] for verb in re.sub(r"\w+\[sz\]e", "", f"{_MAKES}|{_LOOKS}").split("|")),
+        *("analyse", "analyze", "optimise", "optimize", "summarise", "summarize"),
+        *("then", "also", "after", "finally"),
     )
 )
 """Words of which each of them has one, as a prefilter."""
