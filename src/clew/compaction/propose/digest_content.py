@@ -12,7 +12,7 @@ from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
 from clew.compaction.propose.file_text import Passage
 from clew.compaction.propose.file_text import claims as text_claims
-from clew.compaction.propose.pointed_to import said_next
+from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
 from clew.compaction.propose.value_index import value_index
@@ -130,7 +130,11 @@ class DigestContent:
         carried = [claim for claim in earlier if claim.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
         asked = [one for one in (matter.request, matter.goal) if one]
-        self._tasks = list(said_next(asked, task.ledger.artifacts.files, matter.gone, scene.source))
+        files, turn = task.ledger.artifacts.files, matter.span[max(0, scene.loop - scene.first) :]
+        self._tasks = [
+            *orders_in(asked, files, turn, matter.gone, scene.source),
+            *said_next(asked, files, matter.gone, scene.source),
+        ]
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._for_text = task.keep.for_text
         self._passages = scene.file_passages(matter.gone) if self._for_text else []

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import chain, islice, pairwise, takewhile
 from typing import TypeAlias
 
+from clew.compaction.propose.guides import order_lines, step_lines
 from clew.compaction.propose.tail import diff_start, water_level
 from clew.ledger.error_lines import error_spans
 from clew.message.text import omission_note
@@ -135,13 +136,23 @@ def both_ends(text: str, most_characters: int) -> str | None:
 class ExcerptSource:
     """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
-    def __init__(self, text: str, about: Mapping[str, float] | None = None, *, fill: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        about: Mapping[str, float] | None = None,
+        *,
+        fill: bool = False,
+        is_guide: bool = False,
+    ) -> None:
         """Prepare a text; ``about`` are terms of the current work with their weights.
+
+        Of a guide, such as a skill, the lines that give orders come first, then its steps.
 
         With ``fill``, room that nothing telling needs goes to more lines of both ends.
         """
         self.text = text
-        self._fill = fill
+        self._fill = fill or is_guide
+        self._is_guide = is_guide
         self._about = about or {}
         self._found: list[Span] = []
         self._more = _lines_that_matter(text)
@@ -154,7 +165,7 @@ class ExcerptSource:
         if len(text) <= most_characters:
             return text
         pieces = _by_line(text, held)
-        choose = self._of_diff if self._diff else self._chosen
+        choose = self._of_guide if self._is_guide else self._of_diff if self._diff else self._chosen
         lines = {*choose(most_characters, longest_line), *pieces}
         gap = max(SHORT_GAP, min(WIDEST_GAP, int(most_characters * GAP_SHARE)))
         return self.shown(lines, longest_line, pieces, gap)
@@ -213,6 +224,25 @@ class ExcerptSource:
                 if room <= 0:
                     break
         return chosen | self._more_of_both_ends(chosen, room, longest) if self._fill else chosen
+
+    def _of_guide(self, room: int, longest: int) -> set[Span]:
+        """Return the beginning of a guide, the lines that give orders, its steps, then the rest in order."""
+        chosen = set(_fill(_lines(self.text), int(room * RELATED_EDGES[0]), longest))
+        room -= sum(_size(line, longest) for line in chosen)
+        for line in chain(self._orders, self._steps):
+            cost = _size(line, longest)
+            if line not in chosen and cost <= room:
+                chosen.add(line)
+                room -= cost
+        return chosen | self._more_of_both_ends(chosen, room, longest)
+
+    @cached_property
+    def _orders(self) -> list[Span]:
+        return list(order_lines(self.text))
+
+    @cached_property
+    def _steps(self) -> list[Span]:
+        return list(step_lines(self.text))
 
     def _of_diff(self, room: int, longest: int) -> set[Span]:
         """Return what precedes a diff, the names of its files, hunks, and the changed lines of others.

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.file_text import LINE_NUMBER
+from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.propose.file_text import LINE_NUMBER, OPENING
+from clew.compaction.propose.guides import is_guide, may_guide, order_lines
 from clew.compaction.propose.story import LONGEST_ITEM, Find, answer_to, unchecked_items
 from clew.ledger.artifacts import Artifact
-from clew.message import Cite, Trust
+from clew.message import Cite, Item, Trust, words
 
 LONGEST_POINTER = 160
 """Characters of a request that may only point elsewhere; a longer one says itself what it asks for."""
 SOON = 60
 """Messages after such a request in which the file that it means is read. Both chosen by hand."""
+LONGEST_ORDERS = 1_000
+"""Characters quoted of the orders in one file or skill; chosen by hand."""
+_TITLE = re.compile(r"(?<=^# )\S.*$|(?<=<skill-context name=\").+?(?=\")", re.MULTILINE)
 MOST_FILES = 2
 MOST_HEADINGS = 20
 _TEXT_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
@@ -124,3 +128,54 @@ def _headings(lines: Sequence[str]) -> list[str]:
         if not fenced and _HEADING.match(line) and sum(map(len, found)) + len(line) <= LONGEST_ITEM:
             found.append(line)
     return found[:MOST_HEADINGS] if len(found) > 1 else []
+
+
+# Orders ----------------------------------------------------------------------------------------------
+
+
+def orders_in(
+    asked: Sequence[Claim],
+    files: Sequence[Artifact],
+    turn: Sequence[Item],
+    gone: Collection[str],
+    find: Find,
+) -> Iterator[Claim]:
+    """Yield what texts that say how to work forbid or always require, if they leave the view; as data.
+
+    That is the latest skill among the messages of the running turn that leave, and files that the requests
+    name or that were left for this session.
+    """
+    skill = list(_orders_of_skill(turn))
+    known = {claim.sources[-1] for claim in skill}
+    yield from skill
+    texts = "\n".join(claim.text for claim in asked)
+    for artifact in files:
+        place = answer_to(artifact.first, find) if is_guide(artifact.name, texts) else None
+        if place is not None and place[0].message in gone and place[0] not in known:
+            name = artifact.name.replace("\\", "/").rpartition("/")[2]
+            yield from _orders(name, place[1], (Cite(artifact.first.message, artifact.first.part), place[0]))
+
+
+def _orders_of_skill(span: Sequence[Item]) -> Iterator[Claim]:
+    for item in reversed(span):
+        for j, part in enumerate(item.message.parts):
+            if may_guide(item.message, part):
+                text = words(part)
+                title = _TITLE.search(text)
+                name = title[0].strip() if title else text.strip().split("\n", 1)[0]
+                yield from _orders(name, text, (Cite(item.id, j),))
+                return
+
+
+def _orders(name: str, text: str, sources: tuple[Cite, ...]) -> Iterator[Claim]:
+    lines = []
+    left = LONGEST_ORDERS
+    for start, end in order_lines(text, strict=True):
+        line = LINE_NUMBER.sub("", text[start:end]).strip()
+        left -= len(line)
+        if left < 0:
+            break
+        lines.append(line)
+    if lines:
+        told = "\n".join((f"{OPENING}{name}:", *lines))
+        yield Claim("", ClaimKind.ARTIFACT, told, sources, Trust.UNTRUSTED, topic=Topic.FILE_TEXT)

@@ -9,12 +9,14 @@ from functools import cached_property
 
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.file_text import MOST_MESSAGES, Passage, Topics, is_plan, passages
+from clew.compaction.propose.guides import is_guide, may_guide
 from clew.compaction.propose.prune import steps_of
 from clew.compaction.propose.stubs import Tellings, without_thinking
 from clew.compaction.propose.tail import (
     FEW_SHARE,
     FEWER_AGENT_TOKENS,
     MOST_VERBATIM,
+    SHORT_RESULT,
     Fading,
     faded_sizes,
     last_cuts,
@@ -26,7 +28,7 @@ from clew.compaction.propose.tail import (
 from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, terms_of
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
-from clew.message import Cite, Item, Message, Role, Thinking
+from clew.message import Cite, Item, Message, Place, Role, Thinking
 
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
@@ -38,6 +40,8 @@ _SHORTEST = 2
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
 say most of it. Chosen by hand."""
+MOST_FOR_GUIDES = 120
+"""Last messages among which texts that say how to work are looked for: it bounds the cost of a compaction."""
 
 
 class Focus:
@@ -166,7 +170,9 @@ class Scene:
         return usual or found
 
     def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
-        fading = Fading(self.thinking, self._asked, most, self.loop, self._plan, self._failed)
+        fading = Fading(
+            self.thinking, self._asked, most, self.loop, self._plan, self._guides_of_turn, self._failed
+        )
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
     @cached_property
@@ -180,6 +186,30 @@ class Scene:
             if is_plan(read) or (is_written and len(changed) == 1 and is_plan(changed[0])):
                 return step.call.message if is_written else step.result.message
         return None
+
+    @cached_property
+    def guides(self) -> frozenset[Place]:
+        """The parts of recent messages that say how to work: skills, and files that the work began with."""
+        start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
+        skills = (
+            Place(i, j)
+            for i in range(start, len(self.view))
+            for j, part in enumerate(self.view[i].message.parts)
+            if self.sizes[i] > SHORT_RESULT and may_guide(self.view[i].message, part)
+        )
+        asked = "\n".join(claim.text for claim in (self.task.request, self.task.goal) if claim)
+        files = (
+            step.result
+            for step in steps_of(self.view, start)
+            if self.sizes[step.result.message] > SHORT_RESULT
+            and step.action.kind in (ActionKind.READ, ActionKind.SHELL)
+            and is_guide(step.files[0], asked)
+        )
+        return frozenset((*skills, *files))
+
+    @cached_property
+    def _guides_of_turn(self) -> frozenset[Place]:
+        return frozenset(place for place in self.guides if place.message >= self.loop)
 
     @cached_property
     def _failed(self) -> frozenset[int]:

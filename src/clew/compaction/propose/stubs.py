@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -87,6 +87,8 @@ class Wrote(Enum):
     """What wrote a text: a tool or a person, or the agent as prose or as an argument of a call."""
 
     TOOL = "tool"
+    GUIDE = "guide"
+    """A tool or a harness: a text that says how to work."""
     PROSE = "prose"
     ARGUMENT = "argument"
 
@@ -110,6 +112,8 @@ class Page:
     """Texts that excerpts were made of, so that none is searched twice."""
     sizes: Sequence[int] | None = None
     """The tokens of the view's messages, if they are known."""
+    guides: Collection[Place] = ()
+    """Parts that say how to work: a skill, a task file."""
     folds: dict[tuple[str, tuple[Span, ...]], tuple[str, list[Span]]] = field(
         default_factory=dict, repr=False
     )
@@ -168,7 +172,8 @@ class Page:
         found = self.tellings.get((text, wrote))
         if found is None:
             about = self.about if wrote is Wrote.TOOL else mentioned(self.about)
-            found = ExcerptSource(text, about, fill=wrote is Wrote.ARGUMENT)
+            fill, is_guide = wrote is Wrote.ARGUMENT, wrote is Wrote.GUIDE
+            found = ExcerptSource(text, about, fill=fill, is_guide=is_guide)
             self.tellings[text, wrote] = found
         return found
 
@@ -276,13 +281,20 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     characters = max(LEAST_CHARACTERS, characters)
     text, spans = page.folded(text, spans)
     shown = None
-    if isinstance(part, Text) and page.view[place.message].message.role is Role.USER:
+    is_user = isinstance(part, Text) and page.view[place.message].message.role is Role.USER
+    if is_user and place not in page.guides:
         shown = both_ends(text, characters)
     if shown is None or any(text[slice(*span)] not in shown for span in spans):
-        is_prose = isinstance(part, Text) and page.view[place.message].message.role is Role.ASSISTANT
-        wrote = Wrote.PROSE if is_prose else Wrote.TOOL
-        shown = page.telling(text, wrote).fullest(characters, spans, _line(characters))
+        shown = page.telling(text, _wrote(page, place)).fullest(characters, spans, _line(characters))
     return _naming(shown, name)
+
+
+def _wrote(page: Page, place: Place) -> Wrote:
+    if place in page.guides:
+        return Wrote.GUIDE
+    message = page.view[place.message].message
+    is_prose = message.role is Role.ASSISTANT and isinstance(message.parts[place.part], Text)
+    return Wrote.PROSE if is_prose else Wrote.TOOL
 
 
 def _naming(shown: str, name: str) -> str:

@@ -16,6 +16,7 @@ from clew.message import (
     Message,
     Origin,
     Part,
+    Place,
     Role,
     Text,
     Thinking,
@@ -192,6 +193,9 @@ _INSTRUCTIONS = lazy_pattern(
     r"|Contents of \S*(?:AGENTS|CLAUDE|GEMINI)\.md|# (?:claudeMd|AGENTS\.md|CLAUDE\.md)\b)"
 )
 """How harnesses begin the text of such a file."""
+GUIDE_SHARE, RUNNING_GUIDE_SHARE = 0.03, 0.1
+"""Share of the room for a text of the running turn that says how to work, such as a skill or a task file, and
+for the latest one; chosen by hand."""
 PLAN_SHARE = 0.5
 """Share of the room up to which the latest text of a plan stays when other results fade: the next steps are
 made from it. Chosen by hand."""
@@ -257,6 +261,8 @@ class Fading(NamedTuple):
     """The index at which the running turn begins."""
     plan: int | None = None
     """The index of the message with the latest text of a plan, if there is one."""
+    guides: Collection[Place] = ()
+    """Parts of the running turn that say how to work; the last is the one that is followed."""
     failed: Collection[int] = ()
     """The indices of the messages with the newest run that failed."""
 
@@ -279,18 +285,14 @@ def faded_sizes(
         if sizes[i] > SHORT_RESULT or (sizes[i] > RESULT_TOKENS and _thinks(message)):
             gone = thought = 0
             asked = of_request if i in fading.asked else None
-            for part in message.parts:
+            for j, part in enumerate(message.parts):
                 tokens = count(part)
                 if isinstance(part, Thinking):
                     thought += tokens if i < fading.thinking else 0
-                elif i >= fading.turn and isinstance(part, ToolResult) and diff_start(part.text) >= 0:
-                    gone += max(0, tokens - DIFF_TOKENS)
-                elif i in fading.failed and isinstance(part, ToolResult):
-                    gone += max(0, tokens - max(SHORT_RESULT, min(FAILED_TOKENS, int(room * FAILED_SHARE))))
+                elif tokens > SHORT_RESULT and (least := _more_of(message, Place(i, j), fading, room)):
+                    gone += max(0, tokens - least)
                 elif i == fading.plan and isinstance(part, ToolCall | ToolResult):
                     gone += max(0, tokens - max(most, int(room * PLAN_SHARE)))
-                elif _has_instructions(message, part):
-                    gone += max(0, tokens - max(OTHER_TOKENS, int(room * INSTRUCTIONS_SHARE)))
                 else:
                     gone += tokens - faded_part(message, part, tokens, most, asked)
             whole[i] -= thought
@@ -299,6 +301,22 @@ def faded_sizes(
         if held > room:
             break
     return whole, faded
+
+
+def _more_of(message: Message, place: Place, fading: Fading, room: int) -> int:
+    """Return the tokens of a faded part of which more stays than of others of its kind; 0 for any other."""
+    part = message.parts[place.part]
+    result = part if isinstance(part, ToolResult) else None
+    if place.message >= fading.turn and result and diff_start(result.text) >= 0:
+        return DIFF_TOKENS
+    if place.message == fading.plan:
+        return 0
+    if place.message in fading.failed and result:
+        return max(SHORT_RESULT, min(FAILED_TOKENS, int(room * FAILED_SHARE)))
+    if place in fading.guides:
+        share = RUNNING_GUIDE_SHARE if place == max(fading.guides) else GUIDE_SHARE
+        return max(OTHER_TOKENS, int(room * share))
+    return max(OTHER_TOKENS, int(room * INSTRUCTIONS_SHARE)) if _has_instructions(message, part) else 0
 
 
 def _thinks(message: Message) -> bool:

@@ -184,9 +184,11 @@ def _gives_permission(check: ClaimCheck, pins: Sequence[RuleQuote]) -> bool:
 
 def _may_give_permission(check: ClaimCheck) -> bool:
     """Whether permission is quoted in a speaker's whole sentences, or quoted from data and marked as such."""
+    speaking = _speaking(check)
+    if check.claim.topic is Topic.FILE_TEXT and not speaking:
+        return _not_in_file(check) is None
     if not check.quoted:
         return False
-    speaking = _speaking(check)
     return not speaking or any(not is_cut_out(check.claim.text, wording) for wording in speaking)
 
 

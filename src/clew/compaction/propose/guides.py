@@ -1,0 +1,93 @@
+"""Texts that say how the work is to be done: a skill, and the task, plan or resume file that it began with.
+
+They are data, never rules: an excerpt keeps the lines of them that give orders, and their steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clew.message import Message, Origin, Part, Role, Text, ToolResult, words
+from clew.message.patterns import lazy_pattern
+from clew.rules.orders import gives_order
+
+LONGEST_READ = 40_000
+"""Characters of such a text that are read for orders..."""
+MOST_ORDERS = 60
+"""...and how many are looked for."""
+WRAPPED, CONTINUED = 60, 2
+"""Characters from which a line may go on in the next one, and in how many it may."""
+BEGINNING = 400
+"""Characters in which a text says that it is a skill."""
+_SKILL = lazy_pattern(
+    r"<skill(?:[-_]\w+)?\b|^Base directory for this skill: |^# Skill: |\A---\nname: [^\n]+\ndescription: ",
+    re.MULTILINE,
+)
+"""How harnesses begin the text of a skill; the last is the text of its file."""
+_STEP = re.compile(
+    r"[ \t]*(?:\d+(?:→|\t|: |\|))?[ \t]*(?:#{1,4} \S|\d{1,2}[.)] \S|[-*+] \[ \] \S|\*\*Step \d)"
+)
+"""A heading, a numbered step or an unchecked item."""
+_NO_ORDER = re.compile(r"\s*(?:\d+(?:→|\t|: |\|))?\s*(?:[-*+] \[[xX]\] |#{1,6} )")
+"""A checked item, or a heading."""
+_OPENING = re.compile(r"[ \t]*(?:\d+(?:→|\t|: |\|))?[ \t]*(?:#{1,6} |[-*+•] |\d{1,2}[.)] |[|<>`*]|---|$)")
+"""The beginning of a line that does not go on with the one before it; an empty line is one."""
+_GUIDE_FILE = re.compile(
+    r"(?:^|[/\\_.\- ])(?:resume|hand-?off|hand-?over|next-?steps|skill)(?:[-_. ][^/\\]*)?\.(?:md|mdc|txt)$",
+    re.IGNORECASE,
+)
+"""The path of a file in which a session leaves notes for the next one, or of a skill."""
+_TEXT_FILE = re.compile(r"\.(?:md|mdc|mdx|txt|rst|org)$", re.IGNORECASE)
+
+
+def is_skill(text: str) -> bool:
+    """Whether a text is that of a skill, as harnesses show it."""
+    return _SKILL.search(text, 0, BEGINNING) is not None
+
+
+def may_guide(message: Message, part: Part) -> bool:
+    """Whether a part is the text of a skill that a tool or a harness put there."""
+    if isinstance(part, ToolResult):
+        return is_skill(part.text)
+    injected = isinstance(part, Text) and message.role is Role.USER and message.origin is not Origin.SPOKEN
+    return injected and is_skill(words(part))
+
+
+def is_guide(path: str, asked: str) -> bool:
+    """Whether a file says how to work: by its name, or because the request or the goal names it."""
+    name = re.split(r"[/\\]", path)[-1]
+    return _GUIDE_FILE.search(path) is not None or (_TEXT_FILE.search(name) is not None and name in asked)
+
+
+def order_lines(text: str, *, strict: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the lines that forbid or require something, each with the lines it goes on in.
+
+    With ``strict``, only those that forbid something or require it always; no checked items, no headings.
+    """
+    found = more = 0
+    for start, end in _lines(text):
+        line = text[start:end]
+        if gives_order(line, strict=strict) and not (strict and _NO_ORDER.match(line)):
+            found, more = found + 1, CONTINUED
+        elif not more or _OPENING.match(line):
+            more = 0
+            continue
+        else:
+            more -= 1
+        if found > MOST_ORDERS:
+            return
+        yield start, end
+        more = more if end - start >= WRAPPED else 0
+
+
+def step_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of headings and steps."""
+    return (span for span in _lines(text) if _STEP.match(text, *span))
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for line in text[:LONGEST_READ].split("\n"):
+        yield start, start + len(line)
+        start += len(line) + 1
