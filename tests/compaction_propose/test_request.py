@@ -149,6 +149,18 @@ def test_a_shortened_request_consists_of_whole_lines_in_order(lines: list[str], 
         assert all(any(line == other for other in rest) for line in kept)
 
 
+def test_a_title_and_a_closing_line_alone_are_not_both_ends_of_a_request():
+    background = "The queue was moved to another group, and nobody wrote down why. " * 40
+    asked = f"Fix the typo in README.\n\n{background}\n\n{background}\n\nTake your time."
+    assert both_ends(asked, 1_600) is None
+    (goal,) = (
+        one
+        for one in digest_of([text_message(Role.USER, asked), *work_alone(90)], 3_000).claims
+        if one.kind is ClaimKind.GOAL
+    )
+    assert goal.text.startswith(f"Fix the typo in README.\n\n{background[:300]}")
+
+
 LINES = st.lists(st.sampled_from(("a = 1", "b = 2", "c = 3", "return a")), max_size=30)
 
 

@@ -7,12 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clew
+from clew.compaction.propose import digest_input
 from clew.compaction.verify.report import LossKind
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.log.store import MemoryStore
 from clew.message import LONGEST_RULE
 from clew.rules.rule import MadeBy
 from clew.session import Session
+from tests.conftest import tries
 
 LATER = [{"role": "assistant", "content": "ok " * 3_000}, {"role": "user", "content": "Go on."}]
 PASTES = {
@@ -146,3 +148,62 @@ def test_found_rules_stay_whole_if_they_fit_the_window_though_not_the_target(win
     shown = "\n".join(item.message.text for item in session.view())
     assert [one for one in said if one not in shown] == []
     assert done.plan.tokens_after <= 0.6 * session.gauge.window.usable_tokens
+
+
+SAID = (
+    "Fix parser {0} so that it reads tables. ",
+    "The queue {0} was moved to the shard group in week {1} and nobody wrote down why. ",
+    "Please also rotate the certificate of gw-{0}. ",
+    "What does cache {0} do? ",
+    "修复表格解析器{0}，请同时更新证书{1}。",
+    "テスト{0}を書いてください。",
+)
+PARAGRAPHS = st.builds(
+    lambda sentence, times, mark: mark + "".join(sentence.format(n, n * 7 % 50) for n in range(times)),
+    st.sampled_from(SAID),
+    st.sampled_from((1, 2, 20, 150)),
+    st.sampled_from(("", "- ")),
+)
+REQUESTS = st.builds(
+    lambda first, parts, gap, last: gap.join([first, *parts, last]).strip("\r\n"),
+    st.sampled_from(("", "Hi,", "Fix the typo in README.")),
+    st.lists(PARAGRAPHS, min_size=1, max_size=12),
+    st.sampled_from(("\n", "\n\n", "\r\n", "\n  \t")),
+    st.sampled_from(("", "That is the background, take your time.")),
+)
+LISTING = "\n".join(f"v_{n} = compute({n * 7919 % 10_007})" for n in range(40))
+READS = [
+    message
+    for n in range(30)
+    for message in (
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"src/f{n}.py"}}
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n}\n{LISTING}"}],
+        },
+    )
+]
+READS.insert(4, {"role": "assistant", "content": "The typo in README is fixed."})
+
+
+@given(REQUESTS, st.sampled_from((1_200, 1_500, 2_000, 4_000)))
+@settings(max_examples=tries(60, 2_000))
+def test_no_shape_of_a_request_makes_a_compaction_fail(asked: str, target: int):
+    done = clew.compact([{"role": "user", "content": asked}, *READS], window=100_000, target_tokens=target)
+    assert done.tokens_after <= target
+
+
+@pytest.mark.parametrize("target", [1_200, 1_500, 4_000])
+def test_a_digest_that_is_too_large_with_the_open_work_restored_is_made_smaller(monkeypatch, target):
+    text = "".join(SAID[1].format(n, n * 7 % 50) for n in range(60))
+    excerpt = "Fix the typo.\n[… 1 line]\nTake your time."
+    monkeypatch.setattr(digest_input, "request_excerpt", lambda *_: excerpt)
+    asked = {"role": "user", "content": f"Fix the typo.\n{text}\nTake your time."}
+    done = clew.compact([asked, *READS], window=100_000, target_tokens=target)
+    assert done.tokens_after <= target
+    assert asked["content"][:300] in done.messages[0]["content"].replace("\n  ", "\n")

@@ -79,6 +79,8 @@ RULE_SHARES = (0.6, 0.4, 0.2, 0.0)
 """Shares of the room for found rules, tried in turn if they do not all fit; chosen by hand."""
 RAISES = (1.3, 1.7, 2.5, 4.0)
 """Factors by which a target is raised in turn, so that found rules stay whole; chosen by hand."""
+MOST_SMALLER = 3
+"""How often a digest by code is made smaller so that it fits with what a repair restores; chosen by hand."""
 
 
 def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedCompaction]:
@@ -226,14 +228,26 @@ class _Decision:
         return self._repair(*last, own) if last else None
 
     def try_extractive(self) -> tuple[Plan, Report] | None:
-        """Propose a digest without a model."""
+        """Propose a digest without a model; smaller ones if it does not fit with what a repair restores."""
+        room = self.task.target_tokens
         plan = propose(self.task)
         report = verify(plan, self.task)
         if report.accepted:
             self.attempts.append(DigestAttempt(CODE, "accepted"))
             return plan, report
         self.attempts.append(DigestAttempt(CODE, "refused", tuple(_misses(report))))
-        return self._repair(plan, report)
+        for _ in range(MOST_SMALLER):
+            whole = repair(plan, report, self.task, allow_sparse=True)
+            if whole is None or whole.fits:
+                break
+            room -= whole.tokens_after - self.task.target_tokens
+            try:
+                smaller = propose(replace(self.task, target_tokens=room))
+            except BudgetExceeded:
+                break
+            plan = replace(smaller, target_tokens=self.task.target_tokens)
+            report = verify(plan, self.task)
+        return (plan, report) if report.accepted else self._repair(plan, report)
 
     def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
         return write(

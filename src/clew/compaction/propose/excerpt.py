@@ -17,6 +17,9 @@ EDGES = (0.3, 0.3)
 """Shares of the room for the beginning and for the end; the rest is for lines about errors."""
 REQUEST_HEAD = 0.65
 """Share of the room for the beginning of a request; the rest is for its end."""
+LEAST_HEAD = 300
+"""Characters that the first lines of a request must have if there is room: a title or a greeting does not say
+what is asked for. Chosen by hand."""
 RELATED_EDGES = (0.15, 0.15)
 """The same if passages about the current work are found."""
 TWO_ENDS = 200
@@ -115,7 +118,8 @@ def excerpt(
 def both_ends(text: str, most_characters: int) -> str | None:
     """Return the first and last lines of a request: what is asked for, and the conditions it ends with.
 
-    Returns None if a line would have to be cut: half a sentence may say the opposite of the whole.
+    Returns None if a line would have to be cut to show what is asked for: half a sentence may say the
+    opposite of the whole, so the caller decides what to show instead.
     """
     if len(text) <= most_characters:
         return text
@@ -124,7 +128,7 @@ def both_ends(text: str, most_characters: int) -> str | None:
     end = _line_end(text, head[-1][1] + 1)
     if end <= most_characters:  # a long line is often the request itself: rather that than the end
         head.append((head[-1][1] + 1, end))
-    elif head[-1][1] > most_characters:
+    elif head[-1][1] > most_characters or head[-1][1] < min(LEAST_HEAD, for_head // 2):
         return None
     left = most_characters - head[-1][1]
     tail = [

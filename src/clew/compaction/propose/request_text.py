@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from clew.compaction.propose.excerpt import REQUEST_HEAD, ExcerptSource, Span, both_ends
+from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSource, Span, both_ends
 
 LONG = 2_000
 """Characters from which examples of form are left out of a request although it fits; chosen by hand."""
@@ -24,7 +24,10 @@ _LONGEST_HEADING = 120
 
 
 def request_excerpt(text: str, most_characters: int) -> str | None:
-    """Return a request as fully as fits, in whole lines with omissions marked; None if a line is too long."""
+    """Return a request as fully as fits, in whole lines with omissions marked.
+
+    Returns None if a line is too long, or if whole lines would not show what is asked for.
+    """
     fits = len(text) <= most_characters
     if fits and len(text) <= LONG:
         return text
@@ -40,7 +43,7 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
         chosen = _ends(task, most_characters)
     else:
         chosen = {*task, *_first(sorted(code), most_characters - _size(task))}
-    return ExcerptSource(text).shown(chosen, most_characters)
+    return ExcerptSource(text).shown(chosen, most_characters) if chosen else None
 
 
 def _lines(text: str) -> Iterator[Span]:
@@ -64,8 +67,14 @@ def _first(lines: Iterable[Span], room: int) -> Iterator[Span]:
 
 
 def _ends(lines: list[Span], most_characters: int) -> set[Span]:
-    """Return the first and the last of the lines."""
-    head = list(_first(lines, int(most_characters * REQUEST_HEAD)))
+    """Return the first and the last of the lines; none if the first do not say what is asked for."""
+    for_head = int(most_characters * REQUEST_HEAD)
+    least = min(LEAST_HEAD, for_head // 2)
+    head = list(_first(lines, for_head))
+    if _size(head) < least:  # a long line is often the request itself: rather that than the end
+        head = list(_first(lines[: len(head) + 1], most_characters))
+    if _size(head) < least:
+        return set()
     tail = _first(reversed(lines[len(head) :]), most_characters - _size(head))
     return {*head, *tail}
 
