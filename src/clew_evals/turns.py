@@ -46,6 +46,11 @@ _HEADED = re.compile(
 _COMMAND = re.compile(r"/[\w:-]+\s*")
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s|$)|(?=\n)|$)")
 _FENCED = re.compile(r"(?ms)^[ \t]*```.*?^[ \t]*```[ \t]*$")
+_STEP = re.compile(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|now|so|next|then)[,.!]?\s+)*(?:let me|let['’]s)\b(?! know)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that announces a step; "I will …" may be an offer."""
 _DONE = re.compile(
     r"\b(?:done|fixed|added|implemented|completed?|committed|pushed|created|removed|deleted|updated|renamed"
     r"|merged|resolved|refactored|wrote|written|changed|moved|opened|all (?:tests|checks) pass"
@@ -206,9 +211,15 @@ def is_distinct(text: str) -> bool:
 
 def reports_of(turns: Sequence[EvalTurn]) -> list[list[str]]:
     """Return the agent's end-of-turn reports, each as its sentences of enough words."""
-    ended = (turn.report for turn in turns if turn.ended and turn.report)
-    split = ([sentence for sentence in sentences(report) if _is_asked(sentence)] for report in ended)
+    ended = (sentences(turn.report) for turn in turns if turn.ended and turn.report)
+    said = (report[:-1] if _announces(report) else report for report in ended)
+    split = ([sentence for sentence in report if _is_asked(sentence)] for report in said)
     return [report for report in split if report]
+
+
+def _announces(report: Sequence[str]) -> bool:
+    """Whether a text ends with what the agent is about to do: then the user interrupted it."""
+    return bool(report) and (report[-1].endswith(":") or _STEP.match(report[-1]) is not None)
 
 
 def _is_asked(sentence: str) -> bool:

@@ -102,8 +102,11 @@ def test_files_of_the_same_common_name_are_told_apart_by_their_folder():
 
 
 def test_what_a_tool_puts_around_the_text_of_a_file_is_not_part_of_it():
-    shown = f"<path>src/rates.py</path>\n<type>file</type>\n<content>\n{RATES}</content>"
-    assert now(read("c1", "src/rates.py", shown))["src/rates.py"] == [RATES.rstrip("\n")]
+    for shown in (
+        f"<path>src/rates.py</path>\n<type>file</type>\n<content>\n{RATES}</content>",
+        f"Exit code: 0\nWall time: 0.1 seconds\nOutput:\n{RATES}",
+    ):
+        assert now(read("c1", "src/rates.py", shown))["src/rates.py"] == [RATES.rstrip("\n")]
 
 
 def test_a_command_that_changes_a_file_in_an_unknown_way_ends_what_is_known_of_it():

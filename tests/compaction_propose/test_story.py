@@ -12,9 +12,12 @@ from clew.compaction.propose.story import (
     LEVELS,
     LONGEST_EDIT,
     LONGEST_ITEM,
+    LONGEST_QUOTE,
     MOST_RUNS,
     OLDEST_NOTE,
+    RUN,
     Story,
+    announces,
     last_edits,
     note_spans,
     telling,
@@ -62,7 +65,7 @@ def _apart(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def test_a_report_is_quoted_in_whole_sentences_in_order_and_within_its_limit(text: str, most: int):
     spans = telling(text, most)
     assert spans
-    assert len(spans) <= MOST_RUNS
+    assert len(spans) <= max(MOST_RUNS, most // RUN)
     last = 0
     for start, end in spans:
         assert last <= start < end <= len(text)
@@ -91,6 +94,49 @@ def test_courtesies_and_questions_give_way_to_what_was_done():
         "I fixed the parser in `parse.py`.",
         "All 12 tests pass now.",
     ]
+
+
+def test_a_list_is_quoted_from_its_beginning_with_the_line_that_introduces_it():
+    shown = "The warning appears if:\n\n1. there is a session\n2. it has `12` checkpoints"
+    text = (
+        f"{shown}\n3. it was `fixed` before\n\nNothing else is needed for that; the rest is not worth much."
+    )
+    (low, high), *_ = telling(text, 80)
+    assert text[low:high] == shown
+
+
+def test_the_number_of_a_heading_and_a_lone_tag_are_not_sentences():
+    text = f"<plan>\n### 3. Cleanup of sessions\nThe state is deleted. {'More of it. ' * 20}\n</plan>"
+    said = [text[low:high] for low, high in telling(text, 120)]
+    assert said
+    assert not any(one.startswith(("Cleanup", "<plan>")) or one.endswith("</plan>") for one in said)
+
+
+@pytest.mark.parametrize("line", ["The total was rounded twice. " * 5 + "\n", "total " * 30])
+def test_a_very_long_report_becomes_several_quotes_that_are_all_of_it(line: str):
+    report = "".join(f"{n} {line}" for n in range(40)).strip()
+    view = items([text_message(Role.USER, "Why?"), text_message(Role.ASSISTANT, report)])
+    story = Story(read(view).turns, {item.id for item in view}, {item.id: item.message for item in view}.get)
+    _, *quotes = story.entries(LEVELS[0])[0]
+    assert [len(quote.text) <= LONGEST_QUOTE for quote in quotes] == [True] * len(quotes)
+    assert len(quotes) > 1
+    assert "".join("".join(quote.text for quote in quotes).split()) == "".join(report.split())
+    assert all(quote.sources[0].quote(view[1].message) == quote.text for quote in quotes)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_step"),
+    [
+        ("Perfect! Let me check the help text:", True),
+        ("Good. Now let me test it.", True),
+        ("Rebasing on the new base:", True),
+        ("Let me know which one you want.", False),
+        ("I will put the wrappers into a file of their own.", False),
+        ("All tests pass. Let me commit this.", False),
+    ],
+)
+def test_a_text_that_only_announces_a_step_is_not_a_report(text: str, is_step: bool):
+    assert announces(text) is is_step
 
 
 def test_code_between_two_quoted_sentences_is_left_out():
@@ -300,6 +346,17 @@ def test_the_last_edit_of_a_file_is_shown_as_a_small_diff():
     (claim,), _ = _edited("def load():\n    pass", "def load():\n    return json.loads(text)\n    # done")
     assert claim.text == "a.py\n+ return json.loads(text)"
     assert (claim.kind, claim.trust) == (ClaimKind.ARTIFACT, Trust.UNTRUSTED)
+
+
+def test_of_a_patch_of_several_files_each_shows_its_own_lines():
+    patch = (
+        "*** Begin Patch\n*** Update File: src/a.py\n@@\n+first_value = 1\n*** Update File: src/b.py\n@@\n"
+    )
+    patch += "-old_value = 0\n+second_value = 2\n*** End Patch"
+    view = items([text_message(Role.USER, "Go."), *step("c1", "apply_patch", {"patchText": patch}, "Done.")])
+    by_id = {item.id: item.message for item in view}
+    claims = last_edits(read(view).artifacts.changed, set(by_id), by_id.get)
+    assert {claim.text for claim in claims} == {"src/a.py\n+ first_value = 1", "src/b.py\n+ second_value = 2"}
 
 
 def test_a_long_edit_is_shown_by_its_first_lines():

@@ -14,7 +14,7 @@ from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
 from clew_evals.redo import deleted_files, overruled
 from clew_evals.score import Score, score_of
-from clew_evals.turns import EvalTurn, goals_of, turns_of
+from clew_evals.turns import EvalTurn, goals_of, reports_of, turns_of
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 FIRST = "Add a retry to the upload worker and cover it with a test."
@@ -168,6 +168,24 @@ def test_everyday_commands_are_no_targets_and_those_of_a_project_are(command: st
     after = [call(10, "Bash", command=f"{command} && mise run lint"), result(10, "ok")]
     (first,) = needs(cut(before, after)).next_calls
     assert [target.key for target in first.targets if target.kind == "command"] == ["mise run lint"]
+
+
+@pytest.mark.parametrize(
+    ("last", "is_asked"),
+    [
+        ("Now let me verify the root command of the parser.", False),
+        ("Then let's rename the two flags of the exporter.", False),
+        ("I'll rename the two flags of the exporter.", True),
+        ("Checking the export of the nightly run:", False),
+        ("Let me know which format the nightly export needs.", True),
+        ("The exporter now writes two files a night.", True),
+    ],
+)
+def test_a_step_that_is_only_announced_is_no_part_of_a_report(last: str, is_asked: bool):
+    first = "The parser has a flag for the nightly export."
+    (report,) = reports_of([EvalTurn(GOAL, f"{first} {last}", ended=True)])
+    assert report == ([first, last] if is_asked else [first])
+    assert reports_of([EvalTurn(GOAL, last, ended=True)]) == ([[last]] if is_asked else [])
 
 
 def test_reports_count_by_their_whole_sentences_and_only_where_they_fit(given: Cut):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from posixpath import commonprefix
@@ -169,9 +170,7 @@ class DigestContent:
         return max(0, int((room - cost) * WRITTEN_SHARE))
 
     def claims(self, room: int) -> list[Claim]:
-        """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
-        texts, cost = self._texts(min(room, self._for_text))
-        room -= int(cost)
+        """Return what fits: ledger claims, prose, story, text of files, findings, edits, exact values."""
         known_claims, cost = self._known(room)
         remaining = room - cost
         tasks, cost = self._fill(self._tasks, min(remaining, room * TASKS_SHARE))
@@ -183,6 +182,8 @@ class DigestContent:
         if (noted := {claim.sources[0].message for claim in notes}) != self._noted:
             self._noted, self._unsaid_at = noted, {}
         story, cost = self._story_claims(min(remaining, room * STORY_SHARE))
+        remaining -= cost
+        texts, cost = self._texts(min(remaining, self._for_text))
         remaining -= cost
         quoted = by_turn((*self._mandatory, *notes, *story))
         new = [claim for claim in self._findings if not is_said(claim, quoted)]
@@ -254,12 +255,11 @@ class DigestContent:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
         carried, cost = self._fill(self._carried, room)
         left = room - cost
-        for level in self._story.levels:
-            entries, costs = self._unsaid(level)
-            if sum(costs) <= left:
-                self._story_is_whole = level == LEVELS[0]
-                return [*carried, *in_order(entries)], cost + sum(costs)
-        self._story_is_whole = False
+        level = self._highest_level(left)
+        self._story_is_whole = level == LEVELS[0]
+        entries, costs = self._unsaid(level or LEVELS[-1])
+        if level is not None:
+            return [*carried, *in_order(entries)], cost + sum(costs)
         taken: list[int] = []
         for i in self._by_weight(entries):
             if costs[i] > left:
@@ -267,6 +267,15 @@ class DigestContent:
             taken.append(i)
             left -= costs[i]
         return [*carried, *in_order(entries[i] for i in sorted(taken))], room - left
+
+    def _highest_level(self, room: float) -> int | None:
+        """Return the highest level of detail at which the story fits; None if it fits at none."""
+        levels = self._story.levels
+        if sum(self._unsaid(levels[0])[1]) <= room:
+            return levels[0]
+        # Each level costs no more than the one before it.
+        at = bisect_left(levels, True, 1, key=lambda level: sum(self._unsaid(level)[1]) <= room)
+        return levels[at] if at < len(levels) else None
 
     def _by_weight(self, entries: Sequence[Sequence[Claim]]) -> list[int]:
         """Return turn indices by priority: those in focus, the first, then latest to oldest."""

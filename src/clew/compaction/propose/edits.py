@@ -50,14 +50,14 @@ def patch_blocks(patch: str) -> Iterator[Block]:
                 new.append(line[1:])
 
 
-def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the removed and the inserted texts of each edit in a call."""
+def edits(arguments: Json, path: str = "") -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the removed and the inserted texts of each edit in a call; of a patch, those of one file."""
     if isinstance(arguments, str):
         if ("@@" in arguments or "***" in arguments) and _PATCHED.search(arguments):
-            yield _patched(arguments)
+            yield _patched(arguments, path)
     elif isinstance(arguments, list):
         for one in arguments:
-            yield from edits(one)
+            yield from edits(one, path)
     elif isinstance(arguments, Mapping):
         if (written := written_text(arguments)) is not None:
             yield [], [written]
@@ -67,7 +67,7 @@ def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
             if isinstance(value, str) and isinstance(new, str):
                 yield [value], [new]
             else:
-                yield from edits(value)
+                yield from edits(value, path)
 
 
 def written_text(arguments: Json) -> str | None:
@@ -85,8 +85,16 @@ def counterpart(name: str) -> str:
     return f"{_NEW[old[0]]}{name[old.end() :]}" if old else ""
 
 
-def _patched(patch: str) -> tuple[list[str], list[str]]:
-    lines = patch.split("\n")
-    old = [line[1:] for line in lines if line.startswith("-") and not line.startswith("---")]
-    new = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
+def _patched(patch: str, name: str) -> tuple[list[str], list[str]]:
+    old: list[str] = []
+    new: list[str] = []
+    is_meant = True
+    for line in patch.split("\n"):
+        if header := _FILE_OF_PATCH.fullmatch(line):
+            path = header[2] or header[3]
+            is_meant = not name or name.endswith(path) or path.endswith(name)
+        elif is_meant and line.startswith("-") and not line.startswith("---"):
+            old.append(line[1:])
+        elif is_meant and line.startswith("+"):
+            new.append(line[1:])
     return old, new

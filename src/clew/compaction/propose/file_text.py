@@ -67,6 +67,11 @@ _COMMON_STEM = re.compile(
 """Names of files that many folders have: they are told apart by their folder."""
 _WRAPPER = re.compile(r"\s*</?(?:output|content|file|path|type|returncode|warning)\b[^<>]*>(?:.*</\w+>)?\s*")
 """A line that a tool puts around the text of a file."""
+_PREAMBLE = re.compile(
+    r"\A(?:(?:Exit code|Wall time|Chunk ID|Process exited|Original token count|Total output lines)\b.*\n)+"
+    r"(?:\s*Output:\n)?"
+)
+"""What Codex puts before the output of a command."""
 _REMINDER = re.compile(r"\s*<system-reminder>(?:(?!</?system-reminder>).)*+</system-reminder>\s*", re.DOTALL)
 """What a harness adds to the output of a tool."""
 _WORD = re.compile(r"[A-Za-z_]\w{3,}")
@@ -216,7 +221,7 @@ def _lines_read(step: Step, call: str, path: str) -> list[Line]:
         return []
     name = _as_written(path, step.asked)
     cites = (Cite(call, step.call.part), Cite(step.name, step.result.part))
-    text = _REMINDER.sub("", text)
+    text = _PREAMBLE.sub("", _REMINDER.sub("", text))
     lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
     numbered = sum(LINE_NUMBER.match(line) is not None for line in lines) * 2 > len(lines)
     return [Line(LINE_NUMBER.sub("", line) if numbered else line, name, cites) for line in lines]

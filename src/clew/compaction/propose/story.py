@@ -19,8 +19,9 @@ from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import RankedFinding, Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
 
-LEVELS = (3_000, 1_500, 800, 400, 200)
-"""Characters quoted of each request and report, highest level first."""
+LEVELS = (8_000, 5_500, 4_000, 3_000, 2_200, 1_500, 1_100, 800, 560, 400, 280, 200)
+"""Characters quoted of each request and report, highest level first. In steps of a third or so: with larger
+ones much of the room stays unused."""
 OLDEST_NOTE = 30
 """Messages between a plan or status of the agent and the recent messages after which it is out of date."""
 MOST_TURNS = 400
@@ -29,16 +30,27 @@ MOST_FINDINGS = 600
 EDIT_LINES, LONGEST_EDIT, MOST_ADDED = 6, 140, 400
 """Lines quoted of an edit, the characters of each, and lines considered."""
 SHORTEST_SENTENCE = 12
+LONGEST_STEP = 300
+LONGEST_QUOTE = 3_600
+"""Characters of one quote; a longer one becomes several, because the checks refuse a claim over 4,000."""
 LEAD_IN = 0.1
-"""Weight of a heading or a sentence that introduces what follows; chosen by hand."""
-MOST_RUNS = 3
-"""Pieces in which a report is quoted; more would read as fragments."""
+"""Weight of a heading, of a sentence that introduces what follows, and of a question; chosen by hand."""
+MOST_RUNS, RUN = 3, 300
+"""Pieces in which a report is quoted, and characters from which it may be one more; many small pieces would
+read as fragments."""
 _BOUNDARY = re.compile(r"(?<=[.!?])\s+")
 """The end of a sentence within a line."""
 _COURTESY = re.compile(
     r"(?:perfect|great|excellent|good|done|sure|ok(?:ay)?|absolutely|you'?re (?:absolutely )?right|got it"
     r"|understood|great question|good (?:point|catch|question|idea)|thanks?|i see)[\s!.,]*"
 )
+_STEP = re.compile(
+    r"(?:(?:ok(?:ay)?|now|so|next|first|then)\b,?\s+)*let(?: me|[’']s)\b(?! know)", re.IGNORECASE
+)
+"""How a sentence begins that announces a step; "I will …" may be an offer."""
+_TAG = re.compile(r"</?[\w-]+>")
+_NUMBERED = re.compile(r"(?:#{1,6}\s+)?(?:\*\*)?\d{1,2}[.)]\s")
+"""The beginning of a numbered point or heading."""
 _POINT = re.compile(r"(?:[-*•+]|\d{1,2}[.)]|\[[ x~]\])\s")
 _HEADING = re.compile(r"[*_]{2}[^*_]+[*_]{2}:?")
 _DONE = re.compile(
@@ -169,7 +181,7 @@ class Story:
                 claims.append(Claim("", ClaimKind.USER, short, (turn.ask,), trust, short == text))
         if turn.report and (said := self._quote(turn.report)):
             text, trust = said
-            for start, end in telling(text, level):
+            for start, end in () if announces(text) else _claim_sized(text, telling(text, level)):
                 name, part, begin, _ = turn.report
                 cite = Cite(name, part, begin + start, begin + end)
                 claims.append(Claim("", ClaimKind.REPORT, text[start:end], (cite,), trust, verbatim=True))
@@ -260,7 +272,7 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
         if cite is None or not isinstance(part, ToolCall):
             continue
-        added = _telling_lines(list(islice(_added(part), MOST_ADDED)))
+        added = _telling_lines(list(islice(_added(part, artifact.name), MOST_ADDED)))
         if added and artifact.name in words(part):  # JSON writes a Windows path differently
             lines = "".join(f"\n+ {line}" for line in added)
             cites = (Cite(cite.message, cite.part),)
@@ -339,21 +351,30 @@ def _telling_lines(lines: list[str]) -> list[str]:
     return [lines[i] for i in sorted(best[:EDIT_LINES])]
 
 
-def _added(call: ToolCall) -> Iterator[str]:
-    """Yield the lines an edit inserts, except those that look different in the call's JSON."""
+def _added(call: ToolCall, name: str) -> Iterator[str]:
+    """Yield the lines an edit inserts into a file, except those that look different in the call's JSON."""
     said = words(call)
-    for old, new in edits(call.arguments):
+    for old, new in edits(call.arguments, name):
         before = {line.strip() for text in old for line in text.split("\n")}
         for line in (line.strip() for text in new for line in text.split("\n")):
             if len(line) >= SHORTEST_SENTENCE and line not in before and line in said:
                 yield line[:LONGEST_EDIT]
 
 
+def announces(text: str) -> bool:
+    """Whether a text only announces the next step; the last text of an interrupted turn often does."""
+    bare = text.strip()
+    if len(bare) > LONGEST_STEP:
+        return False
+    sentences = (bare[start:end] for start, end in _sentences(bare))
+    return all(one.endswith(":") or _STEP.match(one) or _COURTESY.fullmatch(one.lower()) for one in sentences)
+
+
 def telling(text: str, most: int) -> list[tuple[int, int]]:
     """Return the spans of a text to quote: all of it, or its most informative sentences, in order.
 
-    Sentences are taken by weight as long as they fit and form few pieces; then headings and lead-ins that
-    are left without what they lead to are dropped.
+    Sentences are taken by weight as long as they fit and form few pieces, each with the heading and the
+    lead-in before it if these fit too.
     """
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     if stop - start <= most:
@@ -361,20 +382,48 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
     sentences = list(_sentences(text))
     weights = [_weight(text[low:high], i, len(sentences)) for i, (low, high) in enumerate(sentences)]
     apart = {i for i in range(1, len(sentences)) if text[sentences[i - 1][1] : sentences[i][0]].strip()}
+    leads = {i for i, weight in enumerate(weights) if weight == LEAD_IN}
+    points = [_POINT.match(text, low) is not None and i not in leads for i, (low, _) in enumerate(sentences)]
+    for i in range(1, len(sentences)):  # of a list, the first points: the fourth alone says little
+        if points[i] and points[i - 1] and i not in apart:
+            weights[i] = min(weights[i], weights[i - 1])
     taken: set[int] = set()
-    left = most
-    for i in sorted(range(len(sentences)), key=lambda i: -weights[i]):
-        low, high = sentences[i]
-        if weights[i] > 0 and high - low <= left and len(_runs(taken | {i}, apart)) <= MOST_RUNS:
-            taken.add(i)
-            left -= high - low
-    leads = {i for i in taken if weights[i] <= LEAD_IN}
-    while alone := {i for i in leads & taken if i + 1 not in taken or i + 1 in apart}:
-        taken -= alone  # a heading or a lead-in without what it leads to
+    left, most_runs = most, max(MOST_RUNS, most // RUN)
+    for i in sorted(set(range(len(sentences))) - leads, key=lambda i: -weights[i]):
+        for group in _introduced(i, leads - taken, apart):
+            size = sum(sentences[one][1] - sentences[one][0] for one in group)
+            if weights[i] > 0 and size <= left and len(_runs(taken | group, apart)) <= most_runs:
+                taken |= group
+                left -= size
+                break
     if not taken:  # only one long sentence, or code: quote its beginning
         cut = text.rfind(" ", start + 1, start + most)
         return [(start, cut if cut > start else start + most)]
     return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
+
+
+def _claim_sized(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield spans with long ones divided at the ends of lines."""
+    for first, end in spans:
+        start = first
+        while end - start > LONGEST_QUOTE:
+            cut = text.rfind("\n", start + 1, start + LONGEST_QUOTE)
+            cut = cut if cut > start else start + LONGEST_QUOTE
+            yield start, cut
+            start = cut + (text[cut] == "\n")
+        yield start, end
+
+
+def _introduced(i: int, leads: Collection[int], apart: Collection[int]) -> Iterator[set[int]]:
+    """Yield a sentence with all lines that introduce it, then with the last of them, then alone."""
+    first = i
+    while first - 1 in leads and first not in apart:
+        first -= 1
+    if first < i - 1:
+        yield {*range(first, i + 1)}
+    if first < i:
+        yield {i - 1, i}
+    yield {i}
 
 
 def note_spans(text: str, most: int, known: Collection[str] = ()) -> list[tuple[int, int]]:
@@ -414,8 +463,8 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             fenced = not fenced
         elif bare and not fenced:
             low = at + len(line) - len(line.lstrip())
-            point = _POINT.match(bare)
-            begin = low + (point.end() if point else 0)  # the number of a point is no sentence
+            point = _POINT.match(bare) or _NUMBERED.match(bare)
+            begin = low + (point.end() if point else 0)  # the number of a point is not a sentence
             cuts = [
                 low,
                 *(found.end() for found in _BOUNDARY.finditer(text, begin, at + len(line))),
@@ -442,7 +491,7 @@ def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
 def _weight(sentence: str, place: int, count: int) -> float:
     """Rate a sentence of a report: facts first, courtesies and questions last. Weights chosen by hand."""
     text = sentence.strip()
-    if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()):
+    if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()) or _TAG.fullmatch(text):
         return -1.0
     if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
         return LEAD_IN  # or a question that the next turn answers
