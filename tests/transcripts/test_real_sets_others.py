@@ -62,7 +62,7 @@ EXPECTED = {
     # Recorded HTTP traffic in YAML is not a session.
     "pydantic-ai-cassettes": {"unknown": Counts(136)},
     # Only a tag that opens a line is a tool's use: outputs show pages like these, with their tags.
-    "specstory-md": {"specstory": Counts(37, 37, 9047, 3112, injected=121, summaries=5, boundaries=5)},
+    "specstory-md": {"specstory": Counts(37, 37, 9076, 3141, injected=119, summaries=5, boundaries=5)},
     "structflowbench": {"dialogue": Counts(1, 104, 870)},
     # 17 runs end with the command that submits them.
     "swe-agent": {"swe-agent": Counts(22, 22, 489, 230, dangling=17, injected=2)},

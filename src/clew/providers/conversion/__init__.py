@@ -94,10 +94,10 @@ def _if_unchanged(
 ) -> Converted | None:
     """Return the history unchanged if it is already in the target's format and needs no repair."""
     if not choices.repair and all(
-        target.native(message.native) or _is_plain_text(message) for message in messages
+        target.is_native(message.native) or _is_plain_text(message) for message in messages
     ):
         return _render(messages, target, ())
-    if not all(target.native(message.native) for message in messages):
+    if not all(target.is_native(message.native) for message in messages):
         return None
     converted = _render(messages, target, ())
     return None if target.wire.check(converted.body, scope=CheckScope.MESSAGES).refused else converted
@@ -139,7 +139,7 @@ def _convert(messages: Sequence[Message], target: Target, choices: ConversionOpt
     )
     drafts = regroup(drafts, conversion)
     drafts = merge_neighbours((draft for draft in drafts if draft.pieces), messages, conversion)
-    if drafts and not target.last_space:
+    if drafts and not target.allows_trailing_space:
         drafts[-1] = _without_last_space(conversion, drafts[-1])
     written_messages = [_finish(draft, messages, target) for draft in drafts]
     losses = sorted(
@@ -151,7 +151,7 @@ def _convert(messages: Sequence[Message], target: Target, choices: ConversionOpt
 def _with_some_content(message: Message, target: Target) -> Message:
     """Replace an empty list of parts by an empty string, because OpenAI's APIs refuse the list."""
     entry = native_object(message.native, target.wire.name)
-    if entry is None or entry.get("content") != [] or not target.blank_text:
+    if entry is None or entry.get("content") != [] or not target.allows_blank_text:
         return message
     return replace(message, native=Native(target.wire.name, {**entry, "content": ""}))
 
@@ -207,7 +207,7 @@ def _assign_roles(
         leading = leading and draft.role in _INSTRUCTING
         if draft.role not in _INSTRUCTING or conversion.to.instructions_anywhere:
             out.append(draft)
-        elif leading or conversion.to.native(messages[i].native):
+        elif leading or conversion.to.is_native(messages[i].native):
             if draft.role is Role.DEVELOPER:
                 conversion.lose(
                     (i, None), ConversionLossKind.ROLE, "the developer message became a system message"
@@ -245,5 +245,5 @@ def _finish(draft: DraftMessage, messages: Sequence[Message], target: Target) ->
     parts = tuple([piece.part for piece in draft.pieces])
     if draft.role is first.role and same_parts(parts, first.parts):
         return first
-    native = first.native if target.native(first.native) else None
+    native = first.native if target.is_native(first.native) else None
     return Message(draft.role, parts, first.origin, native)

@@ -124,7 +124,7 @@ def _report_fields(
     ``not_represented`` are fields that the format represents elsewhere, but not in this object.
     """
     source = WIRES.get(native.wire)
-    if conversion.to.native(native) or source is None or not isinstance(native.value, dict):
+    if conversion.to.is_native(native) or source is None or not isinstance(native.value, dict):
         return
     names = unread_fields(native.value, source.understood - not_represented)
     if names:
@@ -140,7 +140,7 @@ def _convert(conversion: Conversion, place: Place, part: Part, role: Role) -> tu
             return (_convert_call(conversion, place, part),)
         case ToolResult(server_side=False):
             return _convert_result(conversion, place, part, role)
-        case _ if conversion.to.native(part.native):
+        case _ if conversion.to.is_native(part.native):
             return (part,)
         case ToolResult(parts=()):
             return ()  # the call itself becomes text
@@ -153,7 +153,7 @@ def _convert(conversion: Conversion, place: Place, part: Part, role: Role) -> tu
 
 
 def _convert_text(conversion: Conversion, place: Place, part: Text) -> tuple[Part, ...]:
-    if conversion.to.blank_text or part.text.strip():
+    if conversion.to.allows_blank_text or part.text.strip():
         return (part,)
     if part.text:
         conversion.lose(place, ConversionLossKind.BLANK, "only white space")
@@ -185,7 +185,7 @@ def _convert_call(conversion: Conversion, place: Place, part: ToolCall) -> Part:
         conversion.lose(place, ConversionLossKind.ARGUMENTS, "not a JSON object; put under 'input'")
     if (call_id, name) != (part.call_id, part.name):
         part = replace(part, call_id=call_id, name=name)
-    if place in conversion.freeform and not conversion.to.native(part.native):
+    if place in conversion.freeform and not conversion.to.is_native(part.native):
         part = replace(part, native=Native(conversion.to.wire.name, _FREEFORM_CALL[conversion.to.wire.name]))
     return part
 
@@ -209,7 +209,7 @@ def _convert_result(conversion: Conversion, place: Place, part: ToolResult, role
 
 
 def _convert_inner(conversion: Conversion, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
-    if isinstance(inner, Media) and not conversion.to.native(inner.native):
+    if isinstance(inner, Media) and not conversion.to.is_native(inner.native):
         media = _with_media_type(inner)
         can_follow = role is not Role.ASSISTANT and conversion.to.takes_media(media, Role.USER)
         if can_follow or conversion.to.takes_media(media, Role.TOOL):
@@ -218,7 +218,7 @@ def _convert_inner(conversion: Conversion, place: Place, inner: Part, role: Role
 
 
 def _stays(conversion: Conversion, media: Media) -> bool:
-    return conversion.to.native(media.native) or conversion.to.takes_media(media, Role.TOOL)
+    return conversion.to.is_native(media.native) or conversion.to.takes_media(media, Role.TOOL)
 
 
 def _with_error_flag(conversion: Conversion, place: Place, part: ToolResult) -> ToolResult:
@@ -229,7 +229,7 @@ def _with_error_flag(conversion: Conversion, place: Place, part: ToolResult) -> 
         conversion.lose(place, ConversionLossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
         marked = Text(f"{ERROR_MARK}\n{text}" if text else ERROR_MARK, trust=part.trust)
         return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
-    foreign = not conversion.to.native(part.native)
+    foreign = not conversion.to.is_native(part.native)
     if conversion.to.error_flag and foreign and text.partition("\n")[0] == ERROR_MARK:
         rest = text.partition("\n")[2]
         kept = (Text(rest, trust=part.trust),) if rest else ()
@@ -245,7 +245,7 @@ def _renamed_result(conversion: Conversion, place: Place, part: ToolResult) -> T
     if (
         place in conversion.freeform
         and conversion.to.wire.name == "responses"
-        and not conversion.to.native(part.native)
+        and not conversion.to.is_native(part.native)
     ):
         part = replace(part, native=Native("responses", {"type": "custom_tool_call_output", "output": ""}))
     return part

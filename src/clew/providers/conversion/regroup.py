@@ -204,7 +204,7 @@ def _one_speaker(a: DraftMessage, b: DraftMessage) -> bool:
 def _joins(a: DraftMessage, b: DraftMessage, messages: Sequence[Message], conversion: Conversion) -> bool:
     if not conversion.to.alternates:
         return False
-    foreign = any(not conversion.to.native(messages[i].native) for i in a.sources | b.sources)
+    foreign = any(not conversion.to.is_native(messages[i].native) for i in a.sources | b.sources)
     return foreign or bool(a.sources & b.sources)
 
 

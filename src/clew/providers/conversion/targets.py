@@ -1,8 +1,8 @@
 """Targets of a conversion: what each wire format can represent, valid ids and names, and reported losses.
 
 Anthropic, for example, wants results right after their calls (``answers_follow``) and no blank text. A valid
-id or tool name is kept. The replacement of an invalid name depends only on that name, so a growing history
-always gets the same names; two different names never become the same.
+id or tool name is kept. The replacement of an invalid name depends only on that name and its earlier uses, so
+a growing history always gets the same names; two different names never become the same.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class Target:
     tool_name: re.Pattern[str]
     longest_id: int
     longest_name: int
+    """Characters of a replacement. OpenAI documents 64 and was seen to accept 128, so valid names are kept."""
     takes_media: Callable[[Media, Role], bool]
     """Whether a medium is allowed in a message of this role; ``TOOL`` means inside a tool result."""
     error_flag: bool = False
@@ -109,9 +110,9 @@ class Target:
     """The calls of a message must be its last parts."""
     instructions_anywhere: bool = False
     """System and developer messages may be anywhere in the list."""
-    blank_text: bool = False
+    allows_blank_text: bool = False
     """Text of white space only is accepted."""
-    last_space: bool = False
+    allows_trailing_space: bool = False
     """The last assistant text may end in white space."""
 
     @property
@@ -119,7 +120,7 @@ class Target:
         """Return the wire format."""
         return WIRES[self.name]
 
-    def native(self, native: Native | None) -> bool:
+    def is_native(self, native: Native | None) -> bool:
         """Whether a value was read in this format, so that it can be written unchanged."""
         return same_wire(native, self.name)
 
@@ -189,8 +190,8 @@ TARGETS: dict[str, Target] = {
         takes_media=_chat_takes,
         answers_follow=True,
         instructions_anywhere=True,
-        blank_text=True,
-        last_space=True,
+        allows_blank_text=True,
+        allows_trailing_space=True,
     ),
     "responses": Target(
         name="responses",
@@ -200,8 +201,8 @@ TARGETS: dict[str, Target] = {
         longest_name=64,
         takes_media=_responses_takes,
         instructions_anywhere=True,
-        blank_text=True,
-        last_space=True,
+        allows_blank_text=True,
+        allows_trailing_space=True,
     ),
     "gemini": Target(
         name="gemini",
@@ -214,7 +215,7 @@ TARGETS: dict[str, Target] = {
         object_arguments=True,
         answers_follow=True,
         alternates=True,
-        last_space=True,
+        allows_trailing_space=True,
     ),
 }
 

@@ -14,7 +14,8 @@ from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, is_lines, load, outline, read_fields, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.openhands_events import OpenHandsSession, events_of, is_event, to_current
+from clew.transcripts.readers.openhands_events import OpenHandsSession
+from clew.transcripts.readers.openhands_v0 import events_of, is_v0_event, to_sdk_event
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
@@ -30,10 +31,10 @@ def sniff(source: Source) -> bool:
     if is_lines(source):
         heads = head_objects(source, 5)
         events = all("kind" in head and head.get("source") in _SOURCES for head in heads)
-        return bool(heads) and (events or all(is_event(head) or events_of(head) for head in heads))
+        return bool(heads) and (events or all(is_v0_event(head) or events_of(head) for head in heads))
     seen = outline(source)
     if first := seen.lists.get("", [])[:5]:
-        return all(map(is_event, first))
+        return all(map(is_v0_event, first))
     keys = set(seen.keys)
     return {"agent", "execution_status"} <= keys or {"messages", "kwargs", "context_window"} <= keys
 
@@ -94,7 +95,7 @@ def _read_lines(source: Source) -> Iterator[Record]:
 
 def _event_records(session: OpenHandsSession, event: JsonObject, number: int) -> Iterator[Record]:
     """Read an event of any version."""
-    converted = to_current(event) if is_event(event) else event
+    converted = to_sdk_event(event) if is_v0_event(event) else event
     if converted is not None:
         yield from session.event(converted, number)
 
