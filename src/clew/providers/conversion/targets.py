@@ -95,7 +95,7 @@ class Target:
     tool_name: re.Pattern[str]
     longest_id: int
     longest_name: int
-    """Characters of a replacement. OpenAI documents 64 and was seen to accept 128, so valid names are kept."""
+    """Characters of a replacement. OpenAI documents 64 and was seen to accept 128: valid names are kept."""
     takes_media: Callable[[Media, Role], bool]
     """Whether a medium is allowed in a message of this role; ``TOOL`` means inside a tool result."""
     error_flag: bool = False
