@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clew.chat.offline.lookup import of_result
+from clew.cli import main
 from clew.errors import NotFound
 from clew.memory.documents import (
     DocumentPiece,
@@ -24,9 +26,11 @@ from clew.memory.documents.split import topic_of
 from clew.memory.index.protocol import EntryKind
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query
-from clew.message import Trust
+from clew.message import Role, Trust, text_message
+from clew.session import Session
 
 AT = "2026-01-31T10:00:00Z"
+Ran = Callable[..., str]
 DOCUMENTS = {
     "ops/queue.md": "# Queue\n\nIt holds jobs.\n\n## Restart\n\nDrain it first, then `queuectl restart`.\n",
     "policies/retention.md": "# Data retention\n\nLogs are deleted after 30 days.\n",
@@ -337,3 +341,69 @@ def test_the_date_of_a_document_is_the_one_that_it_states(
     assert documents["notes.txt"] > "2025"
     (hit, *_) = search_documents(index, "w", Query(text="queuectl restart", at=AT))
     assert hit.entry.time == time
+
+
+def test_what_is_left_out_is_named_and_utf16_is_read(index: SqliteIndex, root: Path) -> None:
+    (root / "long.md").write_text("# Long\n" + "word " * 210_000)
+    (root / "data.md").write_bytes(b"# Data\n\0\1\2")
+    (root / "wide.md").write_bytes("# Wide\n\nThe tower is called osprey.\n".encode("utf-16"))
+    done = update_index(index, "w", root, Manifest(str(root)))
+    assert done.left_out == (("data.md", "not text, or unreadable"), ("long.md", "larger than 1 MB"))
+    assert best(index, "what is the tower called osprey")[0] == "wide.md#Wide:1-3"
+
+
+def _chat_of(root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ran:
+    monkeypatch.setenv("CLEW_HOME", str(root.parent / "home"))
+    monkeypatch.chdir(root)
+
+    def run(*words: str) -> str:
+        main(list(words))
+        shown = capsys.readouterr()
+        return shown.out + shown.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("change", "mark"),
+    [
+        (lambda path: None, "marked as superseded"),
+        (lambda path: path.write_text("---\nstatus: superseded\n---\n# Use Postgres\n"), "changed since"),
+        (lambda path: path.unlink(), "deleted since it was indexed"),
+    ],
+)
+def test_a_document_that_may_not_hold_is_marked_in_every_search(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[Path], None],
+    mark: str,
+) -> None:
+    run = _chat_of(root, monkeypatch, capsys)
+    run("knowledge", "index", ".")
+    session = Session.open("talk", str(root.parent / "home" / "clew.db"))
+    session.add(text_message(Role.USER, "hello"), text_message(Role.ASSISTANT, "hi"))
+    path = root / "docs/decisions/0001.md"
+    change(path)
+    question = "one file, no server: use SQLite"
+    assert mark in run("knowledge", "search", question, "--limit", "1").partition("⚠")[2]
+    assert mark in run("recall", question, "--limit", "1", "--all")
+    found = session.memory.toolbox(session).run(
+        "recall_search", {"query": question, "kind": "document", "where": "everywhere"}
+    )
+    assert mark in found.text.splitlines()[1]
+    first = next(of_result("m3", "recall_search", found.text))
+    assert mark in first.who
+
+
+def test_a_document_is_shown_by_the_path_that_a_list_prints(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = _chat_of(root, monkeypatch, capsys)
+    run("knowledge", "index", ".")
+    path = root / "docs/decisions/0001.md"
+    assert str(path) in run("knowledge", "list")
+    shown = run("knowledge", "show", str(path))
+    assert "One file, no server." in shown
+    assert "⚠ marked as superseded" in shown
+    assert run("knowledge", "show", f"{path}#Use SQLite:4-4").splitlines()[0] == "# Use SQLite"

@@ -13,13 +13,22 @@ from clew.cli.inputs import WORKSPACE, open_index, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
-from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
+from clew.memory.documents import (
+    Document,
+    Manifest,
+    document_state,
+    read_passage,
+    search_documents,
+    update_index,
+)
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
 from clew.memory.search import Hit, Query
 from clew.settings import clew_home
 
 ADVICE = "`clew knowledge index DIR` indexes a folder"
+MOST_NAMED = 20
+"""Files that are left out and named."""
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -40,11 +49,16 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         output = {"root": str(root), "documents": total}
         changes = {"added": list(update.added), "changed": list(update.changed), "gone": list(update.gone)}
-        term.write(json.dumps({**output, **changes}, ensure_ascii=False))
+        left_out = [{"path": path, "why": why} for path, why in update.left_out]
+        term.write(json.dumps({**output, **changes, "left_out": left_out}, ensure_ascii=False))
     else:
         parts = ((update.added, "new"), (update.changed, "changed"), (update.gone, "gone"))
         news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
         term.say(printable(f"{root}: {news}, {count(total, 'document')} in all"))
+        for path, why in update.left_out[:MOST_NAMED]:
+            term.note(printable(f"⚠ left out: {path} ({why})"))
+        if (more := len(update.left_out) - MOST_NAMED) > 0:
+            term.note(f"⚠ left out: {count(more, 'more file')}")
     return 0
 
 
@@ -104,7 +118,9 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
     else:
         width = term.console().width
         for hit in hits:
-            term.say(printable(f"{hit.entry.ref}  ({hit.entry.role}, {hit.entry.time[:10]})"))
+            state = document_state(hit.entry, clew_home())
+            marked = f" ⚠ {state}" if state else ""
+            term.say(printable(f"{hit.entry.ref}  ({hit.entry.role}, {hit.entry.time[:10]}){marked}"))
             term.say(f"    {one_line(hit.entry.text, max(20, width - 4))}")
     return 0 if hits else 1
 
@@ -117,22 +133,26 @@ def _hit_json(hit: Hit) -> dict[str, object]:
         "topic": entry.role,
         "trust": entry.trust.label,
         "time": entry.time,
+        "state": document_state(entry, clew_home()),
         "score": round(hit.score, 3),
         "text": entry.text,
     }
 
 
 def _show(args: argparse.Namespace, term: Terminal) -> int:
-    holders = [
-        manifest for manifest in manifests(clew_home()) if args.ref.partition("#")[0] in manifest.documents
-    ]
-    if not holders:
+    folders = manifests(clew_home())
+    places = [(folder, args.ref.removeprefix(f"{folder.root}/")) for folder in folders]
+    holder = next((place for place in places if place[1].partition("#")[0] in place[0].documents), None)
+    if holder is None:
         raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)
-    passage = read_passage(holders[0], args.ref)
+    passage = read_passage(*holder)
     if args.json:
         term.write(json.dumps({"ref": passage.ref, "text": passage.text, "fresh": passage.is_fresh}))
         return 0
     term.write(printable(passage.text))
+    document = holder[0].documents[holder[1].partition("#")[0]]
+    if document.is_outdated:
+        term.note(printable(f"⚠ marked as {document.status.lower()}"))
     if not passage.is_fresh:
         term.note("⚠ the file has changed since it was indexed; its lines may have moved")
     return 0

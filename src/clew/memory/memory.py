@@ -55,6 +55,7 @@ from clew.memory.tiers import (
     moves_for,
 )
 from clew.message import Role, Trust
+from clew.settings import clew_home
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -208,9 +209,15 @@ class Memory:
         return [*own_hits, *(hit for hit in hits if hit not in own_hits)]
 
     def origin(self, entry: Entry) -> str:
-        """Return the project of an entry, if it is another one: ``another project: /home/ada/shop``."""
-        own = entry.session == self.ctx.session or entry.session.startswith(OWN)
-        if own or entry.kind is EntryKind.DOCUMENT:  # the reference of a document names its folder
+        """Return the project of an entry, if it is another one: ``another project: /home/ada/shop``.
+
+        Of a document, whose reference names its folder, return whether it is outdated, changed or deleted.
+        """
+        if entry.kind is EntryKind.DOCUMENT:
+            from clew.memory.documents import document_state  # imported only if a document is found
+
+            return document_state(entry, clew_home())
+        if entry.session == self.ctx.session or entry.session.startswith(OWN):
             return ""
         project = self.projects.of(entry.session)
         if project == self._project:

@@ -29,9 +29,12 @@ PAIR = 0.1
 LONGEST = 400
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*", re.M)
 _QUOTED_BLOCK = re.compile(
-    r"^\[(?P<ref>[^\s,\]]+), (?P<role>\w+), [^\]]*\]\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
+    r"^\[(?P<ref>[^,\]\n]+), (?P<role>\w+), (?P<about>[^\]]*)\]\n"
+    r"(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
     re.M | re.S,
 )
+_DOUBT = re.compile(r"marked as \w+|(?:changed|deleted) since it was indexed")
+"""What a search says of a document that may no longer apply."""
 # The offline model's own phrases: its earlier replies are not sources.
 OWN = re.compile(
     r"(?:\[\S+\] |I don't know\b|Noted\b|I won't\b|I have no tool\b|Done\b|It was not done\b|Let me\b"
@@ -73,7 +76,8 @@ def of_result(ref: str, name: str, text: str) -> Iterator[ViewPassage]:
     for block in blocks:
         if block["role"] == Role.ASSISTANT and OWN.match(block["text"]):
             continue
-        who = {"user": "you said", "assistant": "I said"}.get(block["role"], f"{block['role']} said")
+        doubts = "".join(f" ({doubt})" for doubt in _DOUBT.findall(block["about"]))
+        who = {"user": "you said", "assistant": "I said"}.get(block["role"], f"{block['role']}{doubts} said")
         yield from _sentences(block["ref"], who, block["text"])
     if not blocks:
         lines = (line.strip() for line in text.splitlines())

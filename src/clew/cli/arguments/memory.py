@@ -241,8 +241,10 @@ def knowledge(parser: argparse.ArgumentParser) -> None:
     find = actions.add_parser("search", help="print the passages that best match a question")
     find.add_argument("question", metavar="WORDS", help="what to look for")
     add_limit(find, 5, "passages")
-    show = actions.add_parser("show", help="print the passage of a reference")
-    show.add_argument("ref", metavar="REF", help="as search prints it: ops/queue.md#Restart:12-30")
+    show = actions.add_parser("show", help="print a document, or the passage of a reference")
+    show.add_argument(
+        "ref", metavar="REF", help="ops/queue.md#Restart:12-30 or a path, as search and list print them"
+    )
     for action in (listing, find):
         action.add_argument("--topic", choices=TOPICS, metavar="NAME", help=f"one of {', '.join(TOPICS)}")
     for action in actions.choices.values():

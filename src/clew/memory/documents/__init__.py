@@ -3,7 +3,7 @@
 ``docs/ops.md#Restart:12-30`` is lines 12 to 30 of a file, under its heading *Restart*.
 """
 
-from clew.memory.documents.indexing import read_passage, search_documents, update_index
+from clew.memory.documents.indexing import document_state, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import Document, Manifest
 from clew.memory.documents.split import DocumentPiece, split_document
 
@@ -11,6 +11,7 @@ __all__ = [
     "Document",
     "DocumentPiece",
     "Manifest",
+    "document_state",
     "read_passage",
     "search_documents",
     "split_document",

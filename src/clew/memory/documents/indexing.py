@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from clew.errors import NotFound
-from clew.memory.documents.manifest import Document, File, Manifest, files_of, read_text
+from clew.memory.documents.manifest import LARGEST, Document, File, Manifest, document_in, files_of, read_text
 from clew.memory.documents.split import (
     DocumentPiece,
     front_matter,
@@ -23,7 +23,7 @@ from clew.memory.documents.split import (
     title,
     topic_of,
 )
-from clew.memory.index.protocol import Embedder, Entry, EntryKind, Filters, Index, Mark
+from clew.memory.index.protocol import FOLDER, Embedder, Entry, EntryKind, Filters, Index, Mark
 from clew.memory.search import Hit, Query, search
 from clew.memory.terms import analyse
 from clew.message import Trust
@@ -43,6 +43,8 @@ class IndexUpdate:
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Files that are not indexed, each with the reason."""
 
     @property
     def is_nothing(self) -> bool:
@@ -60,15 +62,20 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
     known = manifest.documents if mark.seq == manifest.generation else {}
     documents_by_name: dict[str, Document] = {}
     fresh: list[tuple[Document, list[Entry]]] = []
+    left_out: list[tuple[str, str]] = []
     for file in files_of(root):
         old = known.get(file.path)
-        if old and (old.size, old.modified_ns) == (file.size, file.modified_ns):
+        if file.size > LARGEST:
+            left_out.append((file.path, f"larger than {LARGEST // 1_000_000} MB"))
+        elif old and (old.size, old.modified_ns) == (file.size, file.modified_ns):
             documents_by_name[file.path] = old
         elif (text := read_text(root, file.path)) is not None:
             document, entries = _read(manifest.session, file, text)
             documents_by_name[file.path] = document
             if old is None or old.hash != document.hash:
                 fresh.append((document, entries))
+        else:
+            left_out.append((file.path, "not text, or unreadable"))
     removed_names = [path for path in manifest.documents if path not in documents_by_name]
     names = [document.path for document, _ in fresh]
     update = IndexUpdate(
@@ -76,6 +83,7 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
         tuple(path for path in names if path not in manifest.documents),
         tuple(path for path in names if path in manifest.documents),
         tuple(removed_names),
+        tuple(left_out),
     )
     if update.is_nothing and known == documents_by_name:
         return update
@@ -119,13 +127,17 @@ def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
         title=name,
         topic=topic,
         status=front.get("status", ""),
-        hash=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
+        hash=_hash(text),
         size=file.size,
         modified_ns=file.modified_ns,
         time=time,
         refs=tuple(entry.ref for entry in entries),
     )
     return document, entries
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _entry(session: str, path: str, topic: str, time: str, piece: DocumentPiece) -> Entry:
@@ -182,11 +194,39 @@ def search_documents(
     return [hit for hit in hits if hit.why.exact or hit.why.terms or hit.why.meaning]
 
 
+def document_state(entry: Entry, home: Path) -> str:
+    """Return what is wrong with the document of an index entry: outdated, changed or deleted; "" if nothing.
+
+    ``home`` is where the manifests are.
+    """
+    if entry.kind is not EntryKind.DOCUMENT or not entry.files:
+        return ""
+    root, path = entry.session.removeprefix(FOLDER), entry.files[0]
+    document = document_in(home, root, path)
+    state = f"marked as {document.status.lower()}" if document and document.is_outdated else ""
+    if not Path(root, path).exists():
+        return "deleted since it was indexed"
+    changed = document and not _is_fresh(Path(root), document)
+    return ", ".join(filter(None, [state, "changed since it was indexed" if changed else ""]))
+
+
+def _is_fresh(root: Path, document: Document) -> bool:
+    """Return True if a file has the text that was indexed; it is read only if its size or time changed."""
+    try:
+        state = (root / document.path).lstat()
+    except OSError:
+        return False
+    if (state.st_size, state.st_mtime_ns) == (document.size, document.modified_ns):
+        return True
+    text = read_text(root, document.path)
+    return text is not None and _hash(text) == document.hash
+
+
 def read_passage(manifest: Manifest, ref: str) -> DocumentPassage:
-    """Return the text at a reference of a folder, secrets masked."""
+    """Return the text at a reference of a folder, or of a whole document by its path; secrets masked."""
     parts = _REF.fullmatch(ref)
-    document = manifest.documents.get(parts["path"]) if parts else None
-    if parts is None or document is None:
+    document = manifest.documents.get(parts["path"] if parts else ref)
+    if document is None:
         raise NotFound(
             f"there is no document {ref!r} in {manifest.root}",
             "run `clew knowledge list` to see the documents",
@@ -195,7 +235,7 @@ def read_passage(manifest: Manifest, ref: str) -> DocumentPassage:
     text = read_text(root, document.path)
     if text is None:
         raise NotFound(f"{document.path} is gone", "run `clew knowledge index` to remove it from the index")
-    lines = text.splitlines()[int(parts["first"]) - 1 : int(parts["last"])]
-    state = (root / document.path).lstat()
-    fresh = (state.st_size, state.st_mtime_ns) == (document.size, document.modified_ns)
-    return DocumentPassage(ref, mask("\n".join(lines)).text, fresh)
+    lines = text.splitlines()
+    if parts:
+        lines = lines[int(parts["first"]) - 1 : int(parts["last"])]
+    return DocumentPassage(ref, mask("\n".join(lines)).text, _is_fresh(root, document))

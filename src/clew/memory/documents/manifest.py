@@ -5,11 +5,13 @@ The manifest is stored next to the index, so that only changed files are read ag
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,6 +102,21 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     temporary.replace(path)
 
 
+def document_in(home: Path, root: str, path: str) -> Document | None:
+    """Return a document as it was when its folder was last indexed; None if the manifest does not list it."""
+    file = manifest_path(home, Path(root))
+    try:
+        written_ns = file.stat().st_mtime_ns
+    except OSError:
+        return None
+    return _read_once(file, root, written_ns).documents.get(path)
+
+
+@lru_cache(maxsize=16)
+def _read_once(file: Path, root: str, _written_ns: int) -> Manifest:
+    return read_manifest(file, root)
+
+
 def manifests(home: Path) -> list[Manifest]:
     """Return the manifests of all folders, sorted by root."""
     read = (read_manifest(path, "") for path in sorted((home / "knowledge").glob("*.json")))
@@ -146,7 +163,7 @@ def files_of(root: Path) -> Iterator[File]:
             except OSError:  # deleted since the folder was listed
                 continue
             relative = path.relative_to(root).as_posix()
-            if state.st_size <= LARGEST and _is_unicode(relative):
+            if _is_unicode(relative):
                 yield File(relative, state.st_size, state.st_mtime_ns)
 
 
@@ -160,7 +177,7 @@ def _is_entered(name: str) -> bool:
 
 
 def read_text(root: Path, path: str) -> str | None:
-    """Return a document's text; None if it is binary, unreadable, too large or replaced by a link."""
+    """Return a document's text, in UTF-8 or UTF-16; None if it is binary, unreadable, too large or a link."""
     file = root / path
     try:
         if not file.parent.resolve().is_relative_to(root.resolve()):
@@ -173,4 +190,6 @@ def read_text(root: Path, path: str) -> str | None:
         return None
     if len(data) > LARGEST:
         return None
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
     return None if b"\0" in data else data.decode("utf-8", "replace")
