@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -320,6 +321,22 @@ def test_the_first_tool_result_does_not_change_the_prefix_whoever_sends_the_tool
     for (is_cached, system, _), (_, after, _) in itertools.pairwise(sent):
         assert system == after or (not is_cached and system is None)
     assert len({str(system) for _, system, _ in sent[1:]}) == 1
+
+
+def test_the_budget_that_the_model_is_told_counts_system_prompt_tools_and_pieces():
+    session = clew.Session.open("x", clew.MemoryStore(), window=32_000, model="claude-sonnet-4-5")
+    session.add(text_message(Role.SYSTEM, "You are an agent. " * 100), text_message(Role.USER, "Port it."))
+    for n in range(60):
+        session.add(
+            text_message(Role.ASSISTANT, f"Part {n} is ported. " * 20), text_message(Role.USER, "Go on.")
+        )
+    session.compact(target_tokens=2_500)
+    request = session.request(tools=session.memory.toolbox(session).tools)
+    told = re.search(r"Budget: ([\d,]+) of 25,600 tokens", request.end.text)
+    sent = sum(request.tokens_by_region.values())
+    assert 0.95 * sent < int(told[1].replace(",", "")) <= sent
+    assert sent > session.tokens + 500  # the tools
+    assert session.request().end.text != request.end.text
 
 
 def test_skills_and_workspace_are_named_after_a_compaction_removed_their_calls(tmp_path):

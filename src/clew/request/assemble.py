@@ -260,8 +260,12 @@ def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
 
 def _tools(tools: Sequence[OfferedTool], counter: TokenCounter) -> Iterator[Contribution]:
     for tool in tools:
-        definition = json.dumps(tool.definition("anthropic"), ensure_ascii=False)
-        yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, counter.count_text(definition))
+        yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, tool_tokens(tool, counter))
+
+
+def tool_tokens(tool: OfferedTool, counter: TokenCounter) -> int:
+    """Return the tokens of the definition of a tool."""
+    return counter.count_text(json.dumps(tool.definition("anthropic"), ensure_ascii=False))
 
 
 def _prompt_contributions(prompt: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:

@@ -17,7 +17,7 @@ from clew.errors import InputError
 from clew.log import INSTRUCTION, MESSAGE
 from clew.memory import Injection
 from clew.message import Item, Origin, Role, last_user_message
-from clew.request.assemble import Parts, Room, assemble
+from clew.request.assemble import FENCE_TOKENS, Parts, Room, assemble, tool_tokens
 from clew.request.assembled import AssembledRequest, OfferedTool
 from clew.request.cache_marks import Marks
 from clew.request.fence import Fence, session_key
@@ -111,15 +111,28 @@ class RequestAssembler:
         compacted = any(item.message.origin is Origin.SUMMARY for item in view)
         adds_nothing = parts.instructions is None and not parts.pieces
         data = not (adds_nothing and is_first_request(self._session, view))
-        yield from clauses_for(compacted=compacted, memory=bool(parts.tools), data=data)
         pieces = [*self._instructions(parts.instructions), *parts.pieces]
-        yield from pieces
-        if rules := rules_by_hand(self._session.ledger.pins.changed_by_hand, view):
-            yield rules
-        if state := rehydrate(self._session.ledger, view, self._current_state(pieces, parts, view)):
+        rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)
+        recalled = parts.recalled or (self._recall(view) if parts.memory else None)
+        before = [
+            *clauses_for(compacted=compacted, memory=bool(parts.tools), data=data),
+            *pieces,
+            *([rules] if rules else ()),
+        ]
+        after = [*memory_pieces(recalled)] if recalled else []
+        yield from before
+        now = self._current_state(pieces, parts, view)
+        if compacted:
+            now = replace(now, used_tokens=self._session.tokens + self._around(parts, (*before, *after)))
+        if state := rehydrate(self._session.ledger, view, now):
             yield state
-        if recalled := parts.recalled or (self._recall(view) if parts.memory else None):
-            yield from memory_pieces(recalled)
+        yield from after
+
+    def _around(self, parts: RequestParts, pieces: Iterable[Piece]) -> int:
+        """Return the tokens of a request besides its view: tools and pieces, without the state itself."""
+        counter = self._session.counter
+        added = (counter.count_text(piece.text) + (FENCE_TOKENS if piece.fenced else 0) for piece in pieces)
+        return sum(added) + sum(tool_tokens(tool, counter) for tool in parts.tools)
 
     def _instructions(self, root: Path | None) -> list[Piece]:
         """Return the instruction files of a project, read again after a compaction."""
