@@ -132,6 +132,16 @@ def test_with_less_room_code_is_shortened_before_the_words_around_it():
     assert "The importer drops" in shown
 
 
+def test_a_task_in_a_tag_gets_more_room_than_the_instructions_around_it():
+    report, more = "It drops a row of the table.\n" * 40, "You may use any tool of the shell.\n" * 40
+    tagged = request_excerpt(f"<issue>\n{report}</issue>\n{more}", 1_000)
+    plain = request_excerpt(f"{report}\n{more}", 1_000)
+    assert tagged is not None
+    assert plain is not None
+    assert tagged.count("drops") > plain.count("drops") > 10
+    assert tagged.endswith("any tool of the shell.\n")
+
+
 def test_an_example_that_the_user_describes_is_no_section():
     text = "\n".join(("Fix the example app.", "Its output has an example of a bug:", *("row " * 60,) * 10))
     assert request_excerpt(text, 9_000) == text

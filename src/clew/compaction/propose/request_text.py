@@ -11,6 +11,13 @@ LONG = 2_000
 """Characters from which examples of form are left out of a request although it fits; chosen by hand."""
 FIRST_LINES = 4
 """Lines of a block of code that are shown before its rest; chosen by hand."""
+TASK_HEAD = 0.85
+"""Share of the room for the beginning of a request that opens with its task in a tag: a harness wrote the
+rest around it. Chosen by hand."""
+_TASK = re.compile(
+    r"\s*<(?:\w+_)?(?:description|issue|task|problem|problem_statement|request|query|goal|question|objective)>",
+    re.IGNORECASE,
+)
 _OF_FORM = re.compile(
     r"\b(?:useful|commands?|responses?|output|edit|tool|usage|format)\b.*\bexamples?\b"
     r"|\bexamples? (?:of an?|responses?|commands?|format)\b|\benvironment details\b",
@@ -40,7 +47,7 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
     if any(end - start > most_characters for start, end in lines):
         return both_ends(text, most_characters)
     if _size(task) > most_characters:
-        chosen = _ends(task, most_characters)
+        chosen = _ends(task, most_characters, TASK_HEAD if _TASK.match(text) else REQUEST_HEAD)
     else:
         chosen = {*task, *_first(sorted(code), most_characters - _size(task))}
     return ExcerptSource(text).shown(chosen, most_characters) if chosen else None
@@ -66,9 +73,9 @@ def _first(lines: Iterable[Span], room: int) -> Iterator[Span]:
         yield line
 
 
-def _ends(lines: list[Span], most_characters: int) -> set[Span]:
-    """Return the first and the last of the lines; none if the first do not say what is asked for."""
-    for_head = int(most_characters * REQUEST_HEAD)
+def _ends(lines: list[Span], most_characters: int, share: float) -> set[Span]:
+    """Return the first of the lines in this share of the room, and the last; none if the first say little."""
+    for_head = int(most_characters * share)
     least = min(LEAST_HEAD, for_head // 2)
     head = list(_first(lines, for_head))
     if _size(head) < least:  # a long line is often the request itself: rather that than the end
