@@ -58,3 +58,23 @@ def test_a_digest_tells_the_last_check_and_no_earlier_one():
         if one.text.startswith("last check")
     ]
     assert told == ["last check: npm run lint: Found 1 error."]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "told"),
+    [
+        ("npm run lint | tail -5", "$ biome check --error-on-warnings\nChecked 2 files.", "no errors shown"),
+        ("npm run lint:fix", "Checked 2 files. Fixed 2 files.", "Found 3 errors."),
+        ("npm run lint", "a.ts:1:1 error: no", "Found 3 errors."),
+        ("cat lint.log", "nothing", "Found 3 errors."),
+    ],
+)
+def test_a_check_that_runs_again_without_errors_and_without_a_summary_is_clean(
+    command: str, output: str, told: str
+):
+    first = step("c1", "bash", {"command": "npm run lint"}, "Found 3 errors.")
+    view = items(
+        [text_message(Role.USER, "Mend it."), *first, *step("c2", "bash", {"command": command}, output)]
+    )
+    (last,) = [one for one in mandatory_content(read(view), view[:1]).claims if "last check" in one.text]
+    assert last.text == f"last check: npm run lint: {told}"

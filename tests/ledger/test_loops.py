@@ -140,6 +140,18 @@ def test_a_question_with_an_instruction_is_one_request():
 LONG = "It must read the old table and keep every name as it is, with the same order of the rows. " * 8
 
 
+def test_a_question_answered_before_files_are_changed_is_closed_at_once():
+    asked = user("Why does the trailer differ for gemini?")
+    answer = assistant("It is not specific to gemini: the function is shared by both.")
+    change = did("Edit", {"file_path": "a.go", "new_string": "x"}, "The file a.go has been updated.")
+    looked = did("Read", {"file_path": "a.go"}, "x")
+    assert open_texts(ledger_of(asked, answer, change), LoopKind.QUESTION) == []
+    assert open_texts(ledger_of(asked, answer, looked), LoopKind.QUESTION) == [asked.text]
+    other = assistant("The build is green again.")
+    assert open_texts(ledger_of(asked, other, change), LoopKind.QUESTION) == [asked.text]
+    assert open_texts(ledger_of(asked, assistant("Let me look."), change), LoopKind.QUESTION) == [asked.text]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -20,6 +20,9 @@ from clew.message.patterns import lazy_pattern
 _SUMS_UP = 4_000
 """Characters at the end of an output that are searched for a summary; chosen by hand."""
 LONGEST_VERDICT = 120
+NO_ERRORS = "no errors shown"
+_ERROR = lazy_pattern(r"^(?![$>] ).*?(?:error|fail|warn|×|✖|✗)", re.IGNORECASE | re.MULTILINE)
+"""A word of trouble, not in the command that a script runner repeats."""
 _CHECKS = lazy_pattern(
     r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
     r"|clippy|golangci-lint|vet|rubocop|shellcheck|stylelint|oxlint|ktlint|swiftlint)\b"
@@ -123,6 +126,18 @@ class FailingTests:
                     self._take(run, exchange)
                 elif judged := verdict_of(exchange.action.subject, exchange.result.text):
                     self.checked = LastCheck(*judged, exchange.answered)
+                elif self.checked and self._is_clean_now(self.checked, exchange):
+                    self.checked = replace(self.checked, verdict=NO_ERRORS, source=exchange.answered)
+
+    @staticmethod
+    def _is_clean_now(last: LastCheck, exchange: Exchange) -> bool:
+        """Return True if the last check was run again and shows no errors; many print no summary then."""
+        command = exchange.action.subject
+        if exchange.outcome.ended is not Ended.OK or not _CHECKS.search(command[:LONGEST_COMMAND]):
+            return False
+        if last.command not in _checkers(command):
+            return False
+        return _ERROR.search(exchange.result.text[-_SUMS_UP:]) is None
 
     def _take(self, run: Run, exchange: Exchange) -> None:
         """Apply a test run: close tests that pass now, open those that fail, note the totals."""

@@ -20,7 +20,7 @@ and so does a question of the model that these words do not answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.answers import answers, goes_on
@@ -118,7 +118,8 @@ class Talk:
     Items are closed when the user speaks again, by what the model said last:
 
     - a report (``report``): what was open is reported done or answered;
-    - a statement, and then more calls (``stated``): the user's questions are answered, requests stay open;
+    - a statement, and then more calls (``stated``): the user's questions are answered, requests stay open; a
+      question that it shares a word with is answered as soon as the model changes files;
     - a refusal, a promise or "ok" (``settles_nothing``): what was open is put off. ``put_off`` keeps it until
       a report mentions its words (``hear`` compares them, ``settle`` removes what was mentioned).
 
@@ -140,6 +141,8 @@ class Talk:
     put_off: DeferredRequests = field(default_factory=DeferredRequests)
     stated: Cite | None = None
     """The model's last statement since the user last spoke, even if calls followed it."""
+    stated_stems: list[str] = field(default_factory=list)
+    """Stems of its words, if a question of the user is open."""
     left: list[Loop] = field(default_factory=list)
     """The parts of requests that the report leaves out."""
     sections: list[Section] = field(default_factory=list)
@@ -229,6 +232,8 @@ class Talk:
             done, looked = work_of(calls)
             self.touched |= dict.fromkeys(sorted(looked - self.touched.keys()), False)
             self.touched |= dict.fromkeys(sorted(done), True)
+        if self.stated and self.stated_stems and any(asked.action.kind in _CHANGING for asked in calls):
+            self._answered_on_the_way(self.stated, self.stated_stems)
         if self.undone:
             self._carry_out(calls, calls[0].cite.message)
         for asked in calls:
@@ -344,9 +349,14 @@ class Talk:
                 self.left.append(self._new(LoopKind.REQUEST, section.text, section.source))
         self.touched |= dict.fromkeys(sorted(done), True)
 
-    def _answered_on_the_way(self, by: Cite) -> None:
-        """Close the user's questions: the model said something, went on working, and the user moved on."""
+    def _answered_on_the_way(self, by: Cite, about: Collection[str] = ()) -> None:
+        """Close the user's questions: the model said something, went on working, and the user moved on.
+
+        If the user has not, only those that share a word with what the model said.
+        """
         questions = [loop for loop in self.open.values() if loop.kind is LoopKind.QUESTION]
+        if about:
+            questions = [loop for loop in questions if not stems(loop.text).isdisjoint(about)]
         self._end([loop.id for loop in questions if _reported(loop, by)], Closed.ANSWERED, by)
 
     def _answer(self, utterance: Utterance, continues: bool) -> None:
@@ -386,6 +396,8 @@ class Talk:
         cite = utterance.cite(0, len(utterance.text))
         if is_report(utterance.text):
             self.report = self.stated = cite
+            asked = any(loop.kind is LoopKind.QUESTION for loop in self.open.values())
+            self.stated_stems = sorted(stems(utterance.text)) if asked else []
             self.put_off.hear(utterance.text)
             self.left = []
             if self._compound:
