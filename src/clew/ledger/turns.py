@@ -101,7 +101,8 @@ _HEADING = lazy_pattern(
 """Matched against lower-case text: a bold heading, what comes now, a tool call of a log, a line of JSON."""
 _GUESS = lazy_pattern(
     r"\b(?:maybe|might|perhaps|possibly|probably|likely|presumably|apparently|suspect"
-    r"|i (?:think|guess|assume|wonder)|seems?|appears? to|could be|not sure|unclear)\b"
+    r"|i (?:think|guess|assume|wonder)|seems?|appears? to|could be|not sure|unclear"
+    r"|(?:see|check|verify|confirm|determine|find out) (?:if|whether))\b"
 )
 """Matched against lower-case text: the sentence may be wrong, even if it names a cause..."""
 _FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
