@@ -228,17 +228,21 @@ class TokenCounter:
 
     def count(self, message: Message) -> int:
         """Return the tokens of a message as part of a request."""
-        part = message.parts[0] if len(message.parts) == 1 else None
-        framing = self.family.framing.message
-        if type(part) is ToolResult and len(part.parts) == 1:
-            part, framing = part.parts[0], framing + self.family.framing.result
-        if type(part) is Text:  # most messages: this takes half as long as a sum
-            return self.tokens(self.weigh_text(part.text), framing)
+        if len(message.parts) == 1:
+            return self._count_one(message.parts[0], self.family.framing.message)
         return self.tokens(self.weigh(message))
 
     def count_part(self, part: Part) -> int:
         """Return the tokens of one part of a message."""
-        return self.tokens(total(self._weigher.part(part)))
+        return self._count_one(part, 0)
+
+    def _count_one(self, part: Part, framing: int) -> int:
+        """Return the tokens of a part with so much more framing; most parts need no sum of tallies."""
+        if type(part) is ToolResult and len(part.parts) == 1:
+            part, framing = part.parts[0], framing + self.family.framing.result
+        if type(part) is Text:
+            return self.tokens(self.weigh_text(part.text), framing)
+        return self.tokens(total(self._weigher.part(part)), framing)
 
     def count_all(self, messages: Iterable[Message]) -> int:
         """Return the tokens of a history."""
