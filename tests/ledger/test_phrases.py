@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.ledger import decisions, goal, talk
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
+from clew.message.patterns import AnyCasePattern
 from tests.conftest import tries
 
 
@@ -52,12 +51,12 @@ def test_code_and_quotations_are_foreign(text):
 
 def test_a_sentence_is_found_once_and_only_in_lines_with_a_sign():
     text = "We use tabs and use them. No.\nwe USE spaces\nuse it"
-    found = [text[start:end] for start, end in sentences_with(re.compile(r"(?i)\buse\b"), ["We", "it"], text)]
+    found = [text[start:end] for start, end in sentences_with(AnyCasePattern(r"\buse\b"), ["We", "it"], text)]
     assert found == ["We use tabs and use them.", "use it"]
 
 
 def test_an_endless_sentence_is_passed_over():
-    assert list(sentences_with(re.compile("use"), ["use"], "use " + "x " * 400)) == []
+    assert list(sentences_with(AnyCasePattern("use"), ["use"], "use " + "x " * 400)) == []
 
 
 def test_a_phrase_may_stand_where_each_of_its_words_does():

@@ -15,7 +15,7 @@ from enum import StrEnum
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases, sentences_with
 from clew.message import Cite, Message, Role, Text, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.find import candidates_in
 from clew.rules.prefilter import may_state_rule
@@ -53,12 +53,12 @@ _CHOOSE = (
 )
 _CORRECTION = r"""
     ^\W*(?:correction|korrektur|correcci[oó]n|rectification|correzione|correção)\b\W+\S
-  | \bI\s+(?:actually\s+)?meant\s+\S
+  | \bi\s+(?:actually\s+)?meant\s+\S
   | \b(?:is|are|should\s+be|must\s+be)\s+(?:now\s+)?[^.!?,;\n]{1,60},\s+(?:and\s+)?not\s+\S
   | \b(?:has|have|was|were)?\s*(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
 """
 """A correction or a change of fact: it overrides what was said before."""
-_BY_USER = lazy_pattern(
+_BY_USER = AnyCasePattern(
     rf"""
     \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
     (?:{_CHOOSE}\b|not\s+(?!worry)|merge|rename|remove|make|do\s+(?:it\s+in|option|an?\b|\d))
@@ -78,23 +78,25 @@ _BY_USER = lazy_pattern(
   | \brather\s+than\s+.{{2,80}},\s+(?:use|let[’']?s|do|we)\b
   | {_CORRECTION}
     """,
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+    re.VERBOSE | re.MULTILINE,
 )
-_BY_ASSISTANT = lazy_pattern(
+_BY_ASSISTANT = AnyCasePattern(
     rf"""
-    \b(?:I|we)(?:[’']ve|\s+have)?\s+(?:decided|chose|chosen|opted|settled|picked|went\s+with)\b
-    (?!\s+(?:if|whether))
-  | \b(?:I[’']ll|I\s+will|we[’']ll|let[’']?s|I[’']m\s+going\s+to|I[’']m)\s+(?:\w+ly\s+)?
-    (?:{_CHOOSE}|using|keeping|choosing|avoiding|skipping)\b
-    [^.\n]{{3,240}}?
-    \b(?:instead\s+of|rather\s+than|because|since|so\s+that|so\s+(?:we|it|the)\b|to\s+avoid|over\s+the)\b
+    \b(?:
+      (?:i|we)(?:[’']ve|\s+have)?\s+(?:decided|chose|chosen|opted|settled|picked|went\s+with)\b
+      (?!\s+(?:if|whether))
+    | (?:i[’']ll|i\s+will|we[’']ll|let[’']?s|i[’']m\s+going\s+to|i[’']m)\s+(?:\w+ly\s+)?
+      (?:{_CHOOSE}|using|keeping|choosing|avoiding|skipping)\b
+      [^.\n]{{3,240}}?
+      \b(?:instead\s+of|rather\s+than|because|since|so\s+that|so\s+(?:we|it|the)\b|to\s+avoid|over\s+the)\b
+    | going\s+with\s+(?:option|approach|the)\b
+    | the\s+(?:best|right|simplest|cleanest|safest|better|correct|proper)\s+
+      (?:approach|option|fix|choice|solution|design|place)\s+(?:here\s+)?
+      is\s+(?:probably\s+)?to\s+(?=[^\n]{{15}})
+    )
   | ^\W*(?:decision|design\s+decision|chosen\s+approach)\W*:\s*\S
-  | \bgoing\s+with\s+(?:option|approach|the)\b
-  | \bthe\s+(?:best|right|simplest|cleanest|safest|better|correct|proper)\s+
-    (?:approach|option|fix|choice|solution|design|place)\s+(?:here\s+)?
-    is\s+(?:probably\s+)?to\s+(?=[^\n]{{15}})
     """,
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+    re.VERBOSE | re.MULTILINE,
 )
 _REASON = lazy_pattern(
     r"\b(?:because|since|so that|as it|as this|in order to|to avoid|otherwise|that way|due to|given that"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_SENTENCE = 600
@@ -46,15 +46,16 @@ def _words(text: str) -> list[bytes]:
     return text.encode("utf-8", "surrogatepass").translate(_LOWER).split()
 
 
-def sentences_with(pattern: re.Pattern[str], signs: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
+def sentences_with(pattern: AnyCasePattern, signs: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
     """Yield the span of each sentence in which a pattern matches, each once, in order.
 
     Only lines that contain one of the signs are searched: finding a substring is cheap.
     """
     done = 0
     is_foreign_at = Foreign(text).holds
+    compiled, searched = pattern.applied_to(text)
     for line_start, line_end in _lines_with(signs, text):
-        for match in pattern.finditer(text, line_start, line_end):
+        for match in compiled.finditer(searched, line_start, line_end):
             if match.start() < done or is_foreign_at(match.start()):
                 continue
             start, end = sentence_around(text, match.start(), match.end(), after=done)

@@ -9,7 +9,6 @@ many items.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -273,9 +272,12 @@ class DeferredRequests:
         """Return the ids of the items that a text shares enough content words with, oldest first."""
         if not self.held:
             return []
-        named = map(self._by_word.__getitem__, matter(text) & self._by_word.keys())
-        shared = Counter(chain.from_iterable(ids for ids in named if len(ids) <= _MOST_WITH_ONE_WORD))
-        return sorted((id_ for id_, words in shared.items() if words >= self._enough[id_]), key=_number)
+        shared: dict[str, int] = {}  # a counter takes three times as long for a few words
+        for word in matter(text) & self._by_word.keys():
+            ids = self._by_word[word]
+            for id_ in ids if len(ids) <= _MOST_WITH_ONE_WORD else ():
+                shared[id_] = shared.get(id_, 0) + 1
+        return sorted([id_ for id_, words in shared.items() if words >= self._enough[id_]], key=_number)
 
     def forget_report(self) -> None:
         """Ignore the last report."""

@@ -24,7 +24,7 @@ from clew.ledger.replies import result_sentences, says_all_done
 from clew.ledger.sections import named_sections
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.languages import is_english, is_function_word
 from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.sentences import Sentence, sentences
@@ -81,18 +81,17 @@ _JOINT_MARK = CHUNKS.mark_words(
 _ENDS_WITHIN = lazy_pattern(r"[.!?…;][^\w\s]*+\s\W*+\w|[\r\n。！？；]")
 """The end of a sentence before the end of a text."""
 _LOOKING = lazy_pattern(rf"\W*(?:\w+\W+){{0,3}}?(?:{_LOOKS})\b", re.IGNORECASE)
-_SPEAKS_OF_ALL = lazy_pattern(
+_SPEAKS_OF_ALL = AnyCasePattern(
     r"\b(?:both|everything|all\ (?:of\ )?(?:them|it|this|that|these|those|the|\d+|two|three|four|five)"
-    r"|(?:as|you)\ (?:requested|asked|described|wanted))\b",
-    re.IGNORECASE,
+    r"|(?:as|you)\ (?:requested|asked|described|wanted))\b"
 )
-_UNFINISHED = lazy_pattern(
+_UNFINISHED = AnyCasePattern(
     r"""\b(?:not\ (?:yet|done|implemented|started|finished|included|touched|covered|part\ of)
       |n[’']t\ (?:yet|been)|(?:have|has|had|did|do|does)(?:n[’']t|\ not)|remains?|remaining|todo|to\ do
       |pending|still\ (?:to|needs?|open|missing|left)|skipped|left\ out|leaving\ out|comes?\ (?:next|later)
       |(?:is|are)\ (?:next|missing|left)|later|tomorrow|next\ (?:step|up)|unfinished|incomplete
       |out\ of\ scope|i[’']ll|i\ will|we[’']ll|we\ will|ready\ (?:for|to)|proceed(?:ing)?\ (?:to|with))\b""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 """A sentence that says of its subject that it is not done."""
 _PURPOSE = lazy_pattern(
@@ -265,10 +264,10 @@ def left_out(
 
     ``done`` and ``not_done`` are the stems that the report names, ``touched`` those named since the request.
     """
+    if len(parts) < 2 or says_all_done(report) or _SPEAKS_OF_ALL.search(report):
+        return
     counts = Counter(word for part in parts for word in part.words)
     own = [frozenset(word for word in part.words if counts[word] == 1) for part in parts]
-    if says_all_done(report) or _SPEAKS_OF_ALL.search(report):
-        return
     reported = {
         part.kind for part, words in zip(parts, own, strict=True) if not done.isdisjoint(words - _verbs())
     }

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 
 _NAME = "slice|phase|step|part|stage|milestone"
+_NAMES = _NAME.split("|")
 _HEADING = lazy_pattern(
     rf"^[ \t]*(?:#{{1,6}}[ \t]+|[-*+][ \t]+)?\**(?P<name>{_NAME})[ \t]+(?P<number>\d{{1,2}})\b(?!\.\d)[^\n]*",
     re.IGNORECASE | re.MULTILINE,
@@ -18,9 +19,7 @@ _NAMED = lazy_pattern(
     rf"\b(?P<name>{_NAME})s?[ \t]+(?P<numbers>\d{{1,2}}(?:[ \t]*(?:,|and|&|to|[-–])[ \t]*\d{{1,2}}\b)*)",
     re.IGNORECASE,
 )
-_ALL = lazy_pattern(
-    rf"\b(?:all|both|every|each)\s+(?:of\s+the\s+|the\s+)?(?:\w+\s+)?(?:{_NAME})s?\b", re.IGNORECASE
-)
+_ALL = AnyCasePattern(rf"\b(?:all|both|every|each)\s+(?:of\s+the\s+|the\s+)?(?:\w+\s+)?(?:{_NAME})s?\b")
 _NUMBER = lazy_pattern(r"\d+|[-–]|to")
 
 
@@ -37,11 +36,16 @@ class Section(NamedTuple):
     source: Cite
 
 
+def _may_name(text: str) -> bool:
+    """Return False if a text has none of the words for a section; most texts have none."""
+    return not text.isascii() or any(map(text.lower().__contains__, _NAMES))
+
+
 def numbered_sections(text: str, source: Cite) -> list[Section]:
     """Return the numbered sections of a request; none if it has fewer than two, or many."""
     found: dict[str, Section] = {}
     names: set[str] = set()
-    for heading in _HEADING.finditer(text, 0, _LONGEST_READ):
+    for heading in _HEADING.finditer(text, 0, _LONGEST_READ) if _may_name(text) else ():
         names.add(heading["name"].lower())
         cite = source._replace(start=source.start + heading.start(), end=source.start + heading.end())
         found.setdefault(section_of(heading[0]), Section(heading[0], cite))
@@ -56,7 +60,7 @@ def left_sections(
     ``done`` are the stems and labels that it names as done, ``touched`` those named since the request.
     """
     labels = [section_of(section.text) for section in sections]
-    if _ALL.search(report) is None and any(label in done for label in labels):
+    if any(label in done for label in labels) and _ALL.search(report) is None:
         for section, label in zip(sections, labels, strict=True):
             if label not in done and label not in touched:
                 yield section
@@ -70,7 +74,7 @@ def section_of(text: str) -> str:
 
 def named_sections(text: str) -> Iterator[str]:
     """Yield the labels of the numbered sections that a text names."""
-    for named in _NAMED.finditer(text):
+    for named in _NAMED.finditer(text) if _may_name(text) else ():
         last, is_range = 0, False
         for token in _NUMBER.findall(named["numbers"]):
             if token.isdigit():

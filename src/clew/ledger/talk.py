@@ -42,7 +42,7 @@ from clew.ledger.request_parts import (
 from clew.ledger.sections import Section, left_sections, numbered_sections
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.pasted import foreign
 from clew.rules.sentences import sentences
 from clew.rules.speech import ASSISTANT, USER, Utterance
@@ -79,30 +79,33 @@ _NO_TASK = lazy_pattern(
     r"|haha|sorry|job|work|very|much|so)\W*)+",
     re.IGNORECASE,
 )
-_LATER = lazy_pattern(
-    r"\b(?:I|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b",
-    re.IGNORECASE,
-)
+_LATER = r"(?:i|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b"
+_PUT_OFF = AnyCasePattern(rf"\b{_LATER}")
 """A promise for another time: the next report does not keep it."""
-_PROMISE = lazy_pattern(
+_PROMISE = AnyCasePattern(
     rf"""
-    \b(?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
-    (?:I[’']?ll|I\s+will|I[’']m\s+going\s+to|we[’']?ll)\s+\w+
-  | \bI[’']?(?:ll|\s+will)\s+(?:then|next)\s+\w+
-  | \bnext\s+(?:I[’']m|step\s+is|up\s+is|up:|I\s+(?:need|want)\s+to)\b
+    \b(?:
+      (?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
+      (?:i[’']?ll|i\s+will|i[’']m\s+going\s+to|we[’']?ll)\s+\w+
+    | i[’']?(?:ll|\s+will)\s+(?:then|next)\s+\w+
+    | next\s+(?:i[’']m|step\s+is|up\s+is|up:|i\s+(?:need|want)\s+to)\b
+    | {_LATER}
+    )
   | ^\W*(?:next\s+steps?|remaining(?:\s+(?:work|tasks?|steps?))?|still\s+(?:to\s+do|open|left)|to\s+do\s+next
       |follow-?ups?)\W*:\s*\S
-  | {_LATER.pattern}
     """,
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+    re.VERBOSE | re.MULTILINE,
 )
 _OFFER = lazy_pattern(
     r"\W*(?:if|when|once)\s+you(?:[’']d|\s+would)?\s+(?:want|like|prefer|wish|agree|approve)\b", re.IGNORECASE
 )
 """How the model offers a step; it is open work only if the user asks for it."""
 _PROMISE_PHRASES = Phrases(
-    ("next remaining still follow followup followups",),
-    ("then after afterwards once later tomorrow", "i ill we well"),
+    ("next then after afterwards once later tomorrow", "ll ill well will shall going"),
+    ("next", "step steps up need want m do"),
+    ("still", "do open left"),
+    ("remaining followup followups",),
+    ("follow", "up ups"),
 )
 _PROMISE_SIGNS = (
     *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
@@ -453,7 +456,7 @@ class Talk:
 
     def _announce(self, utterance: Utterance, promises: list[tuple[int, int]]) -> None:
         """Open what the model says it will do later or next; it replaces earlier announcements."""
-        later = [span for span in promises if _LATER.search(utterance.text, *span)]
+        later = [span for span in promises if _PUT_OFF.search(utterance.text, *span)]
         for start, end in later:
             self.put_off.put(
                 self._new(LoopKind.PROMISE, utterance.text[start:end], utterance.cite(start, end))

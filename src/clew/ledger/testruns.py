@@ -38,6 +38,8 @@ class Runner(NamedTuple):
     passes: re.Pattern[str]
     summary: re.Pattern[str]
     """Shows that it ran to the end."""
+    verdicts: tuple[str, ...] = ()
+    """If given, substrings of which every line with a failed or passed test has one, checked first."""
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
@@ -59,6 +61,7 @@ RUNNERS = (
             r"|deselected)(?:, )?)+"
             r" in [\d.]+"
         ),
+        ("FAILED", "ERROR", "PASSED"),
     ),
     Runner(
         "sympy",
@@ -176,6 +179,8 @@ def run_of(command: str, output: str) -> Run | None:
         if match and _RUNNER_OF.get(match[0], match[0]) != runner.name:
             continue  # the command names its runner, so other formats are not tried
         if runner.sign in text and runner.summary.search(text):
+            if runner.verdicts and not any(map(text.__contains__, runner.verdicts)):
+                return Run(runner.name, (), frozenset(), ran.line, ran.selects, ran.leaves_out)
             failed = tuple(_failed_tests(runner, text, shift))
             passed = frozenset(
                 name for names in _names_matching(runner.passes, text) for name in names if name
@@ -308,20 +313,20 @@ class Counts(NamedTuple):
     failed: int | None
 
 
-_LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
+_LINES: Mapping[str, tuple[str, re.Pattern[str]]] = MappingProxyType(
     {
-        "pytest": _lines(r"^.*\b(?:passed|failed|errors?|no tests ran)\b.* in [\d.]+"),
-        "cargo": _lines(r"^test result: .*"),
-        "vitest": _lines(r"^[ \t]*Tests[ \t]+.*"),
-        "jest": _lines(r"^[ \t]*Tests:[ \t]+.*"),
-        "bun": _lines(r"^[ \t]*\d+ (?:pass|fail)[ \t]*$"),
-        "mocha": _lines(r"^[ \t]+\d+ (?:passing|failing)\b"),
-        "node": _lines(r"^[ \t]*(?:#|ℹ) (?:pass|fail) \d+"),
-        "sympy": _lines(r"^=* ?tests finished: .*"),
-        "unittest": _lines(r"^[ \t]*(?:Ran \d+ tests?|(?:FAILED|OK) \(.*\))"),
+        "pytest": (" in ", lazy_pattern(r".*\b(?:passed|failed|errors?|no tests ran)\b.* in [\d.]+")),
+        "cargo": ("test result: ", lazy_pattern(r"test result: .*")),
+        "vitest": ("Tests", lazy_pattern(r"[ \t]*Tests[ \t]+.*")),
+        "jest": ("Tests:", lazy_pattern(r"[ \t]*Tests:[ \t]+.*")),
+        "bun": (" ", lazy_pattern(r"[ \t]*\d+ (?:pass|fail)[ \t]*$")),
+        "mocha": ("ing", lazy_pattern(r"[ \t]+\d+ (?:passing|failing)\b")),
+        "node": (" ", lazy_pattern(r"[ \t]*(?:#|ℹ) (?:pass|fail) \d+")),
+        "sympy": ("tests finished: ", lazy_pattern(r"=* ?tests finished: .*")),
+        "unittest": ("", lazy_pattern(r"[ \t]*(?:Ran \d+ tests?|(?:FAILED|OK) \(.*\))")),
     }
 )
-"""The summary lines of each runner; a run in several parts has several of them."""
+"""A substring of the summary lines of each runner, and their pattern; a run in several parts has several."""
 _PASSED = lazy_pattern(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
 _FAILED = lazy_pattern(
     r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)"
@@ -334,8 +339,11 @@ _DID_NOT_PASS = lazy_pattern(r"\b(?:skipped|expected failures|unexpected success
 
 def counts_in(runner: str, output: str) -> Counts:
     """Return how many tests passed and failed, by the output format of this runner."""
-    lines = _LINES.get(runner)
-    summary = "\n".join(lines.findall(_readable(output)[0][-_SUMS_UP:])) if lines else ""
+    if runner not in _LINES:
+        return Counts(None, None)
+    sign, pattern = _LINES[runner]
+    lines = _readable(output)[0][-_SUMS_UP:].split("\n")
+    summary = "\n".join(found[0] for line in lines if sign in line and (found := pattern.match(line)))
     if not summary:
         return Counts(None, None)
     failed = _sum(_FAILED, summary)

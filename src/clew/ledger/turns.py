@@ -40,22 +40,21 @@ _LONGEST_READ = 40_000
 """Characters of one text that are searched for findings; agents rarely write more at once."""
 _FINDING = lazy_pattern(
     r"""(?P<strong>
-      root\ cause | turns\ out | \b(?:key\ finding|conclusion|verdict|lesson|constraint)\b
-    | \bconfirmed\b | \bculprit\b | \bverified\ that
-    | \bruled\ out\b | \bno\ longer\b
+      \b(?:(?:key\ finding|conclusion|verdict|lesson|constraint|confirmed|culprit)\b | verified\ that
+        | ruled\ out\b | no\ longer\b | found\ (?:it|out|that)\b | decided\ (?:to|on|against)\b
+        | i\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)|that|why)\b)
+    | root\ cause | turns\ out
     | the\ (?:real\ |actual\ |main\ |core\ )?
       (?:issue|problem|bug|cause|reason|error|failure|fix)\ (?:is|was|comes)\b
-    | \bi\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)|that|why)\b
-    | \bfound\ (?:it|out|that)\b
     | (?:does|did|do|is|are|was)(?:n't|\ not)\s
       (?:work|working|enough|supported|available|possible|needed|exist)
-    | (?:can'?t|cannot|won't)\ (?:be|work|use)\b | \bdecided\ (?:to|on|against)\b
+    | (?:can'?t|cannot|won't)\ (?:be|work|use)\b
     ) | (?P<weak>
-      \bbecause\b | \bfixed\ (?:by|it|the)\b | \bfixes\ (?:the|it)\b | \bworks\ (?:now|because|when|only|if)\b
-    | \b(?:this|which)\ means\b | \btherefore\b | \bdue\ to\b | \bmissing\b
-    | \bso\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|should|fails?)\b
-    | \bfail(?:s|ed|ing)?\ (?:because|since|when|with|on|due)\b
-    | \ball\ (?:\d+\ )?tests?\ (?:now\ )?pass | \balready\ (?:has|have|exists?|handles?|does|supports?)\b
+      \b(?:because\b | fixed\ (?:by|it|the)\b | fixes\ (?:the|it)\b | works\ (?:now|because|when|only|if)\b
+        | (?:this|which)\ means\b | therefore\b | due\ to\b | missing\b
+        | so\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|should|fails?)\b
+        | fail(?:s|ed|ing)?\ (?:because|since|when|with|on|due)\b
+        | all\ (?:\d+\ )?tests?\ (?:now\ )?pass | already\ (?:has|have|exists?|handles?|does|supports?)\b)
     )""",
     re.VERBOSE,
 )

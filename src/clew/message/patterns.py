@@ -52,10 +52,14 @@ class AnyCasePattern:
 
     def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """Return the first match between two places."""
-        if text.isascii():
-            return self._lower.search(text.lower(), start, end)
-        return self._any.search(text, start, end)
+        pattern, searched = self.applied_to(text)
+        return pattern.search(searched, start, end)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches."""
-        return self._lower.finditer(text.lower()) if text.isascii() else self._any.finditer(text)
+        pattern, searched = self.applied_to(text)
+        return pattern.finditer(searched)
+
+    def applied_to(self, text: str) -> tuple[re.Pattern[str], str]:
+        """Return a pattern and the text to search with it, for several searches in one text."""
+        return (self._lower, text.lower()) if text.isascii() else (self._any, text)
