@@ -280,6 +280,8 @@ class DigestContent:
     def _by_weight(self, entries: Sequence[Sequence[Claim]]) -> list[int]:
         """Return turn indices by priority: those in focus, the first, then latest to oldest."""
         order = [0, *reversed(range(1, len(entries)))] if entries else []
+        if not self._focus:
+            return order
         meets = self._focus.meets
         return sorted(order, key=lambda i: not any(meets(claim.text) for claim in entries[i]))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain, islice, pairwise, takewhile
 from typing import TypeAlias
 
 from clew.compaction.propose.guides import order_lines, step_lines
 from clew.compaction.propose.tail import diff_start, water_level
 from clew.ledger.error_lines import error_spans
+from clew.message.once import once
+from clew.message.patterns import AnyCasePattern
 from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
@@ -69,11 +70,10 @@ _VERDICT = re.compile(
 """A line with the result of a test run, a check or a build..."""
 _VERDICT_WORDS = ("pass", "fail", "error", "problem", "warning", "exit", "build", "ok")
 """...and of these words, in lower case, each has at least one, unless it has letters beyond ASCII."""
-_FAILED = re.compile(
+_FAILED = AnyCasePattern(
     r"(?<![\d.])[1-9]\d* (?:tests? |specs? )?(?:failed|failing|fail|errors?|problems?)\b"
     r"|\b(?:failed|failures)[:=] ?[1-9]"
-    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?[1-9]|\breturncode\W{1,3}[1-9]|\bBUILD FAIL|^FAIL\b",
-    re.IGNORECASE,
+    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?[1-9]|\breturncode\W{1,3}[1-9]|\bbuild fail|^fail\b"
 )
 """A verdict that says that a run failed: then what went wrong comes first."""
 EXIT_CODE_WITHIN = 60
@@ -195,25 +195,16 @@ class ExcerptSource:
         return min(level, int(most_characters * LINE_SHARE))
 
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
-        text = self.text
         verdicts = _fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
         left = most_characters - sum(_size(line, longest) for line in verdicts)
-        head_share, tail_share = RELATED_EDGES if self._related or self._has_failed else EDGES
-        head = _fill(_lines(text), int(left * head_share), longest)
-        two_ends = left >= TWO_ENDS or len(text) <= TWO_ENDS
-        tail = _fill(_lines_backwards(text), int(left * tail_share), longest) if two_ends else []
+        head, tail = self._edges(left, longest)
         chosen = {*head, *tail, *verdicts}
         room = most_characters - sum(_size(line, longest) for line in chosen)
         if self._has_failed:
             errors = self._errors(chosen, room * ERRORS_SHARE, longest)
             chosen |= errors
             room -= sum(_size(line, longest) for line in errors)
-        for passage in self._related:
-            new = [line for line in passage if line not in chosen]
-            cost = sum(_size(line, longest) for line in new)
-            if cost <= room:
-                chosen.update(new)
-                room -= cost
+        room -= self._add_related(chosen, room, longest) if room > 0 else 0
         for line in self._structure if most_characters >= WITH_STRUCTURE else ():
             cost = _size(line, longest)
             if line not in chosen and cost <= room:
@@ -240,13 +231,40 @@ class ExcerptSource:
                 room -= cost
         return chosen | self._more_of_both_ends(chosen, room, longest)
 
-    @cached_property
+    @once
     def _orders(self) -> list[Span]:
         return list(order_lines(self.text))
 
-    @cached_property
+    @once
     def _steps(self) -> list[Span]:
         return list(step_lines(self.text))
+
+    def _edges(self, room: int, longest: int) -> tuple[list[Span], list[Span]]:
+        """Return the lines of the beginning and of the end; fewer if there is more to show in between."""
+        head, tail = self._both_ends(room, EDGES, longest)
+        # One line of each is always shown: then it need not be known what else there is.
+        if max(len(head), len(tail)) > 1 and (self._has_failed or self._related):
+            return self._both_ends(room, RELATED_EDGES, longest)
+        return head, tail
+
+    def _both_ends(
+        self, room: int, shares: tuple[float, float], longest: int
+    ) -> tuple[list[Span], list[Span]]:
+        head = _fill(_lines(self.text), int(room * shares[0]), longest)
+        if room < TWO_ENDS < len(self.text):
+            return head, []
+        return head, _fill(_lines_backwards(self.text), int(room * shares[1]), longest)
+
+    def _add_related(self, chosen: set[Span], room: int, longest: int) -> int:
+        """Add the passages about the current work that fit; return the room they take."""
+        left = room
+        for passage in self._related:
+            new = [line for line in passage if line not in chosen]
+            cost = sum(_size(line, longest) for line in new)
+            if cost <= left:
+                chosen.update(new)
+                left -= cost
+        return room - left
 
     def _of_diff(self, room: int, longest: int) -> set[Span]:
         """Return what precedes a diff, the names of its files, hunks, and the changed lines of others.
@@ -290,7 +308,7 @@ class ExcerptSource:
             return []
         return [hunk[0], *(line for line in hunk[1:] if self.text[line[0] : line[0] + 1] in ("+", "-"))]
 
-    @cached_property
+    @once
     def _related_hunks(self) -> list[list[Span]]:
         """The hunks of a diff, those with the most terms of the current work first."""
         return sorted(self._diff, key=lambda hunk: -self._terms_in(hunk))
@@ -300,7 +318,7 @@ class ExcerptSource:
         text = self.text[hunk[0][0] : hunk[-1][1]]
         return sum(weight for term, weight in self._about.items() if term in text)
 
-    @cached_property
+    @once
     def _diff(self) -> list[list[Span]]:
         """The lines of each file header and each hunk, if the text is a diff."""
         first = diff_start(self.text)
@@ -346,7 +364,7 @@ class ExcerptSource:
                     found.add(one)
         return found
 
-    @cached_property
+    @once
     def _causes(self) -> list[Span]:
         """The lines of a failed output that name the cause."""
         starts = (self.text.rfind("\n", 0, start) + 1 for start, _ in error_spans(self.text))
@@ -366,24 +384,24 @@ class ExcerptSource:
         """The last line with the result of a run; "" if there is none."""
         return self.text[slice(*self._verdicts[0])].strip() if self._verdicts else ""
 
-    @property
+    @once
     def _has_failed(self) -> bool:
         """Whether this is the output of a run that failed."""
         return any(map(_FAILED.search, (self.verdict, self.text[:EXIT_CODE_WITHIN])))
 
-    @cached_property
+    @once
     def _verdicts(self) -> list[Span]:
         """The last lines with the result of a run, latest first."""
         first = self.text.rfind("\n", 0, max(0, len(self.text) - VERDICT_WITHIN)) + 1
         lines = takewhile(lambda line: line[0] >= first, _lines_backwards(self.text))
         return list(islice((line for line in lines if _is_verdict(self.text, *line)), MOST_VERDICTS))
 
-    @cached_property
+    @once
     def _structure(self) -> list[Span]:
         """The lines that name what a source file defines, if it is one."""
         return [one.span() for one in islice(STRUCTURE.finditer(self.text[:SEARCHED]), MOST_STRUCTURE)]
 
-    @cached_property
+    @once
     def _related(self) -> list[list[Span]]:
         """The passages about the current work, most related first."""
         return list(_passages(self.text[:SEARCHED], self._about)) if self._about else []
@@ -478,7 +496,7 @@ def _lines_that_matter(text: str) -> Iterator[Span]:
         end = _line_end(text, start + _BLOCK)
         # In lower case one letter may become two, which would shift all offsets after it.
         block = "\n" + text[start:end].replace("İ", "i").lower()
-        found = {line for word in _MATTERS for line in _lines_with(block, word)}
+        found = {line for word in _MATTERS if word in block for line in _lines_with(block, word)}
         if len(found) > max(5, block.count("\n") * USUAL_WORD_SHARE):
             found = set()
         yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
@@ -491,6 +509,8 @@ def _passages(text: str, about: Mapping[str, float]) -> Iterator[list[Span]]:
     weights: dict[Span, float] = {}
     asked: set[Span] = set()
     for term, weight in about.items():
+        if term not in text:
+            continue
         lines = list(islice(_lines_with(text, term), common + 1))
         if len(lines) <= common:
             asked.update(lines if weight > 1 else ())

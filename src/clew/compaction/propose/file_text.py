@@ -194,18 +194,21 @@ def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[
     """Return what was read and written of the files that the work is about, with later edits applied."""
     found: dict[str, list[list[Line]]] = {}
     for step in steps_of(items):
-        if not (step.action.subject and step.succeeded):
+        if not step.action.subject:
             continue
         read, changed = step.files
+        about = [path for path in changed or [read] if path and topics.of_file(path)]
+        if not about or not step.succeeded:  # most calls are about other files
+            continue
         call = items[step.call.message].id
-        if read and not changed and topics.of_file(read):
+        if not changed:
             path, new = _known(read, found), _lines_read(step, call, read)
             kept = [] if is_whole(step) else [old for old in found.get(path, ()) if not _shows(new, old)]
             found[path] = [*kept, new] if new else kept
-        for path in changed:
-            if topics.of_file(path):
-                key = _known(path, found)
-                found[key] = _changed(step, call, path, found.get(key, []), is_only=len(changed) == 1)
+            continue
+        for path in about:
+            key = _known(path, found)
+            found[key] = _changed(step, call, path, found.get(key, []), is_only=len(changed) == 1)
     return found
 
 

@@ -14,7 +14,6 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -26,6 +25,7 @@ from clew.ledger.exchange import Ended, outcome
 from clew.ledger.shell import CHANGES, Action
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Origin, Place, Role, Text, ToolCall, ToolResult, pair, words
+from clew.message.once import once
 from clew.message.parts import json_strings
 
 NEAR_SHARE = 0.8
@@ -114,29 +114,29 @@ class Step:
     told: ToolResult
     asked: ToolCall
 
-    @cached_property
+    @once
     def text(self) -> str:
         """The tool's output."""
         return self.told.text
 
-    @cached_property
+    @once
     def key(self) -> str:
         """The call in a normal form: the same call made again has the same key."""
         given = self.asked.input
         written = json.dumps(given, sort_keys=True) if given is not None else self.asked.input_text
         return f"{self.asked.name} {written}"
 
-    @cached_property
+    @once
     def action(self) -> ToolAction:
         """What the call does."""
         return action_of(self.asked)
 
-    @cached_property
+    @once
     def succeeded(self) -> bool:
         """Whether the call succeeded."""
         return outcome(self.action, self.told).ended is Ended.OK
 
-    @cached_property
+    @once
     def files(self) -> tuple[str, list[str]]:
         """The file whose content the result shows, if any, and the files the call changed."""
         done = touches(self.action, self.text)
@@ -167,9 +167,13 @@ def steps_of(view: Sequence[Item], start: int = 0) -> list[Step]:
 def _answers_from(view: Sequence[Item], start: int) -> Iterable[tuple[Place, Place]]:
     """Return the results from an index on with their calls, and perhaps earlier ones."""
     pairing = pair([item.message for item in view[start:]])
-    if pairing.orphans:  # their calls may be before the start
-        return pair([item.message for item in view]).answers.items()
+    if pairing.orphans and start > 0:  # their calls may be before the start, mostly just before it
+        return _answers_from(view, max(0, start - (len(view) - start) - CALLS_BEFORE))
     return [(_later(result, start), _later(call, start)) for result, call in pairing.answers.items()]
+
+
+CALLS_BEFORE = 8
+"""Messages before a result in which its call is looked for first; chosen by hand."""
 
 
 def _later(place: Place, messages: int) -> Place:

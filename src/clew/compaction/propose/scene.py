@@ -363,7 +363,8 @@ class Scene:
             yield from items
             return
         for item in items:
-            yield Item(item.id, self.task.originals(item.id) or item.message)
+            original = self.task.originals(item.id)
+            yield item if original is None or original is item.message else Item(item.id, original)
 
     def tokens(self, start: int, stop: int | None = None) -> int:
         """Return the tokens of a range of the view."""

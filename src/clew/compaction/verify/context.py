@@ -11,8 +11,9 @@ from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan,
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import ParsedDigest, parse_digest
 from clew.compaction.task import CompactionTask
-from clew.compaction.verify.wording import Wording, is_quote, once
+from clew.compaction.verify.wording import Wording, is_quote
 from clew.message import Cite, Item, Message, Part, ToolCall, ToolResult, Trust, lowest, words
+from clew.message.once import once
 from clew.message.parts import json_leaves
 from clew.rules.speech import Utterance, utterances
 

@@ -10,31 +10,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
-Value = TypeVar("Value")
-
-
-class once(Generic[Value]):  # noqa: N801  # read like ``property``
-    """A ``cached_property`` without the lock it has up to Python 3.11.
-
-    One check looks at thousands of claims in one thread; the lock costs more than most of the values.
-    """
-
-    def __init__(self, make: Callable[[Any], Value]) -> None:
-        self._make = make
-        self.__doc__ = make.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Remember the attribute's name."""
-        self._name = name
-
-    def __get__(self, item: Any, owner: type) -> Value:  # noqa: ANN401  # whatever has it
-        """Compute the value and store it on the object."""
-        value = self._make(item)
-        setattr(item, self._name, value)  # not through ``__dict__``, which would have to be created
-        return value
-
+from clew.message.once import once
 
 _SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0\u202f"}
 _KEPT_AS = r"(?:, kept as [\w-]+)?"
