@@ -128,3 +128,14 @@ def test_a_rule_that_was_taken_off_is_not_taken_off_again(clew: Run, tmp_path: P
     assert clew("pin", "demo", "--off", "p1", CLEW_HOME=own).returncode == 0
     again = clew("pin", "demo", "--off", "p1", CLEW_HOME=own)
     assert (again.returncode, "p1 is no longer in force: revoked" in again.stderr) == (2, True)
+
+
+def test_the_record_says_what_was_asked_for_and_no_number_of_clews_own(clew: Run, tmp_path: Path):
+    run = partial(clew, CLEW_HOME=str(tmp_path))
+    run("import", str(EXAMPLE))
+    run("compact", NAME)
+    run("compact", NAME, "--target-tokens", "9000", "--to", "responses")  # larger as it is sent
+    why = [
+        line.split("why", 1)[1].strip() for line in run("trace", NAME).stdout.splitlines() if " why " in line
+    ]
+    assert why == ["manual: the user asked for it", "manual: down to 9,000 tokens, as asked"]

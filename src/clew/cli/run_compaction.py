@@ -170,15 +170,16 @@ def _compact_session(
 ) -> CompactReport:
     """Compact a session of the log (or only preview it) and return what is printed about it."""
     before = tuple(session.view())
-    target = options.target_tokens
+    target, reason = options.target_tokens, None
     if target is None and options.messages is None:
-        target = _default_target(before, session.counter, session.gauge, options)
+        target, reason = _default_target(before, session.counter, session.gauge, options)
     elif target is not None:
+        reason = f"down to {target:,} tokens, as asked"
         target = _target_as_sent(target, lambda aim: _preview(session, aim, options), wire, session.counter)
     asked = target is not None or options.messages is not None
     outcome = _compact_or_unchanged(
         options,
-        lambda: _stored_outcome(session, target, options) if asked else None,
+        lambda: _stored_outcome(session, target, options, reason) if asked else None,
         lambda aim: _preview(session, aim, options),
     )
     after = apply(outcome.plan, before) if outcome and options.dry_run else session.view()
@@ -221,12 +222,15 @@ def _follows_tool(log: Log) -> bool:
 
 
 def _stored_outcome(
-    session: Session, target: int | None, options: CompactRequest
+    session: Session, target: int | None, options: CompactRequest, reason: str | None
 ) -> DecidedCompaction | None:
+    """Compact a session, or preview it; ``reason`` is what a person asked for, the target what that needs."""
     if options.dry_run:
         outcome = session.preview(target_tokens=target, focus=options.focus, messages=options.messages)
         return outcome if outcome and outcome.plan.operations else None
-    return session.compact(target_tokens=target, focus=options.focus, messages=options.messages)
+    return session.compact(
+        target_tokens=target, focus=options.focus, messages=options.messages, reason=reason
+    )
 
 
 def _preview(session: Session, target: int, options: CompactRequest) -> Sequence[Item]:
@@ -291,7 +295,7 @@ def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -
 
     target = options.target_tokens
     if target is None:
-        target = _default_target(
+        target, _ = _default_target(
             base.items, counter, Gauge(model_info, options.policy, options.window), options
         )
     else:
@@ -339,16 +343,19 @@ def _listed_outcome(result: CompactResult) -> DecidedCompaction | None:
 
 def _default_target(
     items: Sequence[Item], counter: TokenCounter, gauge: Gauge, options: CompactRequest
-) -> int | None:
-    """Return the default target: what the window requires, or half of the list; None if it fits already."""
+) -> tuple[int | None, str]:
+    """Return the default target, what the window requires or half of the list, and why.
+
+    None if it fits already.
+    """
     sizes = [counter.count(item.message) for item in items]
     signals = () if options.window else (CompactionRequested(Asker.USER),)
     verdict = gauge.measure(by_region(items, sizes), signals).verdict
     if isinstance(verdict, Stop):
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact):
-        return None
-    return verdict.target_tokens - sum(sizes[: fixed_prefix(items)])
+        return None, ""
+    return verdict.target_tokens - sum(sizes[: fixed_prefix(items)]), verdict.why
 
 
 def _compact_or_unchanged(

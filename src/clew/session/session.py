@@ -548,6 +548,7 @@ class Session:
         focus: str | None = None,
         messages: str | None = None,
         forced: bool = False,
+        reason: str | None = None,
     ) -> Compaction | None:
         """Make the view smaller; None if there is nothing to gain.
 
@@ -558,9 +559,10 @@ class Session:
 
         Raises ``CompactionRefused`` if no proposal keeps what must be kept, and ``PinsDoNotFit`` if the rules
         alone are larger than the target. ``forced`` marks a compaction that no person asked for, because the
-        next request would not fit; its trigger is then recorded as pressure.
+        next request would not fit; its trigger is then recorded as pressure. ``reason`` is recorded in place
+        of the size, for callers that derive it from something else.
         """
-        return self._drive(self._compacting(target_tokens, focus, messages, forced))
+        return self._drive(self._compacting(target_tokens, focus, messages, forced, reason))
 
     async def compact_async(
         self,
@@ -569,9 +571,10 @@ class Session:
         focus: str | None = None,
         messages: str | None = None,
         forced: bool = False,
+        reason: str | None = None,
     ) -> Compaction | None:
         """Do the same with an asynchronous summariser."""
-        return await self._drive_async(self._compacting(target_tokens, focus, messages, forced))
+        return await self._drive_async(self._compacting(target_tokens, focus, messages, forced, reason))
 
     def preview(
         self, *, target_tokens: int | None = None, focus: str | None = None, messages: str | None = None
@@ -622,7 +625,12 @@ class Session:
         return await self._drive_async(self._fitting(request, auto))
 
     def _compacting(
-        self, target_tokens: int | None, focus: str | None, messages: str | None, forced: bool = False
+        self,
+        target_tokens: int | None,
+        focus: str | None,
+        messages: str | None,
+        forced: bool,
+        reason: str | None,
     ) -> Steps[Compaction | None]:
         """Compact the view as a person asks for it; the steps of ``compact``."""
         self._replay.catch_up()
@@ -630,6 +638,8 @@ class Session:
             raise InputError("compaction is switched off", "switch_on() first")
         text = self._mask(focus) if focus else focus
         task = requested_task(self._replay, self.gauge, target_tokens, text, messages)
+        if task and reason:
+            task = replace(task, reason=self._mask(reason))
         if task and forced:
             task = replace(task, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         compaction = yield from compacting(self._replay, task, self._writer)
