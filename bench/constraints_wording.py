@@ -29,7 +29,7 @@ from clew.rules.sentences import Sentence
 from clew.rules.wording import Wording, features_of
 
 MODEL = Path(__file__).parents[1] / "src" / "clew" / "rules" / "data" / "wording.json"
-JUDGES = frozenset(("untouched", "thirteenth"))
+JUDGES = frozenset(("untouched", "thirteenth", "fourteenth"))
 """Splits that are measured and never fitted."""
 UNREAD = "twelfth"
 """The tables were hardly tuned on owners that are in this split alone."""
