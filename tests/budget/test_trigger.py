@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.budget import (
+    DEFAULT,
     EARLY,
     FRESH,
     Asker,
@@ -35,6 +36,7 @@ from clew.budget import (
     Window,
     allot,
     judge,
+    levels_for,
 )
 
 WINDOW = Window(200_000, 8_000)  # 192,000 usable: compacts at 163,200 down to 115,200
@@ -261,10 +263,19 @@ def test_a_good_moment_after_repeated_failure_is_only_a_warning():
 
 
 def test_too_much_that_cannot_be_compacted_stops_with_the_way_out():
-    verdict = judge(full(170_000, fixed=163_200))
+    verdict = judge(full(200_000, fixed=192_000))
     assert isinstance(verdict, Stop)
-    assert "has 163,200 tokens" in verdict.why
+    assert "has 192,000 tokens of 192,000" in verdict.why
     assert "a model with a larger window" in verdict.why
+
+
+@pytest.mark.parametrize("fixed", [163_200, 180_000, 190_000])
+def test_the_reserves_give_way_before_compaction_does(fixed: int):
+    verdict = judge(full(192_000, fixed=fixed))
+    assert isinstance(verdict, Compact)
+    levels = levels_for(full(192_000, fixed=fixed), DEFAULT, FRESH.results)
+    assert fixed < levels.target < levels.compact_at < levels.full_at < 192_000
+    assert levels.band > 0
 
 
 @given(

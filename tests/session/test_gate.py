@@ -6,8 +6,8 @@ import contextlib
 
 import pytest
 
-from clew.budget import Compact, CostMove, Milestone, Policy, Region, ResultArrived, TokenBudget
-from clew.errors import ClewError
+from clew.budget import Compact, CostMove, Milestone, Policy, Region, ResultArrived, Stop, TokenBudget
+from clew.errors import BudgetExceeded, ClewError
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
@@ -209,3 +209,32 @@ def test_after_three_failures_it_asks_also_if_most_of_the_request_is_not_in_the_
             verdicts.append(session.fit(auto=True).budget.verdict)
     refusals = [one for one in session.events() if one.event.kind == "refusal"]
     assert len(refusals) <= 3, [type(one).__name__ for one in verdicts]
+
+
+@pytest.mark.parametrize("share", [0.45, 0.6, 0.7, 0.75])
+def test_a_system_prompt_that_fills_most_of_the_window_does_not_stop_compaction(share: float):
+    window = 24_000
+    session = Session.open("gate", MemoryStore(), window=window)
+    session.add(text_message(Role.SYSTEM, "You read files and report. " * int(window * share / 6)))
+    session.add(text_message(Role.USER, "Fix the build."))
+    system = session.tokens
+    for n in range(12):
+        session.add(*call(n, "\n".join(f"line {n * 7919 + k} of log {k * 31 % 977}" for k in range(220))))
+        fitted = session.fit(auto=True)
+        assert not isinstance(fitted.verdict, Stop)
+        assert session.tokens <= session.gauge.window.usable_tokens
+    assert session.trace()
+    assert system > share * 0.8 * window
+
+
+def test_a_turn_whose_compaction_fails_and_raises_has_its_event():
+    session = Session.open("gate", MemoryStore(), window=2_000)
+    session.add(text_message(Role.USER, "Fix the build."))
+    names = [f"c{n}" for n in range(300)]  # not even excerpts of so many results fit
+    calls = (ToolCall(name, "list", {"of": name}, trust=Trust.ASSISTANT) for name in names)
+    results = (ToolResult(name, (Text(SAME),)) for name in names)
+    session.add(Message(Role.ASSISTANT, tuple(calls)), Message(Role.TOOL, tuple(results)))
+    with pytest.raises(BudgetExceeded):
+        session.fit(auto=True)
+    assert event(session)["verdict"]["is"] == "compact"
+    assert event(session)["choice"]["ran"] == "wait"

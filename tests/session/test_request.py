@@ -181,7 +181,7 @@ def test_a_failing_compaction_does_not_raise_while_the_request_fits(monkeypatch)
 def test_a_failing_compaction_raises_if_the_request_does_not_fit(full_of_rules):
     session = full_of_rules
     fill(session, 4_500)
-    session.add(*crowd(42))
+    session.add(*crowd(120))
     with pytest.raises(BudgetExceeded):
         session.fit(auto=True)
 

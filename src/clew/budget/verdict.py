@@ -29,6 +29,9 @@ from clew.message import JsonObject
 LEAST_GROWTH = 0.25
 """The share of the usable window that must be added before the next compaction, even if the last one left too
 much; keeps compactions from following each other too closely. Chosen by hand."""
+LEAST_LEFT = 1_000
+"""Tokens that a compaction under pressure leaves beside what it never touches, if there is room: a few
+hundred for goal, rules and open work, the rest for the last messages. Chosen by hand."""
 _UNTOUCHED = (*FIXED, Region.INSTRUCTIONS, Region.MEMORY)
 _COMPACTABLE = (Region.HISTORY, Region.TOOL_OUTPUTS)
 
@@ -76,17 +79,26 @@ class Levels:
 
 
 def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
-    """Return the policy's thresholds, lowered if the reserves need more room."""
-    usable = fill.window.usable_tokens
+    """Return the policy's thresholds, lowered if the reserves need more room.
+
+    If what compaction never touches fills most of the window, the reserves give way before compaction does:
+    each takes at most half of what is left, and a threshold below which nothing could stay is raised.
+    """
+    usable, fixed = fill.window.usable_tokens, fill.fixed_tokens
     wanted = policy.compact_at.of(usable)
-    full_at = usable - policy.summary_call.of(usable)
-    next_result = results.expected_tokens(policy, usable)
-    compact_at = min(wanted, max(0, full_at - next_result))
-    if compact_at == wanted:
+    full_at = usable - min(policy.summary_call.of(usable), max(0, usable - fixed) // 2)
+    next_result = min(results.expected_tokens(policy, usable), max(0, full_at - fixed) // 2)
+    room = max(0, full_at - fixed)
+    least = min(LEAST_LEFT, room // 3)
+    compact_at = min(wanted, full_at - next_result)
+    if compact_at < fixed + 2 * least:
+        compact_at = fixed + max(2 * least, room // 2)
+        why = f"half of the room beside {fixed:,} that compaction never touches"
+    elif compact_at == wanted:
         why = policy.compact_at.why(usable)
     else:
         why = f"leaves {next_result:,} for the next tool result and {usable - full_at:,} for a summary"
-    target = _target(compact_at, fill.fixed_tokens, policy, usable)
+    target = max(_target(compact_at, fixed, policy, usable), fixed + least)
     return Levels(
         target=target,
         warn_at=min(policy.warn_at.of(usable), compact_at * 9 // 10),
@@ -184,7 +196,7 @@ def judge(
     if state.is_compacting(fill.at_unix_s):
         return Calm("a compaction is already running")
     case = _Case(fill, policy, state, levels_for(fill, policy, state.results))
-    if fill.used_tokens and fill.fixed_tokens >= case.levels.compact_at:
+    if fill.used_tokens and fill.fixed_tokens >= case.levels.full_at:
         return Stop(_too_much_fixed(case), _fits(fill))
     if fill.used_tokens <= fill.fixed_tokens:
         return Calm(f"{fill}, and nothing of it can be compacted")
@@ -275,10 +287,10 @@ def _waiting_reason(case: _Case) -> str:
 
 
 def _too_much_fixed(case: _Case) -> str:
-    fill, levels = case.fill, case.levels
+    fill = case.fill
     return (
         f"what compaction never touches (system prompt, tools, pins, instructions, notes) has "
-        f"{fill.fixed_tokens:,} tokens, and compaction is due at {levels.compact_at:,} ({levels.why}); "
+        f"{fill.fixed_tokens:,} tokens of {fill.window.usable_tokens:,} that a request may have; "
         "give a larger budget: a model with a larger window, fewer tools, fewer pins"
     )
 

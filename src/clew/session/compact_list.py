@@ -348,6 +348,8 @@ class _Goal(NamedTuple):
     target_tokens: int
     trigger: Trigger
     reason: str
+    most_tokens: int | None = None
+    """The size up to which the target may be raised."""
 
 
 def _task(
@@ -367,7 +369,7 @@ def _task(
         target_tokens=goal.target_tokens,
         originals=record.originals.get,
         sizes=tuple(view.sizes),
-        most_tokens=gauge.most_left - options.fixed_tokens if goal.trigger is not Trigger.MANUAL else None,
+        most_tokens=goal.most_tokens,
         shown=(digest.id, digest) if digest else None,
         carried=carried_by(digest, record.ledger) if digest and view.recovered else MandatoryContent(),
         digest_id=f"d{number + 1}",
@@ -388,16 +390,19 @@ def _goal(
         target = options.target_tokens + sum(view.sizes[: fixed_prefix(view.items)])
         reason = f"down to {options.target_tokens:,} tokens, as asked"
         return _Goal(target, Trigger.MANUAL, reason) if view.tokens > target else None
-    verdict = now.budget.verdict if now.budget else None
+    if now.budget is None:
+        return None
+    verdict = now.budget.verdict
     if isinstance(verdict, Stop) and not verdict.fits:
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact) or not _pays(now, verdict, conversation, gauge):
         return None
-    target = verdict.target_tokens
+    target, most = verdict.target_tokens, gauge.most_left(Fill.of(now.budget.allotment).fixed_tokens)
     if verdict.trigger is not Trigger.OVERSIZED:
         unread_tokens = sum(view.sizes[len(view.items) - unread(view.items) :])
-        target = with_unread(target, unread_tokens, gauge.window.usable_tokens)
-    return _Goal(target - options.fixed_tokens, verdict.trigger, verdict.why)
+        target = with_unread(target, unread_tokens, most)
+    other = options.fixed_tokens
+    return _Goal(target - other, verdict.trigger, verdict.why, most - other)
 
 
 # Compact ---------------------------------------------------------------------------------------------

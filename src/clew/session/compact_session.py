@@ -119,7 +119,7 @@ def requested_task(
     match budget.verdict:
         case Compact(trigger, why, target):
             task = task_of(replay, gauge, target, trigger, why, focus, sized=False)
-            return replace(task, most_tokens=gauge.most_left)
+            return replace(task, most_tokens=gauge.most_left(Fill.of(budget.allotment).fixed_tokens))
         case Stop(why):
             raise BudgetExceeded(why)
         case _:
@@ -291,7 +291,7 @@ def fitting(
 ) -> Steps[FitResult]:
     """Measure the window, compact if due and worth it, and log one TokenBudget event.
 
-    A compaction that fails raises only if the request does not fit without it.
+    A compaction that fails raises only if the request does not fit without it; the event is logged first.
     """
     budget = measure(replay, gauge, request)
     verdict = budget.verdict
@@ -304,6 +304,8 @@ def fitting(
                 compaction = yield from compacting(replay, task, writer)
             except (CompactionRefused, BudgetExceeded, StalePlan) as refusal:
                 if Fill.of(budget.allotment).used_tokens > gauge.window.usable_tokens:
+                    failed = FitResult(budget, choice, refused=refusal.detail)
+                    replay.append(lambda: [budget_event(failed, request.about)])
                     raise
                 refused = refusal.detail
     before = None
@@ -322,8 +324,10 @@ def _weighed(
     other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
     new = replay.items[len(replay.items) - unread(replay.items) :]
     unread_tokens = sum(replay.counter.count(item.message) for item in new)
+    fill = Fill.of(budget.allotment)
+    most = gauge.most_left(fill.fixed_tokens)
     outlook = Outlook(
-        Fill.of(budget.allotment).used_tokens,
+        fill.used_tokens,
         Cache(gauge.model, request.cache_age_seconds),
         requests_to_come(request.made),
         unread_tokens,
@@ -331,10 +335,10 @@ def _weighed(
     oversized = verdict.trigger is Trigger.OVERSIZED
     target = verdict.target_tokens
     if not oversized:
-        target = with_unread(target, unread_tokens, gauge.window.usable_tokens)
+        target = with_unread(target, unread_tokens, most)
     goal = replace(verdict, target_tokens=target)
     task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
-    task = replace(task, most_tokens=gauge.most_left - other)
+    task = replace(task, most_tokens=most - other)
     pruned = shortened_option(goal, outlook) if oversized else _prune_only_option(task, other)
     choice = gauge.weigh(budget.allotment, goal, outlook, with_model=with_model, pruned=pruned)
     if pruned and choice.move is CostMove.PRUNE:

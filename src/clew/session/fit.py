@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from clew.session.history import Compaction
 
 MOST_LEFT = 0.6
-"""The share of the usable window up to which a target may be raised; chosen by hand."""
+"""The share of the usable window up to which a target may be raised..."""
+MOST_LEFT_BESIDE = 0.4
+"""...or this share of what compaction can touch, if a large system prompt leaves less; chosen by hand."""
 OVERSIZED_SHARE = 0.5
 """The share of the usable window from which a new tool result is oversized although no caller reported it: a
 smaller one fits, and the model asked to read it. Chosen by hand."""
@@ -95,10 +97,14 @@ class Gauge:
             return window_for(self.model, self.policy)
         return Window(self.window_tokens, self.policy.reply.of(self.window_tokens))
 
-    @property
-    def most_left(self) -> int:
-        """Return the size up to which a compaction may leave more than the policy asks for."""
-        return round(MOST_LEFT * self.window.usable_tokens)
+    def most_left(self, fixed_tokens: int) -> int:
+        """Return the size up to which a compaction may leave more than the policy asks for.
+
+        ``fixed_tokens`` are those that it never touches.
+        """
+        usable = self.window.usable_tokens
+        beside = round(MOST_LEFT_BESIDE * max(0, usable - fixed_tokens))
+        return max(round(MOST_LEFT * usable), fixed_tokens + beside)
 
     @property
     def keep(self) -> Keep:
@@ -148,9 +154,9 @@ def unread(items: Sequence[Item]) -> int:
     return sum(1 for _ in takewhile(lambda item: item.message.role is not Role.ASSISTANT, reversed(items)))
 
 
-def with_unread(target_tokens: int, unread_tokens: int, usable_tokens: int) -> int:
-    """Return a target raised by what the model has not read yet, up to ``MOST_LEFT`` of the window."""
-    return max(target_tokens, min(target_tokens + unread_tokens, round(MOST_LEFT * usable_tokens)))
+def with_unread(target_tokens: int, unread_tokens: int, most_tokens: int) -> int:
+    """Return a target raised by what the model has not read yet, up to ``most_tokens``."""
+    return max(target_tokens, min(target_tokens + unread_tokens, most_tokens))
 
 
 def oversized_results(items: Sequence[Item], gauge: Gauge, counter: TokenCounter) -> list[ResultArrived]:
