@@ -161,6 +161,7 @@ def test_questions_headings_code_scraps_and_paragraphs_are_no_findings(text: str
         '{ "start_line": 42, "reason": "because it was missing" }',
         "const x = [1]; if (y) { return x; } because = missing;",
         "Or because `ismock` returns true?).",
+        "But if the issue is that `load()` fails, it is not enough to fix it.",
         "Now I need to check the HTML to see if the issue is reproduced.",
     ],
 )

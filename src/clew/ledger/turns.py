@@ -106,7 +106,9 @@ _GUESS = lazy_pattern(
 """Matched against lower-case text: the sentence may be wrong, even if it names a cause..."""
 _FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
 """...unless it says that it was checked."""
-_FRAGMENT = lazy_pattern(r"(?:so |and |but |ah,? |oh,? )*(?:or|because|yes|yeah|no|if (?:i|we))\b")
+_FRAGMENT = lazy_pattern(
+    r"(?:so |and |but |ah,? |oh,? )*(?:or|because|yes|yeah|no|if (?:i|we|they|the (?:issue|problem|cause)))\b"
+)
 """Matched against lower-case text: the rest of a thought, or a plan of what would be."""
 _CODE = lazy_pattern(r"[{}\[\]<|]|.*(?:--+>|==+>|::=|[{};]\s*$)|(?:[^`\n]*[{}\[\]<>=;|\\]){4}")
 """A diagram, a line of JSON or of code outside of quotes."""
