@@ -260,6 +260,17 @@ def test_of_a_long_command_its_first_line_is_told():
     assert ran == ["ran: python - <<'EOF'…"]
 
 
+def test_the_commands_that_ran_last_and_the_files_read_most_are_listed():
+    commands = ["make lint", *(f"make part{n}" for n in range(8)), "make lint"]
+    steps = [step(f"c{n}", "bash", {"command": command}, "ok") for n, command in enumerate(commands)]
+    reads = ["often.py", "once.py", "often.py", "often.py"]
+    steps += [step(f"r{n}", "Read", {"file_path": f"/w/{name}"}, "x = 1") for n, name in enumerate(reads)]
+    view = items([text_message(Role.USER, "Go."), *(message for pair in steps for message in pair)])
+    told = [one.text for one in mandatory_content(read(view), view).claims if one.kind is ClaimKind.ARTIFACT]
+    ran = [f"ran: make part{n}" for n in range(4, 8)]
+    assert told == ["read: /w/often.py", "read: /w/once.py", *ran, "ran: make lint"]
+
+
 def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cut():
     request = f"Port the reports to v2. {'Mind the totals. ' * 60}Then tell me."
     view = items([text_message(Role.USER, request)])

@@ -49,6 +49,8 @@ MOST_READ = 12
 MOST_EDITED = 4
 MOST_DELETED = 20
 MOST_COMMANDS = 5
+READ_OFTEN = 3
+"""Reads from which a file is one that the work is about; chosen by hand."""
 LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
 LONGEST_WHOLE_GOAL = 1_200
@@ -347,15 +349,23 @@ def _folder_of(names: tuple[str, ...]) -> str:
 
 
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
-    artifacts = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
-    yield from _file_claims(Action.READ.value, artifacts)
+    """Yield the files that were read last, those read again and again first; and the last commands."""
+    read = [artifact for artifact in ledger.artifacts.files if not artifact.changed]
+    latest = sorted(read, key=_last_touched)[-MOST_READ:]
+    often = [artifact for artifact in latest if artifact.count >= READ_OFTEN]
+    yield from _file_claims(Action.READ.value, often)
+    yield from _file_claims(Action.READ.value, [one for one in latest if one not in often])
     failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
-    for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
+    for command in sorted(ledger.artifacts.commands, key=_last_touched)[-MOST_COMMANDS:]:
         outcome = f" (exit {command.exit_code})" if command.exit_code else ""
         if not outcome and command.last in failed:
             outcome = " (failed)"
         text = f"ran: {_first_line(command.name)}{outcome}"
         yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
+
+
+def _last_touched(artifact: Artifact) -> int:
+    return artifact.last.number
 
 
 def _first_line(command: str) -> str:
