@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clew.message import Message, Origin, Role, Text
 from clew.session.handoff import sections_of
 from clew.session.handoff_headings import handoff_headings
@@ -63,6 +65,34 @@ def test_done_when_quotes_the_user_and_no_comment_of_code_question_or_descriptio
     said = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
     assert len(said) == 1
     assert "All tests must still pass." in said[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_condition"),
+    [
+        ("It works until the file is closed, then it fails.", False),
+        ("All tests fail since yesterday.", False),
+        ("The export should work, but it does not.", False),
+        ("Keep going until the build is green.", True),
+        ("All the tests pass at the end.", True),
+        ("Make sure that it no longer crashes.", True),
+    ],
+)
+def test_done_when_quotes_no_report_of_what_goes_wrong(said: str, is_condition: bool):
+    found = headings(user(f"Fix the export. {said}"), assistant("I will."))
+    lines = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
+    assert bool(lines) is is_condition
+
+
+def test_a_part_that_is_still_open_is_pending_and_the_next_step():
+    found = headings(
+        user("Fix the header and translate docs/faq.md into Spanish."), assistant("The header is fixed.")
+    )
+    (pending,) = found.pending_tasks
+    assert "translate docs/faq.md into Spanish." in pending
+    assert found.next_recommended_step[0].startswith("Do what is still open: “and translate docs/faq.md")
+    (redo,) = (line for line in found.do_not_redo if "Fix the header" in line)
+    assert redo.startswith("reported on in part (the rest is open): ")
 
 
 def test_a_plan_that_the_user_gave_is_the_active_plan():

@@ -42,6 +42,7 @@ _SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
 _REFUSED_CHANGES = (ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH, ActionKind.READ, ActionKind.SEARCH)
 """A refusal by these tools means a malformed call, which says nothing about the work."""
 _PLANNED = (LoopKind.TODO, LoopKind.PROMISE)
+_ASKED = (LoopKind.REQUEST, LoopKind.QUESTION)
 
 
 class _Limits(NamedTuple):
@@ -242,7 +243,7 @@ def _state_lines(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Ite
         yield HandoffLine(request, (last.ask,), topic=HandoffTopic.REQUEST)
         if last.report:
             yield HandoffLine(f"Last report: {flat(last.report, limits.report)}", (last.reported,))
-    for loop in open_items(ledger)[: limits.open]:
+    for loop in (*_open_parts(ledger, last), *open_items(ledger))[: limits.open]:
         status = f" ({loop.status})" if loop.status else ""
         text = f"Open {loop.kind.value}: {flat(loop.text, limits.line)}{status}"
         yield HandoffLine(text, (loop.source.message,), loop.kind is LoopKind.TEST, HandoffTopic.OPEN)
@@ -259,6 +260,19 @@ def open_items(ledger: Ledger) -> list[Loop]:
     """Return the open items other than requests, work in progress first."""
     loops = [loop for loop in ledger.loops.collapsed if loop.kind is not LoopKind.REQUEST]
     return sorted(loops, key=lambda loop: (loop.status != "in_progress", loop.kind not in _PLANNED))
+
+
+def _open_parts(ledger: Ledger, last: _Turn | None) -> list[Loop]:
+    """Return the open requests that the lines on the goal and the last request do not show."""
+    goal = ledger.goal
+    shown = [(last.ask, last.asked)] if last else []
+    shown += [(goal.source.message, goal.quote)] if goal else []
+    return [
+        loop
+        for loop in ledger.loops.collapsed
+        if loop.kind is LoopKind.REQUEST
+        and not any(loop.source.message == ask and text.startswith(loop.text) for ask, text in shown)
+    ]
 
 
 def _rules(ledger: Ledger) -> Iterator[HandoffLine]:
@@ -342,6 +356,10 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
         yield HandoffLine(f"Continue where the agent was interrupted: {report}", (turns[-1].reported,))
     elif turns and not turns[-1].report:
         yield HandoffLine(f"Do what was asked: “{flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
+    elif left := [loop for loop in ledger.loops.open if loop.kind in _ASKED]:
+        loop = next((loop for loop in left if loop.kind is LoopKind.REQUEST), left[0])
+        what = "Do what is still open" if loop.kind is LoopKind.REQUEST else "Settle the open question"
+        yield HandoffLine(f"{what}: “{flat(loop.text, LONGEST_LINE)}”", (loop.source.message,))
     elif turns:
         yield HandoffLine(
             "Nothing is open: the last request was reported on. Ask the user.", (turns[-1].reported,)

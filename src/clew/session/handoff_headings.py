@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from clew.ledger.artifacts import Artifact
 from clew.ledger.exchange import Ended
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import Closed, LoopKind
+from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role
 from clew.request.rehydration import invoked_skills
@@ -101,12 +101,23 @@ _INSTRUCTION_FILE = re.compile(
     r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
 )
 _DONE_WHEN = re.compile(
-    r"\b(?:done (?:when|if|once)|finished when|until|make sure|ensure|verify that|all (?:the )?tests"
-    r"|(?:must|should) (?:still )?(?:pass|work|succeed|compile)|acceptance criteri(?:a|on)"
-    r"|tests? (?:are|is) green)\b",
+    r"\b(?:done (?:when|if|once)|finished when|make sure|ensure|verify that|acceptance criteri(?:a|on))\b",
     re.IGNORECASE,
 )
-"""Wordings by which a user says when the work is done."""
+"""Wordings by which a user says when the work is done..."""
+_MAY_SAY_WHEN = re.compile(
+    r"\b(?:(?:keep|continue|repeat|iterate|work|try|run|stop|rest|do|fix|not done)\b.*\buntil"
+    r"|(?:must|should) (?:still )?(?:pass|work|succeed|compile)"
+    r"|all (?:the )?tests\b.*\b(?:pass|succeed|green|work)|tests? (?:are|is) green)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""...others that do so unless the sentence reports what goes wrong..."""
+_OBSERVED = re.compile(
+    r"\b(?:fail(?:s|ed)|crash(?:es|ed)|hangs?|hung|breaks|broke|stop(?:s|ped)|no longer|worked"
+    r"|(?:does|do|did|is|are|was|were|could|can)(?:n['’]t| not))\b",
+    re.IGNORECASE,
+)
+"""...by these words: "it works until the file is closed, then it fails"."""
 _GIVEN_PLAN = re.compile(r"\A\W*(?:\w+\W+){0,6}?(?:following|this|attached) plan\W+", re.IGNORECASE)
 """The opening of a request that hands over a plan."""
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\")")
@@ -190,7 +201,8 @@ def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
 
 def _is_condition(text: str) -> bool:
     """Whether a sentence says when the work is done; not a question, a heading or a comment in code."""
-    return bool(_DONE_WHEN.search(text)) and not text.endswith(("?", ":")) and not _COMMENT.match(text)
+    says = _DONE_WHEN.search(text) or (_MAY_SAY_WHEN.search(text) and not _OBSERVED.search(text))
+    return bool(says) and not text.endswith(("?", ":")) and not _COMMENT.match(text)
 
 
 def _instructions(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
@@ -279,9 +291,16 @@ def _finished_items(ledger: Ledger, failed: Sequence[HandoffLine]) -> Iterator[H
     for loop in closed[-MOST_LISTED:]:
         at: Cite = loop.closed_by or loop.source
         how = "done" if loop.closed is Closed.DONE else "reported on"
+        if any(_is_part(part, loop) for part in ledger.loops.open):
+            how = f"{how} in part (the rest is open)"
         yield HandoffLine(f"{how}: {flat(loop.text, LONGEST_LINE)}", (loop.source.message, at.message))
     for file in list(ledger.artifacts.changed)[-MOST_LISTED:]:
         yield HandoffLine(f"changed: {flat(file.name, LONGEST_LINE)}", (file.last.message,), True)
+
+
+def _is_part(part: Loop, whole: Loop) -> bool:
+    """Whether an item is a part of what another one asks for."""
+    return part.source.message == whole.source.message and part.text in whole.text
 
 
 def _file_lines(artifacts: Iterable[Artifact]) -> Iterator[HandoffLine]:
