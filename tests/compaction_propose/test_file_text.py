@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 import clew
 from clew.compaction.plan import Topic
 from clew.compaction.propose.file_text import Topics, claims, current_texts, passages
@@ -163,3 +165,65 @@ def test_a_second_compaction_makes_the_text_anew_from_the_originals():
     assert done.digest is not None
     texts = [claim.text for claim in done.digest.claims if claim.topic is Topic.FILE_TEXT]
     assert any("def rate_daily(day):" in text for text in texts)
+
+
+IMPORTS = """import os
+from app.store import (
+    Store,
+    open_store,
+)
+import { Rates,
+  Table } from './rates';
+"""
+
+
+def test_imports_are_not_quoted():
+    body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}\n" for n in range(8))
+    view = items([*read("c1", "src/rates.py", IMPORTS + body), spoken("rates.py is next.")])
+    (text,) = [claim.text for claim in claims(passages(view, {"m1", "m2"}, Topics(view, ())))]
+    assert "def rate_0(day):" in text
+    assert not any(word in text for word in ("import", "open_store", "Table }"))
+
+
+def test_a_quote_does_not_end_in_a_line_that_only_opens_a_block():
+    body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}\n" for n in range(8))
+    view = items(
+        [*read("c1", "src/rates.py", f"{body}\n@cached\ndef last(day):"), spoken("rates.py is next.")]
+    )
+    (text,) = [claim.text for claim in claims(passages(view, {"m1", "m2"}, Topics(view, ())))]
+    assert text.endswith("return table[day] * 7")
+
+
+def test_what_recent_messages_show_is_not_quoted_again():
+    old = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}\n" for n in range(8))
+    more = "\n".join(f"def other_{n}(day):\n    return {n}\n" for n in range(40))
+    view = items(
+        [
+            *read("c1", "src/rates.py", old),
+            *step("c2", "read", {"path": "src/rates.py", "offset": 0, "limit": 90}, f"{old[:-40]}\n{more}"),
+            spoken("rates.py is next."),
+        ]
+    )
+    assert passages(view, {"m1", "m2"}, Topics(view, ())) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "run"),
+    [
+        ("cat <<'EOF' > fix.py\npath = 'src/rates.py'\nopen(path, 'w').write(text)\nEOF", "python fix.py"),
+        ("ls", "python - <<'EOF'\nopen('src/rates.py', 'w').write(new)\nEOF"),
+    ],
+)
+def test_a_script_that_writes_a_file_makes_its_known_text_outdated(script: str, run: str):
+    body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}\n" for n in range(8))
+    view = items(
+        [
+            *read("c1", "src/rates.py", body),
+            *read("c2", "lib/src/rates_of_others.py", body),
+            *step("c3", "bash", {"command": script}, ""),
+            *step("c4", "bash", {"command": run}, ""),
+            spoken("rates.py and rates_of_others.py are next."),
+        ]
+    )
+    found = passages(view, {item.id for item in view[:-1]}, Topics(view, ()))
+    assert {passage.path for passage in found} == {"lib/src/rates_of_others.py"}

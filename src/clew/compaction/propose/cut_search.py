@@ -388,8 +388,18 @@ def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
     tellings = scene.tellings.setdefault(tuple(scene.terms.items()), {})
-    counter, sizes, guides = scene.task.counter, scene.sizes, scene.guides
-    return Page(scene.view, counter, scene.original, places, scene.terms, tellings, sizes, guides)
+    return Page(
+        scene.view,
+        scene.task.counter,
+        scene.original,
+        places,
+        scene.terms,
+        tellings,
+        scene.sizes,
+        guides=scene.guides,
+        names=scene.names,
+        folds=scene.folds,
+    )
 
 
 def _held(scene: Scene) -> dict[str, list[Cite]]:

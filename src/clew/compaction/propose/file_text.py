@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.edits import Block, edits, patch_blocks, written_text
 from clew.compaction.propose.prune import Step, is_whole, steps_of
 from clew.compaction.propose.terms import NAME
+from clew.ledger.shell import simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Role, ToolCall, Trust, words
 
@@ -75,6 +76,22 @@ _PREAMBLE = re.compile(
 _REMINDER = re.compile(r"\s*<system-reminder>(?:(?!</?system-reminder>).)*+</system-reminder>\s*", re.DOTALL)
 """What a harness adds to the output of a tool."""
 _WORD = re.compile(r"[A-Za-z_]\w{3,}")
+_IMPORT = re.compile(
+    r"(?:import\b(?!\.)|from\s+\S+\s+import\b|export\s+(?:\*|\{[^}]*\})\s+from\b|(?:pub\s+)?use\s+[\w:]+|using\s+[\w.]+;"
+    r"|#\s*include\b|package\s+\w|(?:const|let|var)\s+[\w{},\s]+=\s*require\()"
+)
+"""A line that begins an import; imports stand at the left margin."""
+_CLOSED_BY = {"(": ")", "{": "}"}
+_OPENS = re.compile(r"(?:[{(\[:,]|=>|->|\bthen|\bdo)\s*$|^\s*(?:@\w|/\*\*|#{1,6} )")
+"""A line that opens a block, goes on in the next line, or announces it."""
+_WRITES = re.compile(
+    r"open\([^)\n]*['\"][rb]?[wax]\+?b?['\"]|\bwrite_text\(|\bwrite_bytes\(|\bwriteFile(?:Sync)?\(|\bfs\.write|\.write\("
+    r"|\bsed\s+-i|Set-Content|Out-File|File\.write"
+)
+"""What a script says that writes a file."""
+_PATH = re.compile(r"[\w.\-]+(?:/[\w.\-]+)*\.\w+")
+_RUNS = re.compile(r"python[\d.]*|node|ruby|perl|bash|sh|zsh|pwsh|powershell|deno|bun|tsx|ts-node|php|uv|npx")
+"""Programs that run a script."""
 
 
 _PLAN = re.compile(
@@ -148,13 +165,25 @@ def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> li
     found = []
     for path, texts in current_texts(items, topics).items():
         of_file = topics.of_file(path)
+        shown = {
+            line.text.strip()
+            for lines in texts
+            for line in lines
+            if not all(cite.message in gone for cite in line.sources)
+        }
         for number, lines in enumerate(texts):
             for start, run in _runs(lines, gone):
                 text = "\n".join(line.text for line in run)
-                if len(text.strip()) >= SHORTEST_PASSAGE:
+                if len(text.strip()) >= SHORTEST_PASSAGE and not _is_shown(run, shown):
                     weight = of_file + topics.of_passage(text)
                     found.append(Passage(path, number, start, tuple(run), weight))
     return sorted(found, key=lambda one: -one.weight)
+
+
+def _is_shown(run: Sequence[Line], shown: Collection[str]) -> bool:
+    """Whether recent messages show most lines of a passage."""
+    said = [text for line in run if (text := line.text.strip())]
+    return sum(text in shown for text in said) >= OVERLAP * len(said)
 
 
 def claims(chosen: Iterable[Passage]) -> Iterator[Claim]:
@@ -167,8 +196,11 @@ def claims(chosen: Iterable[Passage]) -> Iterator[Claim]:
         else:
             joined.append(passage)
     for passage in joined:
-        text = "\n".join((f"{OPENING}{_name(passage)}:", *(line.text for line in passage.lines)))
-        sources = dict.fromkeys(cite for line in passage.lines for cite in line.sources)
+        lines = _closed(passage.lines)
+        if not lines:
+            continue
+        text = "\n".join((f"{OPENING}{_name(passage)}:", *(line.text for line in lines)))
+        sources = dict.fromkeys(cite for line in lines for cite in line.sources)
         yield Claim("", ClaimKind.ARTIFACT, text, tuple(sources), Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
 
 
@@ -193,10 +225,16 @@ def is_plan(path: str) -> bool:
 def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[Line]]]:
     """Return what was read and written of the files that the work is about, with later edits applied."""
     found: dict[str, list[list[Line]]] = {}
+    scripts: dict[str, str] = {}
     for step in steps_of(items):
         if not step.action.subject:
             continue
         read, changed = step.files
+        if found and step.action.kind is ActionKind.SHELL:
+            outdated = _written_by_script(step.action.subject, scripts, found)
+            found.update((path, []) for path in outdated if step.succeeded)
+        if changed and _WRITES.search(text := written_text(step.asked.arguments) or step.action.subject):
+            scripts.update((path.rpartition("/")[2], text) for path in changed)
         about = [path for path in changed or [read] if path and topics.of_file(path)]
         if not about or not step.succeeded:  # most calls are about other files
             continue
@@ -210,6 +248,23 @@ def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[
             key = _known(path, found)
             found[key] = _changed(step, call, path, found.get(key, []), is_only=len(changed) == 1)
     return found
+
+
+def _written_by_script(line: str, scripts: Mapping[str, str], known: Collection[str]) -> list[str]:
+    """Return the known files that a command writes by running a script, its own text or a file of before.
+
+    What becomes of them cannot be followed.
+    """
+    texts = []
+    for simple in simple_commands(line):
+        program, *arguments = without_prefixes(simple.words) or [""]
+        is_run = _RUNS.fullmatch(program.rpartition("/")[2]) is not None
+        if is_run and _WRITES.search(line):
+            texts.append(line)
+        names = {word.rpartition("/")[2] for word in (arguments if is_run else [program])}
+        texts += [scripts[name] for name in names if name in scripts]
+    named = {name for text in texts for name in _PATH.findall(text)}
+    return [path for path in known if any(path == name or path.endswith(f"/{name}") for name in named)]
 
 
 def _known(path: str, found: Iterable[str]) -> str:
@@ -291,11 +346,12 @@ def _replaced(lines: list[Line], old: str, inserted: Sequence[Line]) -> list[Lin
 
 
 def _runs(lines: Sequence[Line], gone: Collection[str]) -> Iterator[tuple[int, list[Line]]]:
-    """Yield passages of lines that leave the view, each with the index of its first line."""
+    """Yield passages of lines that leave the view, without imports, each with the index of its first line."""
     run: list[Line] = []
     size = 0
+    imports = _imports(lines)
     for i, line in enumerate(lines):
-        leaves = all(cite.message in gone for cite in line.sources)
+        leaves = i not in imports and all(cite.message in gone for cite in line.sources)
         if leaves and len(line.text) <= LONGEST_LINE:
             run.append(line)
             size += len(line.text) + 1
@@ -305,3 +361,27 @@ def _runs(lines: Sequence[Line], gone: Collection[str]) -> Iterator[tuple[int, l
             run, size = [], 0
     if run:
         yield len(lines) - len(run), run
+
+
+def _closed(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return a passage without the lines at its end that say nothing without those after them."""
+    end = len(lines)
+    while end and (not lines[end - 1].text.strip() or _OPENS.search(lines[end - 1].text)):
+        end -= 1
+    return lines[:end]
+
+
+def _imports(lines: Sequence[Line]) -> set[int]:
+    """Return the indices of lines that import something, also over several lines."""
+    found: set[int] = set()
+    closing = ""
+    for i, line in enumerate(lines):
+        text = line.text.strip()
+        if closing:
+            found.add(i)
+            closing = "" if closing in text else closing
+        elif _IMPORT.match(line.text):
+            found.add(i)
+            opened = next((bracket for bracket in _CLOSED_BY if bracket in text), "")
+            closing = _CLOSED_BY[opened] if opened and _CLOSED_BY[opened] not in text else ""
+    return found

@@ -77,27 +77,28 @@ def _meet(removal: Removal, span: Span) -> bool:
 def _rounds(text: str) -> Iterator[Removal]:
     """Yield the rounds after the first of every cycle of lines."""
     lines = text.split("\n", MOST_LINES)
-    if len(lines) < 2:
-        return
+    if len(text) - sum(map(len, once := set(lines))) - len(once) < WORTH_FOLDING:
+        return  # too few lines are there twice
     again = _next_equal(lines)
     i = at = 0
     while i < len(lines):
-        length, rounds = _cycle(lines, again, i)
-        size = sum(map(len, lines[i : i + length])) + length
-        left_out = size * (rounds - 1)
-        if rounds > 1 and left_out >= WORTH_FOLDING:
-            start, end = at + size, at + size + left_out - 1  # the last line feed stays
-            what = "line" if length == 1 else f"{length} lines"
-            yield Removal(start, end, f"[the {what} above, {rounds:,} times in all]")
-            i, at = i + length * rounds, end + 1
-        else:
-            at += len(lines[i]) + 1
-            i += 1
+        if again[i] - i <= LONGEST_CYCLE:
+            length, rounds = _cycle(lines, again, i)
+            size = sum(map(len, lines[i : i + length])) + length
+            left_out = size * (rounds - 1)
+            if left_out >= WORTH_FOLDING:
+                start, end = at + size, at + size + left_out - 1  # the last line feed stays
+                what = "line" if length == 1 else f"{length} lines"
+                yield Removal(start, end, f"[the {what} above, {rounds:,} times in all]")
+                i, at = i + length * rounds, end + 1
+                continue
+        at += len(lines[i]) + 1
+        i += 1
 
 
 def _next_equal(lines: Sequence[str]) -> list[int]:
     """Return for each line where the same line comes next; beyond the end if it does not."""
-    found = [len(lines)] * len(lines)
+    found = [len(lines) + LONGEST_CYCLE] * len(lines)
     last: dict[str, int] = {}
     for i, line in enumerate(lines):
         before = last.get(line)

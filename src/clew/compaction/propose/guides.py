@@ -6,9 +6,11 @@ They are data, never rules: an excerpt keeps the lines of them that give orders,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from clew.message import Message, Origin, Part, Role, Text, ToolResult, words
+from clew.ledger.shell import Action
+from clew.ledger.tool_actions import action_of, touches
+from clew.message import Item, Message, Origin, Part, Place, Role, Text, ToolCall, ToolResult, words
 from clew.message.patterns import lazy_pattern
 from clew.rules.orders import gives_order
 
@@ -38,6 +40,7 @@ _GUIDE_FILE = re.compile(
     re.IGNORECASE,
 )
 """The path of a file in which a session leaves notes for the next one, or of a skill."""
+_NAMES_TEXT = re.compile(r"\.(?:mdc?|mdx|txt|rst|org)\b", re.IGNORECASE)
 _TEXT_FILE = re.compile(r"\.(?:md|mdc|mdx|txt|rst|org)$", re.IGNORECASE)
 
 
@@ -52,6 +55,27 @@ def may_guide(message: Message, part: Part) -> bool:
         return is_skill(part.text)
     injected = isinstance(part, Text) and message.role is Role.USER and message.origin is not Origin.SPOKEN
     return injected and is_skill(words(part))
+
+
+def guides_in(view: Sequence[Item], start: int, large: Collection[int], asked: str) -> Iterator[Place]:
+    """Yield the parts of large messages, from an index on, that say how to work."""
+    calls: dict[str, ToolCall] = {}
+    for i in range(start, len(view)):
+        message = view[i].message
+        for j, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                calls[part.call_id] = part
+            elif i in large and (may_guide(message, part) or _reads_guide(part, calls, asked)):
+                yield Place(i, j)
+
+
+def _reads_guide(part: Part, calls: Mapping[str, ToolCall], asked: str) -> bool:
+    """Whether a part shows a file that says how to work, and nothing else."""
+    call = calls.get(part.call_id) if isinstance(part, ToolResult) else None
+    if call is None or not isinstance(part, ToolResult) or not _NAMES_TEXT.search(words(call)):
+        return False
+    done = touches(action_of(call), part.text)
+    return len(done) == 1 and done[0].action is Action.READ and is_guide(done[0].name, asked)
 
 
 def is_guide(path: str, asked: str) -> bool:

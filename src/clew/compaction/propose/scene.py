@@ -9,9 +9,9 @@ from functools import cached_property
 
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.file_text import MOST_MESSAGES, Passage, Topics, is_plan, passages
-from clew.compaction.propose.guides import is_guide, may_guide
+from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.prune import steps_of
-from clew.compaction.propose.stubs import Tellings, without_thinking
+from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
 from clew.compaction.propose.tail import (
     FEW_SHARE,
     FEWER_AGENT_TOKENS,
@@ -25,7 +25,7 @@ from clew.compaction.propose.tail import (
     tail_start,
     unread_room,
 )
-from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, terms_of
+from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, terms_of
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
@@ -82,11 +82,13 @@ class Scene:
         pruned: Sequence[Shrink] = (),
         held: dict[str, list[Cite]] | None = None,
         tellings: dict[tuple[tuple[str, float], ...], Tellings] | None = None,
+        folds: Folds | None = None,
     ) -> None:
         """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
 
         ``held`` are the places that must stay readable once these prunings are applied. ``tellings`` are the
-        texts that excerpts were made of, by the terms that they look for: the scenes of a plan share them.
+        texts that excerpts were made of, by the terms that they look for, and ``folds`` texts without
+        repetitions: the scenes of a plan share them.
         """
         self.task = task
         self.drop_thinking = drop_thinking
@@ -112,6 +114,7 @@ class Scene:
         self.room = task.target_tokens - self.fixed
         self.focus = Focus(task.focus)
         self.tellings = {} if tellings is None else tellings
+        self.folds: Folds = {} if folds is None else folds
         self._with_files: list[Item] | None = None
 
     def _after_fixed(self) -> int:
@@ -128,7 +131,12 @@ class Scene:
     def derived(self, task: CompactionTask, *, drop_thinking: bool = False) -> Scene:
         """Return the scene of a changed task, with the same prunings and the excerpts made so far."""
         return Scene(
-            task, drop_thinking=drop_thinking, pruned=self.pruned, held=self.held, tellings=self.tellings
+            task,
+            drop_thinking=drop_thinking,
+            pruned=self.pruned,
+            held=self.held,
+            tellings=self.tellings,
+            folds=self.folds,
         )
 
     def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
@@ -191,21 +199,9 @@ class Scene:
     def guides(self) -> frozenset[Place]:
         """The parts of recent messages that say how to work: skills, and files that the work began with."""
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
-        skills = (
-            Place(i, j)
-            for i in range(start, len(self.view))
-            for j, part in enumerate(self.view[i].message.parts)
-            if self.sizes[i] > SHORT_RESULT and may_guide(self.view[i].message, part)
-        )
         asked = "\n".join(claim.text for claim in (self.task.request, self.task.goal) if claim)
-        files = (
-            step.result
-            for step in steps_of(self.view, start)
-            if self.sizes[step.result.message] > SHORT_RESULT
-            and step.action.kind in (ActionKind.READ, ActionKind.SHELL)
-            and is_guide(step.files[0], asked)
-        )
-        return frozenset((*skills, *files))
+        large = (i + start for i, size in enumerate(self.sizes[start:]) if size > SHORT_RESULT)
+        return frozenset(guides_in(self.view, start, set(large), asked))
 
     @cached_property
     def _guides_of_turn(self) -> frozenset[Place]:
@@ -264,6 +260,11 @@ class Scene:
         """What the work is about now, with weights."""
         said = (self.task.request, self.task.goal)
         return terms_of(self.view, self.loop, *(claim.text if claim else "" for claim in said))
+
+    @cached_property
+    def names(self) -> dict[str, float]:
+        """The names among these terms."""
+        return mentioned(self.terms)
 
     def file_passages(self, gone: Collection[str]) -> list[Passage]:
         """Return the passages of files that the work is about, given the ids of the messages that leave.

@@ -25,7 +25,6 @@ from clew.compaction.propose.excerpt import (
     gap_note,
 )
 from clew.compaction.propose.fold import folded
-from clew.compaction.propose.terms import mentioned
 from clew.message import (
     Cite,
     Item,
@@ -94,6 +93,7 @@ class Wrote(Enum):
 
 
 Tellings: TypeAlias = dict[tuple[str, Wrote], ExcerptSource]
+Folds: TypeAlias = dict[tuple[str, tuple[Span, ...]], tuple[str, list[Span]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class Page:
     """The tokens of the view's messages, if they are known."""
     guides: Collection[Place] = ()
     """Parts that say how to work: a skill, a task file."""
-    folds: dict[tuple[str, tuple[Span, ...]], tuple[str, list[Span]]] = field(
-        default_factory=dict, repr=False
-    )
+    names: Mapping[str, float] = field(default_factory=dict)
+    """The names among the terms, all with the same weight, for what the agent wrote and for guides."""
+    folds: Folds = field(default_factory=dict, repr=False)
     """Texts without colours and repeated lines, by what must stay readable in them."""
 
     def may_free(self, place: Place, tokens: int) -> bool:
@@ -171,7 +171,7 @@ class Page:
         """Return a text to excerpt; of the agent's arguments, as much as there is room for."""
         found = self.tellings.get((text, wrote))
         if found is None:
-            about = self.about if wrote is Wrote.TOOL else mentioned(self.about)
+            about = self.about if wrote is Wrote.TOOL else self.names
             fill, is_guide = wrote is Wrote.ARGUMENT, wrote is Wrote.GUIDE
             found = ExcerptSource(text, about, fill=fill, is_guide=is_guide)
             self.tellings[text, wrote] = found

@@ -28,7 +28,6 @@ MOST_SEARCHES = 12
 """Last searches of the running turn whose patterns count."""
 NAME = re.compile(r"[A-Za-z]\w*(?:[._]\w+)+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\b[a-zA-Z]{8,}\b")
 """An identifier, or a long word."""
-_PLAIN_WORD = re.compile(r"\b[a-zA-Z]{5,7}\b")
 _COMPOUND = re.compile(r"\b[A-Za-z]+(?:-[A-Za-z]+)+\b")
 """Words that code writes as one name: ``stale-timeout``."""
 _SPECIAL = re.compile(r"\\[bBsSwWdD]|\\(.)")
@@ -50,7 +49,6 @@ def terms_of(view: Sequence[Item], turn: int, request: str, goal: str) -> dict[s
     found.update(dict.fromkeys(_searched(view, turn), SEARCHED_FOR))
     if len(request) <= SHORT_REQUEST:
         found.update(dict.fromkeys(_named(request), REQUESTED))
-        found.update((word, MENTIONED) for word in _PLAIN_WORD.findall(request) if word not in found)
     return dict(sorted(found.items()))
 
 
