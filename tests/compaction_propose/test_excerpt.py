@@ -247,3 +247,9 @@ def test_of_a_file_that_a_diff_deletes_only_its_name_is_shown():
     assert "diff --git a/old.py b/old.py\ndeleted file mode 100644\n" in shown
     assert "-    return 1\n+    return 2" in shown
     assert "-line 0" not in shown
+
+
+def test_a_line_is_not_cut_for_a_few_characters():
+    path = "<path>/home/someone/code/nimbus/packages/worker/src/lib/workspace-deployment-runner.ts</path>"
+    shown = excerpt("\n".join([path, *NUMBERS]), 100, longest_line=60)
+    assert shown.startswith(f"{path}\n")

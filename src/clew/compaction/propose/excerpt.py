@@ -31,8 +31,9 @@ LONGEST_LINE = 400
 """Characters shown of a line, half of them from its end; also how far into it an error word counts."""
 ENDLESS = 5
 """How many times as long as what is shown of it a line is that is shown around a term in it, too."""
-GAP = 24
-"""Characters of the note that says how many are left out."""
+GAP = 48
+"""Characters that a cut inside a line leaves out at least: its note takes half of them, and a path or a name
+that is cut for less is lost for nothing."""
 SHORT_GAP, WIDEST_GAP, GAP_SHARE = 40, 90, 0.1
 """Characters between two shown lines that are shown too: a note would save nothing. In a larger excerpt it
 is this share of it, up to the widest: a block with a line or two missing is hard to use."""
