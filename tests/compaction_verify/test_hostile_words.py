@@ -9,6 +9,7 @@ import pytest
 
 from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.verify import verify
+from clew.compaction.verify.bindings import permuted_values
 from clew.compaction.verify.sentences import reversed_clause
 from clew.compaction.verify.wording import Wording
 from clew.message import Cite, Role, Trust, text_message
@@ -68,10 +69,37 @@ def test_a_step_that_its_source_does_not_speak_of_is_caught(kind: ClaimKind, tex
         ("timeout 8123s, port 30", "timeout = 30s\nport = 8123"),
         ("3 passed, 12 failed", "The run ended: 12 passed, 3 failed."),
         ("It has 1,200 rows, 4 tables.", "It has 1,200 tables, and 4 rows."),
+        ("The refund limit is 500 EUR, not 250 EUR.", "Note: The refund limit is 250 EUR, not 500 EUR."),
+        ("Latency went from 45 ms to 120 ms.", "Latency went from 120 ms to 45 ms."),
+        ("Order #1002 was refunded, #1001 cancelled.", "Order #1001 was refunded, #1002 cancelled."),
+        ("db2 is the primary and db1 the replica.", "So db1 is the primary and db2 the replica."),
+        ("Keep version 2.3.9 and drop version 2.4.1.", "Keep version 2.4.1 and drop version 2.3.9."),
+        ("Revert commit 1b77e04, keep commit 9f3c2aa.", "Revert commit 9f3c2aa, keep commit 1b77e04."),
+        ("Delete src/new.py and keep src/old.py.", "Delete src/old.py and keep src/new.py."),
     ],
 )
 def test_numbers_that_changed_places_are_caught(text: str, source: str):
     assert is_caught(ClaimKind.FACT, text, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "caught"),
+    [
+        ("The retry limit is seventy.", "The retry limit is 7, the timeout 45 s.", True),
+        ("The timeout of the job is forty-five seconds.", "The timeout of the job is 45 seconds.", False),
+        ("The retry limit is twelve.", "The retry limit is Twelve, I think.", False),
+        ("It has four retries.", "It retries: one, two, three and the last.", False),
+    ],
+)
+def test_a_number_in_words_must_occur_in_words_or_digits(text: str, source: str, caught: bool):
+    assert is_caught(ClaimKind.FACT, text, source) is caught
+
+
+def test_values_are_compared_in_linear_time():
+    hostile = "a" + "-" * 40_000 + " 1 2 " + "x1 " * 10_000
+    start = process_time()
+    permuted_values("Keep x1 and drop x2 and 1 2 of it.", [hostile + " x2"] * 3)
+    assert process_time() - start < 1
 
 
 @pytest.mark.parametrize(
@@ -82,6 +110,7 @@ def test_numbers_that_changed_places_are_caught(text: str, source: str):
         ("Of the run 3 failed and 12 passed.", "The run ended: 12 passed, 3 failed."),
         ("The timeout went from 30 to 60 and the port is 8123.", "timeout 30, now timeout 60; port 8123"),
         ("8123 is the port, 30 the timeout", "timeout 30, port 8123"),
+        ("Keep a1.py and drop b2.py.", "Keep b2.py and drop a1.py. No: keep a1.py and drop b2.py."),
         ("lines 30 to 8123 of the log name the port", "timeout at line 30, port at line 8123 of the log"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Find numbers that a claim has exchanged: "timeout 8123, port 30" for "timeout 30, port 8123".
+"""Find values that a claim has exchanged: "timeout 8123, port 30" for "timeout 30, port 8123".
 
 A number is bound to the word before it ("port is 8123") and the word after it ("3 failed"). A claim is wrong
 if its source binds a word of the claim to another number of the claim and never to the one that it has there,
@@ -87,4 +87,72 @@ def exchanged_number(text: str, sources: Iterable[str]) -> Binding | None:
         theirs = numbers[binding.word, binding.follows]
         if any(other.number in theirs and other.word != binding.word for other in wrong):
             return binding
+    return None
+
+
+_WORD_OR_VALUE = re.compile(r"\w(?:[\w#./:@-]*\w)?|[^\w\s]")
+_VALUE = re.compile(r".*[\d/].*|.+\.\w{1,5}")
+"""A token that may be exchanged with another one: with a digit, or a path."""
+_FEWEST_WORDS = 3
+_SLOT = "\0"
+
+
+def permuted_values(text: str, sources: Iterable[str]) -> str | None:
+    """Return the first value of a claim that says what a source says, with values in other places; else None.
+
+    "Delete new.py and keep old.py" for "Delete old.py and keep new.py": all words are the same and in order.
+    """
+    claimed, values = _skeleton(text)
+    if len(set(values)) < 2 or len(claimed) - len(values) < _FEWEST_WORDS:
+        return None
+    wanted, moved = _joined(claimed), None
+    for source in sources:
+        if not all(value in source.lower() for value in values):
+            continue
+        words, theirs = _skeleton(source[:_READ])
+        joined = _joined(words)
+        at = joined.find(wanted)
+        while at >= 0:
+            first = joined.count(_SLOT, 0, at)
+            there = theirs[first : first + len(values)]
+            if there == values:
+                return None
+            if sorted(there) == sorted(values):
+                moved = next(mine for mine, other in zip(values, there, strict=True) if mine != other)
+            at = joined.find(wanted, at + 1)
+    return moved
+
+
+def _skeleton(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a text with a slot for each value, without its last full stop; and the values."""
+    tokens = [token.lower() for token in _WORD_OR_VALUE.findall(text.strip().rstrip(".。"))]
+    values = [token for token in tokens if _VALUE.fullmatch(token)]
+    return [_SLOT if _VALUE.fullmatch(token) else token for token in tokens], values
+
+
+def _joined(words: list[str]) -> str:
+    return f" {' '.join(words)} "
+
+
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TEENS = (
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen"),
+    *("sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_SPELT = re.compile(rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_ONES)}))?|({'|'.join(_TEENS)}))\b", re.I)
+"""English numbers in words from eleven on; smaller ones are counted by the reader."""
+
+
+def invented_number_word(text: str, sources: Iterable[str]) -> str | None:
+    """Return a number in words that no source has, in words or in digits; else None."""
+    found = list(_SPELT.finditer(text))
+    listed = [source.lower() for source in sources] if found else []
+    for match in found:
+        tens, ones, teen = (part.lower() if part else "" for part in match.groups())
+        number = _TEENS.index(teen) + 11 if teen else (_TENS.index(tens) + 2) * 10
+        number += _ONES.index(ones) + 1 if ones else 0
+        digits = re.compile(rf"(?<![\d.,]){number}(?!\d)")
+        if not any(match[0].lower() in source or digits.search(source) for source in listed):
+            return match[0]
     return None

@@ -21,7 +21,11 @@ from clew.compaction.verify.assertions import (
     support,
     unmentioned_action,
 )
-from clew.compaction.verify.bindings import exchanged_number
+from clew.compaction.verify.bindings import (
+    exchanged_number,
+    invented_number_word,
+    permuted_values,
+)
 from clew.compaction.verify.claims import LONGEST_CLAIM
 from clew.compaction.verify.context import ClaimCheck, VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
@@ -225,10 +229,9 @@ def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     invented = _invented_assertion(check, assertions(text))
     if invented is not None:
         return invented
-    exchanged = exchanged_number(text, (place.text for place in check.cited_texts))
-    if exchanged is not None:
-        what = f'"{short(claim.text)}" gives {exchanged.number} for another value'
-        return what, f"in {messages} it is not the number for these words"
+    wrong = _wrong_value(check, text)
+    if wrong is not None:
+        return wrong
     whole = " ".join(place.plain for place in check.cited_texts)
     for word in agreement_words(text):
         if not occurs(plain(word)[:_AGREED_STEM], whole):
@@ -240,6 +243,21 @@ def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     if clause:
         return f'"{short(clause)}" is reversed', f"{messages} says the opposite of the same"
     return _unsupported_claim(claim, text, whole, messages)
+
+
+def _wrong_value(check: ClaimCheck, text: str) -> tuple[str, str] | None:
+    """Find a value in the place of another one, and a number in words that no source has."""
+    claim, messages = short(check.claim.text), check.cited_messages
+    sources = [place.text for place in check.cited_texts]
+    exchanged = exchanged_number(text, sources)
+    if exchanged is not None:
+        what = f'"{claim}" gives {exchanged.number} for another value'
+        return what, f"in {messages} it is not the number for these words"
+    moved = permuted_values(text, sources)
+    if moved is not None:
+        return f'"{claim}" has {moved} in the place of another value', f"{messages} says it the other way"
+    invented = invented_number_word(text, sources)
+    return (f'"{invented}" is invented', f"nothing in {messages} says it") if invented else None
 
 
 def _invented_assertion(check: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
