@@ -320,7 +320,6 @@ def test_what_a_report_announces_stays_open():
         ("Build the importer.", "Sure, starting with the schema."),
         ("Build the importer.", "Which database do you use?"),
         ("Build the importer.", "Yes, I can do that."),
-        ("Build the importer.", "Noted [m1]."),
         ("Build the importer.", "Verstanden, mache ich gleich."),
         ("Build the importer.", "了解しました。"),
         ("Build the importer.", "I could not do it: the compiler is missing."),

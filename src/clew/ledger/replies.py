@@ -37,7 +37,6 @@ _COURTESY = (
 )
 _COURTESIES = lazy_pattern(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
 _OPENER = lazy_pattern(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
-_CITATION = lazy_pattern(r"\[m\d{1,9}\]")
 _FIRST_WORD = lazy_pattern(r"\W*+(\w*+)")
 _OPENING_WORDS = frozenset(
     """
@@ -127,7 +126,7 @@ def _unsettled(text: str) -> re.Match[str] | None:
 
 
 def _states_result(sentence: str) -> bool:
-    text = _CITATION.sub("", sentence).strip() if "[m" in sentence else sentence.strip()
+    text = sentence.strip()
     if text.endswith("?") or not any(map(str.isalnum, text)):
         return False
     start = _opener_end(text)
