@@ -7,9 +7,10 @@ from typing import BinaryIO
 
 import pytest
 
-from clew.chat import Chat, ChatEnded, ChatWarning, CommandOutput, ViewCompacted
+from clew.chat import Chat, ChatEnded, ChatWarning, CommandOutput, ViewCompacted, open_chat
 from clew.chat.commands import COMMANDS, command_named, is_command, run_command
 from clew.errors import ClewError, InputError, NotFound
+from clew.session import Session
 from tests.chat.talk import disk_chat, new_chat, reply_to
 from tests.conftest import ROOT
 
@@ -250,10 +251,22 @@ def test_one_switch_turns_everything_off_and_on_again(long_chat: Chat):
     assert long_chat.requests.assembled().plain
     assert long_chat.requests.assembled().tools == ()
     assert long_chat.session.tokens > compacted
-    with pytest.raises(InputError, match="switched off"):
+    with pytest.raises(InputError, match="compaction is switched off: type /on first"):
         typed(long_chat, "/compact")
     typed(long_chat, "/on")
     assert long_chat.session.tokens == compacted
+
+
+def test_a_chat_that_a_setting_switched_off_undoes_nothing_on_record(long_chat: Chat):
+    list(run_command(long_chat, "/compact"))
+    session = Session.open("talk", long_chat.session.store, off=True)
+    chat = open_chat(session)
+    head = session.head
+    for command in ("/undo", "/compact"):
+        with pytest.raises(InputError, match=r"switched off.*: unset CLEW_OFF, --off or off in clew\.toml"):
+            typed(chat, command)
+    assert session.store.head(session.ctx) == head
+    assert len(long_chat.session.trace()) == 1
 
 
 def test_export_writes_the_session_once(long_chat: Chat, tmp_path: Path):

@@ -16,6 +16,7 @@ from clew.cli import tool_sessions
 from clew.cli.imports import import_transcript
 from clew.cli.inspect import _with_others, own_pool
 from clew.compaction.plan import ClaimKind
+from clew.errors import InputError
 from clew.inspector import (
     actions,
     context,
@@ -352,3 +353,28 @@ def test_the_notice_of_an_undo_has_the_sizes_of_the_header_also_after_a_tools_co
         done = actions.act(home, handle, {"does": "undo"})
     assert (done["before"], done["after"]) == (small, whole)
     assert promised["restored"] - promised["tokens"] == whole - small
+
+
+def test_a_redo_is_offered_only_if_something_is_left_and_undone_compactions_are_not_counted(house: House):
+    name = "redone"
+    session = Session.open(name, house.store, window=20_000)
+    session.add(*(message for n in range(60) for message in _turn(n)))
+    session.compact(target_tokens=3_000)
+    session.undo()
+    with house.pool.open(name) as handle:
+        assert [one["redoable"] for one in history.compactions(handle)["compactions"]] == [True]
+        assert session_list.about_session(house.pool, handle)["by_clew"] == 0
+        assert handle.session.compact(target_tokens=2_000)
+        handle.message_index.catch_up()
+        assert [one["redoable"] for one in history.compactions(handle)["compactions"]] == [False, False]
+        assert session_list.about_session(house.pool, handle)["by_clew"] == 1
+        handle.session.switch_off()
+        with pytest.raises(InputError, match="press “Switch compaction on”"):
+            actions.act(house.pool, handle, {"does": "compact"})
+
+
+def _turn(number: int) -> list[Message]:
+    return [
+        text_message(Role.USER, f"Do part {number}."),
+        text_message(Role.ASSISTANT, f"Part {number} took {number * 7} steps. " * 12),
+    ]

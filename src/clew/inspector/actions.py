@@ -115,7 +115,13 @@ def _outcome(handle: OpenSession, outcome: DecidedCompaction) -> JsonObject:
     }
 
 
+def _require_on(handle: OpenSession) -> None:
+    if handle.session.is_off:
+        raise InputError("compaction is switched off", "press “Switch compaction on” on the page Compactions")
+
+
 def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
+    _require_on(handle)
     compaction = handle.session.compact(**_compact_arguments(handle, fields))
     return {"compaction": _compaction_json(handle, compaction)}
 
@@ -141,6 +147,7 @@ def _undo(handle: OpenSession, fields: Fields) -> JsonObject:
 
 def _redo(handle: OpenSession, fields: Fields) -> JsonObject:
     """Redo an undone compaction: of the same range or to the same size, with the same focus."""
+    _require_on(handle)
     past = find(handle, text_of(fields, "name")).compaction
     messages = range_in(past.plan.reason)
     arguments: CompactArguments = {

@@ -20,6 +20,7 @@ from clew.inspector.tool_compactions import by_tool
 from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject, lowest, message_number
 from clew.rules.codec import to_json
+from clew.session.compact_session import range_in
 from clew.session.history import PastCompaction, compaction_history
 
 MOST_WEIGHED = 20_000
@@ -39,7 +40,7 @@ def compactions(handle: OpenSession) -> JsonObject:
         for stored in handle.message_index.of_kinds(REFUSAL.name)
     ]
     return {
-        "compactions": [_short(handle, event) for event in past],
+        "compactions": [{**_short(handle, event), "redoable": _is_redoable(handle, event)} for event in past],
         "by_tool": by_tool(handle),
         "refused": refused,
         "off": handle.message_index.view(handle.message_index.upto).off,
@@ -87,6 +88,20 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
         "author": digest.author if digest else "clew",
         "accepted": item.report.accepted,
     }
+
+
+def _is_redoable(handle: OpenSession, past: PastCompaction) -> bool:
+    """Return False for an undone compaction of which nothing is left to redo, by its range or its size."""
+    index, plan = handle.message_index, past.compaction.plan
+    view = index.view(index.upto)
+    if past.in_force or view.off or len(view.entries) > MOST_WEIGHED:
+        return False
+    if messages := range_in(plan.reason):
+        first, _, last = messages.partition("-")
+        numbers = range(message_number(first), message_number(last) + 1)
+        unchanged = {*view.whole}
+        return any(index.number(ref.seq) in numbers for ref in view.entries if ref in unchanged)
+    return sum(shown.tokens for shown in handle.shown(view.entries)) > plan.target_tokens
 
 
 def _undo_price(handle: OpenSession) -> Json:

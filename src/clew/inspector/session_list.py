@@ -7,6 +7,7 @@ from typing import Any
 
 from clew.errors import ClewError
 from clew.inspector.context import view_tokens
+from clew.inspector.history import compactions_of
 from clew.inspector.message_json import LEADING_TAGS, excerpt
 from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.inspector.transcript import message_of
@@ -136,7 +137,7 @@ def about_session(pool: SessionPool, handle: OpenSession) -> JsonObject:
         "now": view_tokens(handle, index.upto) if len(index.seen(index.upto)) <= MOST_COUNTED else None,
         "unlisted": handle.unlogged_tokens(index.upto),
         "by_tool": sum(1 for _ in index.of_kinds(TOOL_COMPACTION.name)),
-        "by_clew": sum(1 for _ in index.of_kinds(COMPACTION.name)),
+        "by_clew": sum(past.in_force for past in compactions_of(handle)),
         "copy": pool.is_copy,
     }
 

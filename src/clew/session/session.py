@@ -251,6 +251,11 @@ class Session:
         return self._replay.view.off
 
     @property
+    def is_off_here(self) -> bool:
+        """Whether compaction is switched off by a setting, in this process only and not on record."""
+        return self._replay.off_here
+
+    @property
     def memory(self) -> Memory:
         """Return the memory: search, recall and notes over this session and earlier ones.
 

@@ -19,6 +19,8 @@ from clew.session.compact_session import split_range
 
 def compact(chat: Chat, words: str) -> Turn:
     """Compact the view."""
+    if chat.session.is_off:
+        raise InputError("compaction is switched off", _how_to_switch_on(chat))
     try:
         events = list(chat.compact(words))
     except BudgetExceeded:
@@ -26,6 +28,10 @@ def compact(chat: Chat, words: str) -> Turn:
             raise
         events = []  # only mandatory content is left
     yield from events or [CommandOutput("nothing to gain: the view is unchanged")]
+
+
+def _how_to_switch_on(chat: Chat) -> str:
+    return "unset CLEW_OFF, --off or off in clew.toml" if chat.session.is_off_here else "type /on first"
 
 
 def _is_calm(chat: Chat) -> bool:
@@ -53,6 +59,8 @@ def preview(chat: Chat, words: str) -> Turn:
 
 def undo(chat: Chat, words: str) -> Turn:
     """Undo compactions."""
+    if chat.session.is_off_here:  # the chat records nothing of compactions, and shows none
+        raise InputError("compaction is switched off: every message is in view", _how_to_switch_on(chat))
     before = chat.session.tokens
     undone = chat.session.undo(number(words, 1))
     names = ", ".join(compaction.name for compaction in undone)

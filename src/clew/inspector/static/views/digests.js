@@ -99,7 +99,7 @@ function Node({ session, one, chosen, done }) {
       <span class="sizes">${number(one.before)} → ${number(one.after)} <span class="quiet">(${share(one.before - one.after, one.before)} less)</span></span>
       <span class="quiet small" title=${clock(one.time)}>${one.trigger}, at m${one.at}</span>
     </a>
-    ${one.undone && html`<button class="plain small" disabled=${busy} onClick=${again}>Redo ${one.name}</button><${Status} result=${result} busy=${busy} />`}`;
+    ${one.redoable && html`<button class="plain small" disabled=${busy} onClick=${again}>Redo ${one.name}</button><${Status} result=${result} busy=${busy} />`}`;
 }
 
 // One digest ------------------------------------------------------------------------------------------
