@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clew.message import Message, Origin, Role, Text, Trust, text_message
 from clew.rules import How, Retirement, Rule, Span, find_candidates, retire
+from clew.rules.find import find
 
 
 def rules(*texts: str, role: Role = Role.USER) -> list[Rule]:
@@ -255,6 +256,15 @@ def test_a_request_that_breaks_a_rule_does_not_lift_it(text: str):
 )
 def test_a_permission_followed_by_forget_that_rule_ends_the_rule(text: str):
     assert ends(text, LEGACY) == [(LEGACY, How.LIFTED, True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Scrap my rule about legacy/.", "Drop my rule about legacy/.", "Please cancel the legacy/ rule."],
+)
+def test_giving_up_a_rule_by_name_ends_it_and_is_no_rule(text: str):
+    assert ends(text, LEGACY) == [(LEGACY, How.LIFTED, True)]
+    assert find(text_message(Role.USER, text)) == []
 
 
 @pytest.mark.parametrize(

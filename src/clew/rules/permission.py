@@ -191,7 +191,7 @@ _ADDRESSED = lazy_pattern(
     r"""
     \b(?:you|u|your|feel\ free|go\ ahead                # "your call"
       |i\ (?:now\ )?(?:allow|permit|approve|lift)       # "I now allow"
-      |forget|never\ mind|drop|ignore                   # "ignore that rule"
+      |forget|never\ mind|drop|ignore|scrap|cancel      # "ignore that rule"
     )\b
     """,
     re.VERBOSE | re.IGNORECASE,
