@@ -568,3 +568,12 @@ def test_a_compaction_records_the_tools_whose_calls_or_results_it_changed_most_u
     tools = changed_tools(Plan((first, result), 9, 5, 5, "manual", "asked for"), view)
     assert tools[0] == "read"
     assert sorted(tools) == ["read", "run", "shortened"]
+
+
+def test_a_session_that_is_opened_again_has_the_window_it_was_opened_with():
+    store = MemoryStore()
+    Session.open("w", store, model="claude-sonnet-4-5", window=32_000).add(text_message(Role.USER, "Hi."))
+    assert Session.open("w", store).gauge.window.tokens == 32_000
+    assert Session.open("w", store, model="claude-sonnet-4-5").gauge.window.tokens == 32_000
+    assert Session.open("w", store, window=64_000).gauge.window.tokens == 64_000
+    assert Session.open("w", store, model="gpt-4o").gauge.window.tokens == 128_000

@@ -75,6 +75,8 @@ from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
 """Kinds of events that have their own methods, because they change the view, the rules or the open work."""
+WINDOW = "window_tokens"
+"""The name of the recorded fact on the window that the caller set."""
 PLAIN = Request()
 """A request that consists of the view alone."""
 Result = TypeVar("Result")
@@ -134,9 +136,12 @@ class Session:
         """...and when the last one was: how old the provider's prompt cache is."""
         self._closing: list[Callable[[], None]] = []
         self._replay.open()
-        recorded = self._replay.about.get("model")
+        recorded, window = self._replay.about.get("model"), self._replay.about.get(WINDOW)
         if gauge.model == UNKNOWN and isinstance(recorded, str):
             self.set_model(recorded)
+        is_same = gauge.model == UNKNOWN or gauge.model.id == recorded
+        if gauge.window_tokens is None and is_same and isinstance(window, int) and window > 0:
+            self.gauge = replace(self.gauge, window_tokens=window)
 
     @classmethod
     def open(  # noqa: PLR0913  # the front door: all but the name are keywords with defaults
@@ -160,7 +165,7 @@ class Session:
         is what ``CLEW_STORE`` names, else a SQLite file in clew's home.
 
         ``model`` is the model that receives the messages: it decides how tokens are counted and, unless
-        ``window`` is set, how many fit. By default it is the model recorded in the log. ``summariser`` (or
+        ``window`` is set, how many fit. By default they are those recorded in the log. ``summariser`` (or
         ``summarizer``) writes the prose of digests: a ``clew.Model``, a function ``str -> str`` or a model
         name; without one they are written by code alone. Keys, tokens and passwords in added messages are
         masked before they reach the log, unless ``mask_secrets`` is False.
@@ -242,7 +247,7 @@ class Session:
 
     @property
     def about(self) -> JsonObject:
-        """Return the recorded facts about the session itself: its model, its project, the caller's own."""
+        """Return the recorded facts about the session itself: model, window, project, the caller's own."""
         return {name: value for name, value in self._replay.about.items() if name != CALIBRATION}
 
     @property
@@ -443,6 +448,9 @@ class Session:
             events.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
         if model != UNKNOWN and self._replay.about.get("model") != model.id:
             events.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
+        window = self.gauge.window_tokens
+        if window is not None and self._replay.about.get(WINDOW) != window:
+            events.append(new_event(ABOUT.name, {WINDOW: window}, ABOUT.version))
         if self.project and "project" not in self._replay.about:
             events.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
         return events
