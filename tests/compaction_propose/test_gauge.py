@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.digest_content import Gauge
+from clew.compaction.propose.digest_content import ClaimSizer
 from clew.message import Cite, Trust
 from tests.compaction_propose.sessions import COUNTER
 
@@ -19,4 +19,4 @@ PROSE = quotes(*(f"the reader keeps what the writer has left for it, number {n} 
 
 def test_lines_that_are_like_the_sample_take_what_was_estimated():
     counted = COUNTER.count_text("\n".join(f"- {one.text}" for one in PROSE))
-    assert sum(map(Gauge(COUNTER, PROSE).line, PROSE)) == pytest.approx(counted, rel=0.02)
+    assert sum(map(ClaimSizer(COUNTER, PROSE).line, PROSE)) == pytest.approx(counted, rel=0.02)

@@ -23,7 +23,7 @@ LARGEST = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class FoundSecret:
+class PlacedSecret:
     """A secret and its place in the text."""
 
     line: int
@@ -51,13 +51,13 @@ def run_secrets(args: argparse.Namespace, term: Terminal) -> int:
     return 1 if rows else 0
 
 
-def _find_secrets(text: str) -> Iterator[FoundSecret]:
+def _find_secrets(text: str) -> Iterator[PlacedSecret]:
     secrets = find(text)
     starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")] if secrets else [0]
     for rule, start, end in secrets:
         line = bisect_right(starts, start)
         shown = mask_of(rule, text[start:end], own_key())
-        yield FoundSecret(line, start - starts[line - 1] + 1, rule, shown, end - start)
+        yield PlacedSecret(line, start - starts[line - 1] + 1, rule, shown, end - start)
 
 
 DEFAULT = "default"

@@ -29,7 +29,7 @@ _LONGEST_READ = 20_000
 """Characters of a request that are searched for sections; chosen by hand."""
 
 
-class Section(NamedTuple):
+class RequestSection(NamedTuple):
     """The heading of a numbered section of a request."""
 
     text: str
@@ -41,20 +41,20 @@ def _may_name(text: str) -> bool:
     return not text.isascii() or any(map(text.lower().__contains__, _NAMES))
 
 
-def numbered_sections(text: str, source: Cite) -> list[Section]:
+def numbered_sections(text: str, source: Cite) -> list[RequestSection]:
     """Return the numbered sections of a request; none if it has fewer than two, or many."""
-    found: dict[str, Section] = {}
+    found: dict[str, RequestSection] = {}
     names: set[str] = set()
     for heading in _HEADING.finditer(text, 0, _LONGEST_READ) if _may_name(text) else ():
         names.add(heading["name"].lower())
         cite = source._replace(start=source.start + heading.start(), end=source.start + heading.end())
-        found.setdefault(section_of(heading[0]), Section(heading[0], cite))
+        found.setdefault(section_of(heading[0]), RequestSection(heading[0], cite))
     return list(found.values()) if len(names) == 1 and 1 < len(found) <= MOST_SECTIONS else []
 
 
 def left_sections(
-    sections: Sequence[Section], report: str, done: Collection[str], touched: Collection[str]
-) -> Iterator[Section]:
+    sections: Sequence[RequestSection], report: str, done: Collection[str], touched: Collection[str]
+) -> Iterator[RequestSection]:
     """Yield the sections that a report leaves out: it names another one as done, and these nowhere.
 
     ``done`` are the stems and labels that it names as done, ``touched`` those named since the request.

@@ -39,7 +39,7 @@ from clew.ledger.request_parts import (
     told_of,
     work_of,
 )
-from clew.ledger.sections import Section, left_sections, numbered_sections
+from clew.ledger.sections import RequestSection, left_sections, numbered_sections
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
 from clew.message.patterns import AnyCasePattern, lazy_pattern
@@ -148,7 +148,7 @@ class Talk:
     """Stems of its words, if a question of the user is open."""
     left: list[Loop] = field(default_factory=list)
     """The parts of requests that the report leaves out."""
-    sections: list[Section] = field(default_factory=list)
+    sections: list[RequestSection] = field(default_factory=list)
     """The numbered sections of open requests: listed as open only if a report leaves them out."""
     touched: dict[str, bool] = field(default_factory=dict)
     """By stem of a word: what the model stated and worked on since a request of several parts was made; False

@@ -59,7 +59,7 @@ from clew.settings import clew_home
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
-    from clew.memory.tools.tool import Approve, OpenSession
+    from clew.memory.tools.tool import Approve, ToolSession
     from clew.memory.tools.toolbox import Toolbox
 
 OWN_SHARE = 0.5
@@ -406,7 +406,7 @@ class Memory:
 
     # Tools -----------------------------------------------------------------------------------------------
 
-    def toolbox(self, session: OpenSession, approve: Approve | None = None) -> Toolbox:
+    def toolbox(self, session: ToolSession, approve: Approve | None = None) -> Toolbox:
         """Return the agent's tools for this memory."""
         from clew.memory.tools import Toolbox, ask_later  # imports this module
 

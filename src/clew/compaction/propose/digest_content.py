@@ -11,7 +11,7 @@ from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
-from clew.compaction.propose.file_text import Passage
+from clew.compaction.propose.file_text import FilePassage
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
@@ -27,7 +27,7 @@ FEW = 25
 """...and those counted to learn the overhead of a line, which varies little."""
 
 
-class Gauge:
+class ClaimSizer:
     """Estimates tokens by bytes, at the rate of a sample."""
 
     def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
@@ -146,7 +146,7 @@ class DigestContent:
         self._facts = list(value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
         if carried:
             self._facts += [claim for claim in earlier if claim.topic is Topic.NAMES]
-        self._gauge = Gauge(
+        self._gauge = ClaimSizer(
             task.counter,
             [
                 *self._ledger,
@@ -209,7 +209,7 @@ class DigestContent:
 
     def _texts(self, room: float) -> tuple[list[Claim], float]:
         """Return the best passages of files that fit, one claim for each file, and their tokens."""
-        chosen: list[Passage] = []
+        chosen: list[FilePassage] = []
         best: list[Claim] = []
         cost = 0.0
         for passage in self._passages:

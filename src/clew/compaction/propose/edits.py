@@ -17,7 +17,7 @@ _WRITTEN = ("content", "file_text", "contents")
 _PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
 
 
-class Block(NamedTuple):
+class EditBlock(NamedTuple):
     """Lines of a file that an edit replaces by others."""
 
     path: str
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 _FILE_OF_PATCH = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)|\+\+\+ (?:b/)?(\S+).*")
 
 
-def patch_blocks(patch: str) -> Iterator[Block]:
+def patch_blocks(patch: str) -> Iterator[EditBlock]:
     """Yield the blocks of a patch: of each hunk, its lines before and after, context lines in both."""
     path, is_new = "", False
     old: list[str] = []
@@ -39,7 +39,7 @@ def patch_blocks(patch: str) -> Iterator[Block]:
         header = _FILE_OF_PATCH.fullmatch(line)
         if header or line.startswith(("@@", "***", "--- ")):
             if path and (old or new):
-                yield Block(path, "\n".join(old), "\n".join(new), is_new)
+                yield EditBlock(path, "\n".join(old), "\n".join(new), is_new)
             old, new = [], []
         if header:
             path, is_new = header[2] or header[3], header[1] == "Add"

@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
-from clew.compaction.propose.edits import Block, edits, patch_blocks, written_text
+from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, written_text
 from clew.compaction.propose.prune import Step, is_whole, steps_of
 from clew.compaction.propose.terms import NAME
 from clew.ledger.shell import simple_commands, without_prefixes
@@ -101,7 +101,7 @@ _PLAN = re.compile(
 """The path of a plan: ``docs/plans/2026-02-06-phases.md``, ``tasks.md``, ``api-spec.md``."""
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """A line of a file, and where it was read or written last."""
 
     text: str
@@ -111,7 +111,7 @@ class Line(NamedTuple):
     """The call, which names the file, and the result if it was read."""
 
 
-class Passage(NamedTuple):
+class FilePassage(NamedTuple):
     """Lines of a file that stand together."""
 
     path: str
@@ -119,7 +119,7 @@ class Passage(NamedTuple):
     """Which text of the file: several parts of it may have been read."""
     start: int
     """The index of the first line in that text."""
-    lines: tuple[Line, ...]
+    lines: tuple[FileLine, ...]
     weight: float
 
     @property
@@ -157,7 +157,7 @@ def _short_name(path: str) -> str:
     return f"{folder.rpartition('/')[2]}/{name}" if is_common and folder else name
 
 
-def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> list[Passage]:
+def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> list[FilePassage]:
     """Return the passages of files that the work is about and that leave the view, best first.
 
     ``items`` are the messages before and after the cut, ``gone`` the ids of those before it.
@@ -176,19 +176,19 @@ def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> li
                 text = "\n".join(line.text for line in run)
                 if len(text.strip()) >= SHORTEST_PASSAGE and not _is_shown(run, shown):
                     weight = of_file + topics.of_passage(text)
-                    found.append(Passage(path, number, start, tuple(run), weight))
+                    found.append(FilePassage(path, number, start, tuple(run), weight))
     return sorted(found, key=lambda one: -one.weight)
 
 
-def _is_shown(run: Sequence[Line], shown: Collection[str]) -> bool:
+def _is_shown(run: Sequence[FileLine], shown: Collection[str]) -> bool:
     """Whether recent messages show most lines of a passage."""
     said = [text for line in run if (text := line.text.strip())]
     return sum(text in shown for text in said) >= OVERLAP * len(said)
 
 
-def claims(chosen: Iterable[Passage]) -> Iterator[Claim]:
+def claims(chosen: Iterable[FilePassage]) -> Iterator[Claim]:
     """Yield a claim for each passage, in order; neighbours become one as long as it is not too long."""
-    joined: list[Passage] = []
+    joined: list[FilePassage] = []
     for passage in sorted(chosen, key=lambda one: (one.path, one.text, one.start)):
         last = joined[-1] if joined else None
         if last and _follows(last, passage) and last.size + passage.size <= LONGEST_CLAIM:
@@ -204,12 +204,12 @@ def claims(chosen: Iterable[Passage]) -> Iterator[Claim]:
         yield Claim("", ClaimKind.ARTIFACT, text, tuple(sources), Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
 
 
-def _follows(first: Passage, second: Passage) -> bool:
+def _follows(first: FilePassage, second: FilePassage) -> bool:
     same = (first.path, first.text) == (second.path, second.text)
     return same and first.start + len(first.lines) == second.start
 
 
-def _name(passage: Passage) -> str:
+def _name(passage: FilePassage) -> str:
     """Return the path of a passage's file as all calls that it cites write it."""
     return min((line.name for line in passage.lines), key=len)
 
@@ -222,9 +222,9 @@ def is_plan(path: str) -> bool:
 # The text of files as it is now ------------------------------------------------------------------------
 
 
-def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[Line]]]:
+def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[FileLine]]]:
     """Return what was read and written of the files that the work is about, with later edits applied."""
-    found: dict[str, list[list[Line]]] = {}
+    found: dict[str, list[list[FileLine]]] = {}
     scripts: dict[str, str] = {}
     for step in steps_of(items):
         if not step.action.subject:
@@ -273,7 +273,7 @@ def _known(path: str, found: Iterable[str]) -> str:
     return next(same, path)
 
 
-def _lines_read(step: Step, call: str, path: str) -> list[Line]:
+def _lines_read(step: Step, call: str, path: str) -> list[FileLine]:
     text = step.text
     if len(text) > LARGEST_FILE:
         return []
@@ -282,7 +282,7 @@ def _lines_read(step: Step, call: str, path: str) -> list[Line]:
     text = _PREAMBLE.sub("", _REMINDER.sub("", text))
     lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
     numbered = sum(LINE_NUMBER.match(line) is not None for line in lines) * 2 > len(lines)
-    return [Line(LINE_NUMBER.sub("", line) if numbered else line, name, cites) for line in lines]
+    return [FileLine(LINE_NUMBER.sub("", line) if numbered else line, name, cites) for line in lines]
 
 
 def _as_written(path: str, call: ToolCall) -> str:
@@ -293,18 +293,20 @@ def _as_written(path: str, call: ToolCall) -> str:
     return path
 
 
-def _shows(later: Sequence[Line], earlier: Sequence[Line]) -> bool:
+def _shows(later: Sequence[FileLine], earlier: Sequence[FileLine]) -> bool:
     """Whether a later read shows most of an earlier one."""
     shown = {line.text.strip() for line in later}
     return sum(line.text.strip() in shown for line in earlier) >= OVERLAP * len(earlier)
 
 
-def _changed(step: Step, call: str, path: str, texts: list[list[Line]], *, is_only: bool) -> list[list[Line]]:
+def _changed(
+    step: Step, call: str, path: str, texts: list[list[FileLine]], *, is_only: bool
+) -> list[list[FileLine]]:
     """Return the texts of a file after a call that wrote or edited it; none if it is not known how."""
     name, cites = _as_written(path, step.asked), (Cite(call, step.call.part),)
 
-    def written(text: str) -> list[Line]:
-        return [Line(line, name, cites) for line in text.split("\n")]
+    def written(text: str) -> list[FileLine]:
+        return [FileLine(line, name, cites) for line in text.split("\n")]
 
     is_patch = step.action.kind is ActionKind.PATCH
     if is_patch:
@@ -312,7 +314,7 @@ def _changed(step: Step, call: str, path: str, texts: list[list[Line]], *, is_on
     elif (content := written_text(step.asked.arguments)) is not None and is_only:
         return [written(content)] if len(content) <= LARGEST_FILE else []
     else:
-        blocks = [Block(path, old[0], new[0]) for old, new in edits(step.asked.arguments) if old and new]
+        blocks = [EditBlock(path, old[0], new[0]) for old, new in edits(step.asked.arguments) if old and new]
     if not blocks or not (is_only or is_patch):
         return []
     for block in blocks:
@@ -324,11 +326,11 @@ def _changed(step: Step, call: str, path: str, texts: list[list[Line]], *, is_on
     return texts
 
 
-def _has(lines: Sequence[Line], old: str) -> bool:
+def _has(lines: Sequence[FileLine], old: str) -> bool:
     return bool(old) and old in "\n".join(line.text for line in lines)
 
 
-def _replaced(lines: list[Line], old: str, inserted: Sequence[Line]) -> list[Line]:
+def _replaced(lines: list[FileLine], old: str, inserted: Sequence[FileLine]) -> list[FileLine]:
     """Return lines after an edit of a block; unchanged if the block is not among them.
 
     Lines of which the edit changes only a part are left out: no message shows them as they are now.
@@ -345,9 +347,9 @@ def _replaced(lines: list[Line], old: str, inserted: Sequence[Line]) -> list[Lin
     return [*lines[:first], *whole, *lines[last + 1 :]]
 
 
-def _runs(lines: Sequence[Line], gone: Collection[str]) -> Iterator[tuple[int, list[Line]]]:
+def _runs(lines: Sequence[FileLine], gone: Collection[str]) -> Iterator[tuple[int, list[FileLine]]]:
     """Yield passages of lines that leave the view, without imports, each with the index of its first line."""
-    run: list[Line] = []
+    run: list[FileLine] = []
     size = 0
     imports = _imports(lines)
     for i, line in enumerate(lines):
@@ -363,7 +365,7 @@ def _runs(lines: Sequence[Line], gone: Collection[str]) -> Iterator[tuple[int, l
         yield len(lines) - len(run), run
 
 
-def _closed(lines: Sequence[Line]) -> Sequence[Line]:
+def _closed(lines: Sequence[FileLine]) -> Sequence[FileLine]:
     """Return a passage without the lines at its end that say nothing without those after them."""
     end = len(lines)
     while end and (not lines[end - 1].text.strip() or _OPENS.search(lines[end - 1].text)):
@@ -371,7 +373,7 @@ def _closed(lines: Sequence[Line]) -> Sequence[Line]:
     return lines[:end]
 
 
-def _imports(lines: Sequence[Line]) -> set[int]:
+def _imports(lines: Sequence[FileLine]) -> set[int]:
     """Return the indices of lines that import something, also over several lines."""
     found: set[int] = set()
     closing = ""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from clew.compaction.plan import Claim, Shrink
-from clew.compaction.propose.file_text import MOST_MESSAGES, Passage, Topics, is_plan, passages
+from clew.compaction.propose.file_text import MOST_MESSAGES, FilePassage, Topics, is_plan, passages
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.prune import steps_of
 from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
@@ -266,7 +266,7 @@ class Scene:
         """The names among these terms."""
         return mentioned(self.terms)
 
-    def file_passages(self, gone: Collection[str]) -> list[Passage]:
+    def file_passages(self, gone: Collection[str]) -> list[FilePassage]:
         """Return the passages of files that the work is about, given the ids of the messages that leave.
 
         Not a cached property: Python 3.11 locks those, and looking up originals may wait for the store.

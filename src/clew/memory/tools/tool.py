@@ -141,7 +141,7 @@ class Named(Protocol):
         """Return the id."""
 
 
-class OpenSession(Protocol):
+class ToolSession(Protocol):
     """What the tools need of a session; ``clew.Session`` implements it."""
 
     @property
@@ -212,7 +212,7 @@ def ask_later(_: WriteRequest) -> Consent:
 class ToolContext:
     """What the tools work with."""
 
-    session: OpenSession
+    session: ToolSession
     memory: Memory
     approve: Approve
 

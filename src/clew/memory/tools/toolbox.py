@@ -11,10 +11,10 @@ from clew.memory.tools.notes import FORGET, NOTES_SEARCH, PIN, REMEMBER
 from clew.memory.tools.recall import ARTIFACT_OPEN, RECALL_OPEN, RECALL_SEARCH
 from clew.memory.tools.tool import (
     Approve,
-    OpenSession,
     Tool,
     ToolAnswer,
     ToolContext,
+    ToolSession,
     ask_later,
     object_schema,
     read_arguments,
@@ -57,7 +57,7 @@ TOOLS = (RECALL_SEARCH, RECALL_OPEN, ARTIFACT_OPEN, NOTES_SEARCH, CONTEXT_BUDGET
 class Toolbox:
     """The tools that an agent has for its own memory."""
 
-    def __init__(self, session: OpenSession, memory: Memory, approve: Approve = ask_later) -> None:
+    def __init__(self, session: ToolSession, memory: Memory, approve: Approve = ask_later) -> None:
         """Take a session and its memory; ``approve`` is called before anything is written.
 
         Without an index there is no ``recall_search``. Quarantined notes are never offered for approval here:
