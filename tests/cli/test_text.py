@@ -3,7 +3,7 @@
 import pytest
 
 from clew.cli.terminal import private_file
-from clew.cli.text import columns, fit_name, one_line
+from clew.cli.text import columns, escaped, fit_name, one_line, printable
 
 LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.jsonl"
 
@@ -47,3 +47,9 @@ def test_a_file_is_written_beside_an_unfinished_one_and_only_its_owner_reads_it(
     with pytest.raises(RuntimeError), private_file(tmp_path / "new.json") as file:
         raise RuntimeError("in the middle")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "out.json.part"]
+
+
+def test_clews_own_token_is_printed_whole():
+    address = "http://127.0.0.1:8000/#token=_lgvfahBesA3TF9zAzrj-P3ZOZVUrp2xHD5BtzG9b9M/s/x"
+    assert "[secret:" in printable(f"token={'aB3dE5gH7jK9' * 3}")
+    assert escaped(f"{address}\x1b") == f"{address}\\x1b"

@@ -12,6 +12,8 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,22 @@ from tests.cli.homes import CLAUDE, make_home
 from tests.conftest import ROOT
 from tests.inspector.house import House
 
+
+@contextmanager
+def started(
+    command: list[str], environment: Mapping[str, str] = os.environ
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a command, and kill it if the test fails: leaving ``Popen`` waits for its end."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
 EXAMPLE = ROOT / "examples" / "sphinx-9229.traj.json.zst"
 
 
@@ -36,9 +54,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_page_is_there_for_whoever_has_the_address(home: Path):
     command = [sys.executable, "-m", "clew", "inspect", str(EXAMPLE), "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    ) as process:
+    with started(command) as process:
         assert process.stdout
         address = process.stdout.readline().strip()
         front, _, token = address.partition("#token=")
@@ -74,13 +90,7 @@ def test_without_a_log_the_sessions_of_this_computer_are_served(
     home: Path, tmp_path: Path, command: list[str]
 ):
     environment = {**os.environ, "HOME": str(make_home(tmp_path / "user")), "CODEX_HOME": ""}
-    with subprocess.Popen(
-        [sys.executable, "-m", "clew", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
+    with started([sys.executable, "-m", "clew", *command], environment) as process:
         assert process.stdout
         front, _, token = process.stdout.readline().strip().partition("#token=")
         listing = urllib.request.Request(f"{front}api/computer", headers={TOKEN: token.partition("/")[0]})

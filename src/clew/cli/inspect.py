@@ -22,7 +22,7 @@ from clew.cli.inputs import (
     the_store,
 )
 from clew.cli.terminal import Terminal
-from clew.cli.text import printable
+from clew.cli.text import escaped, printable
 from clew.cli.tool_sessions import EXAMPLE_NAME, ToolSessions, example_path
 from clew.errors import InputError
 from clew.log.protocol import Store
@@ -74,7 +74,7 @@ def serve(pool: SessionPool, args: argparse.Namespace, term: Terminal, name: str
 
     server = Server.bind(pool, args.port, args.host, model_factory)
     address = server.address(name or "")
-    term.write(printable(address))
+    term.write(escaped(address))
     term.note("Ctrl-C stops it.")
     term.out.flush()
     with _open_browser(address) if not args.no_browser else nullcontext(), suppress(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.cli.terminal import Terminal
-from clew.cli.text import printable
+from clew.cli.text import escaped, printable
 from clew.errors import ClewError, InputError, MissingExtra, StoreUnreachable
 from clew.settings import is_server_address
 
@@ -142,7 +142,7 @@ def _tokens(file: Path | None, term: Terminal) -> dict[str, str]:
     else:
         token = os.environ.get("CLEW_TOKEN") or secrets.token_urlsafe(32)
         if "CLEW_TOKEN" not in os.environ:
-            term.note(printable(f"token of the workspace local, for this run: {token}"))
+            term.note(escaped(f"token of the workspace local, for this run: {token}"))
         tokens = {token: "local"}
     if not tokens or any(len(token) < SHORTEST_TOKEN for token in tokens):
         raise InputError(

@@ -33,7 +33,12 @@ def printable(text: str) -> str:
         from clew.secrets import mask  # imported only if text is shown
 
         shown = mask(shown).text
-    return _CONTROL_CHARACTERS.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
+    return escaped(shown)
+
+
+def escaped(text: str) -> str:
+    """Return the text with everything that could control a terminal escaped, for clew's own tokens."""
+    return _CONTROL_CHARACTERS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=use: )|(?<=try: ))clew (?=[a-z])")

@@ -165,9 +165,13 @@ def _one_of(kind: Any, value: Any, default: Any) -> Any:  # noqa: ANN401  # an e
 
 
 def _scope(value: Any) -> Scope:  # noqa: ANN401  # JSON on its way in
-    """Read a scope, ignoring fields that another version wrote."""
+    """Read a scope, ignoring fields that another version wrote, and words that are none."""
     names = Scope.__dataclass_fields__.keys()
-    return from_json(Scope, {name: one for name, one in (value or {}).items() if name in names})
+    fields = {name: one for name, one in (value or {}).items() if name in names}
+    for name, words in fields.items():
+        if isinstance(words, list):
+            fields[name] = [word for word in words if isinstance(word, str)]
+    return from_json(Scope, fields)
 
 
 # Matching --------------------------------------------------------------------------------------------

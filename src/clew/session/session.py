@@ -140,7 +140,7 @@ class Session:
         if gauge.model == UNKNOWN and isinstance(recorded, str):
             self.set_model(recorded)
         is_same = gauge.model == UNKNOWN or gauge.model.id == recorded
-        if gauge.window_tokens is None and is_same and isinstance(window, int) and window > 0:
+        if gauge.window_tokens is None and is_same and type(window) is int and window > 0:
             self.gauge = replace(self.gauge, window_tokens=window)
 
     @classmethod
