@@ -37,6 +37,10 @@ class LoopKind(StrEnum):
     """A test that failed and has not passed since."""
 
 
+OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
+"""What the user asked for, in contrast to what the model asked or announced."""
+
+
 class Closed(StrEnum):
     """How a loop ended."""
 

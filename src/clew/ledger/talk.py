@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from clew.ledger.answers import answers, goes_on
 from clew.ledger.exchange import Asked, Ended, Exchange, Reading
 from clew.ledger.goal import asks_nothing_new, is_command, states_only
-from clew.ledger.loop import DECLINED, Closed, Loop, LoopKind, take_closed_by_hand
+from clew.ledger.loop import DECLINED, OF_THE_USER, Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.ledger.replies import DeferredRequests, is_refusal, is_report
 from clew.ledger.request_parts import (
@@ -51,7 +51,6 @@ _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
-_OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
 _MOST_BEHIND = 6
 """Requests behind the quoted beginning of a message; with more it is a plan or a specification, and its
 excerpt says how much it leaves out. Chosen by hand."""
@@ -183,13 +182,13 @@ class Talk:
             self._promised.append(loop.id)
         elif loop.kind is LoopKind.ASKED:
             self._asked_by_tools.append(loop.id)
-        elif loop.kind in _OF_THE_USER:
+        elif loop.kind in OF_THE_USER:
             self._by_words[loop.kind, loop.text] = loop.id
             self._declined += [loop.id] if loop.status == DECLINED else []
 
     def _split(self, loop: Loop) -> None:
         """Note the parts of a request or question of the user."""
-        if loop.kind in _OF_THE_USER:
+        if loop.kind in OF_THE_USER:
             parts = self._parts.setdefault(loop.source.message, MessageParts())
             parts.add(loop.text, loop.source)
             self._compound |= len(parts.several) > 1
@@ -328,7 +327,7 @@ class Talk:
 
     def _forget_parts(self) -> None:
         """Forget the parts of requests that are closed, and what was done since if none is left."""
-        waiting = {loop.source.message for loop in self.open.values() if loop.kind in _OF_THE_USER}
+        waiting = {loop.source.message for loop in self.open.values() if loop.kind in OF_THE_USER}
         self._parts = {message: parts for message, parts in self._parts.items() if message in waiting}
         self.sections = [section for section in self.sections if section.source.message in waiting]
         self._compound = bool(self.sections) or any(len(one.several) > 1 for one in self._parts.values())
@@ -340,7 +339,7 @@ class Talk:
         done, not_done = told_of(report)
         in_sections = {section.source.message for section in self.sections}
         by_hand = [loop.source for loop in self.ended if loop.closed is Closed.BY_HAND]
-        waiting = {loop.source.message for loop in self.open.values() if loop.kind in _OF_THE_USER}
+        waiting = {loop.source.message for loop in self.open.values() if loop.kind in OF_THE_USER}
         for message, parts in list(self._parts.items())[-_MOST_COMPOUND:]:
             several = parts.several if message not in in_sections else ()
             for part in left_out(several, report, done, not_done, self.touched):
@@ -440,7 +439,7 @@ class Talk:
         """Mark what the user asked last as declined."""
         last = ""
         for loop in reversed(self.open.values()):
-            if loop.kind in _OF_THE_USER:
+            if loop.kind in OF_THE_USER:
                 if last and loop.source.message != last:
                     return
                 last = loop.source.message
@@ -490,7 +489,7 @@ class Talk:
         return Loop(f"q{self.count}", kind, text, source)
 
     def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
-        if kind in _OF_THE_USER and self._is_asked_again(kind, text):
+        if kind in OF_THE_USER and self._is_asked_again(kind, text):
             return
         loop = self._new(kind, text, source)
         self.open[loop.id] = loop

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, cast
 
+LINE_NUMBER = r"\d+(?:→|\t|: |\|)"
+"""What tools put before a line of a file, as a part of patterns."""
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
 
 

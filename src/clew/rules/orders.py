@@ -5,7 +5,7 @@ Unlike ``find``, this says nothing about who gives it and whether it binds: a sk
 
 from __future__ import annotations
 
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import LINE_NUMBER, lazy_pattern
 from clew.rules.languages import guess, language
 from clew.rules.words import tokens
 
@@ -20,9 +20,7 @@ ORDERS = STRICT | {"avoid", "not_yet", "without", "gate", "sure_you", "ensure", 
 """...and those that say how something is to be done."""
 LONGEST = 1_000
 """Characters of a line that are read."""
-_MARKER = lazy_pattern(
-    r"[\s>|]*(?:\d+(?:→|\t|: |\|))?[\s>|]*(?:[-*+•]\s|\d+[.)]\s)?\s*(?:\[[ xX]\]\s)?[\s*_`]*"
-)
+_MARKER = lazy_pattern(rf"[\s>|]*(?:{LINE_NUMBER})?[\s>|]*(?:[-*+•]\s|\d+[.)]\s)?\s*(?:\[[ xX]\]\s)?[\s*_`]*")
 """Line numbers, quotes, bullets and marks of emphasis before the words of a line."""
 _STRESSED = lazy_pattern(r"\b(?:MUST|NEVER|ALWAYS|FIRST|CRITICAL|REQUIRED|MANDATORY)\b")
 _EMPHASIS = lazy_pattern(r"[*_`]{1,3}")

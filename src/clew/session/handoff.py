@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import Loop, LoopKind
+from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust, words
 from clew.message.text import one_line
@@ -42,7 +42,6 @@ _SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
 _REFUSED_CHANGES = (ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH, ActionKind.READ, ActionKind.SEARCH)
 """A refusal by these tools means a malformed call, which says nothing about the work."""
 _PLANNED = (LoopKind.TODO, LoopKind.PROMISE)
-_ASKED = (LoopKind.REQUEST, LoopKind.QUESTION)
 
 
 class _Limits(NamedTuple):
@@ -356,7 +355,7 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
         yield HandoffLine(f"Continue where the agent was interrupted: {report}", (turns[-1].reported,))
     elif turns and not turns[-1].report:
         yield HandoffLine(f"Do what was asked: “{flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
-    elif left := [loop for loop in ledger.loops.open if loop.kind in _ASKED]:
+    elif left := [loop for loop in ledger.loops.open if loop.kind in OF_THE_USER]:
         loop = next((loop for loop in left if loop.kind is LoopKind.REQUEST), left[0])
         what = "Do what is still open" if loop.kind is LoopKind.REQUEST else "Settle the open question"
         yield HandoffLine(f"{what}: “{flat(loop.text, LONGEST_LINE)}”", (loop.source.message,))

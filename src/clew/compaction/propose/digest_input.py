@@ -11,7 +11,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.ledger.approvals import cut_lines
-from clew.ledger.loop import LoopKind
+from clew.ledger.loop import OF_THE_USER
 from clew.message import Cite, Item, Trust, words
 
 LONGEST_IN_VIEW = 240
@@ -201,7 +201,7 @@ def _repeats(claim: Claim, request: Claim, whole_request: str) -> bool:
     """Whether an open item only repeats what a request says, or its beginning."""
     kind, _, text = claim.text.partition(": ")
     whole, shown = text.rstrip("…"), request.text.rstrip("…")
-    if kind not in (LoopKind.REQUEST, LoopKind.QUESTION):
+    if kind not in OF_THE_USER:
         return False
     is_beginning = text.endswith("…") or whole_request.startswith(whole)
     return whole in shown or (is_beginning and whole.startswith(shown))

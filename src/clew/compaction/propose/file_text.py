@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, written_text
-from clew.compaction.propose.prune import Step, is_whole, steps_of
+from clew.compaction.propose.prune import NUMBERED_LINE, Step, is_whole, steps_of
 from clew.compaction.propose.terms import NAME
 from clew.ledger.shell import simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind
@@ -55,8 +55,6 @@ TERM_LAST, TERM_RECENT, TERM_REQUEST = 1.0, 1.0, 0.5
 """...and of the names in a passage that these mention. Chosen by the measure above."""
 OPENING = "text of "
 """How the line of such a claim begins."""
-LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: |\|)")
-"""What tools put before a line of a file."""
 _GENERATED = re.compile(
     r"(?:^|/)(?:_build|build|dist|out|target|coverage|node_modules|__pycache__|\.next)/"
     r"|\.(?:lock|log|svg|map|csv|min\.\w+)$"
@@ -281,8 +279,8 @@ def _lines_read(step: Step, call: str, path: str) -> list[FileLine]:
     cites = (Cite(call, step.call.part), Cite(step.name, step.result.part))
     text = _PREAMBLE.sub("", _REMINDER.sub("", text))
     lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
-    numbered = sum(LINE_NUMBER.match(line) is not None for line in lines) * 2 > len(lines)
-    return [FileLine(LINE_NUMBER.sub("", line) if numbered else line, name, cites) for line in lines]
+    numbered = sum(NUMBERED_LINE.match(line) is not None for line in lines) * 2 > len(lines)
+    return [FileLine(NUMBERED_LINE.sub("", line) if numbered else line, name, cites) for line in lines]
 
 
 def _as_written(path: str, call: ToolCall) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from clew.ledger.shell import Action
 from clew.ledger.tool_actions import action_of, touches
 from clew.message import Item, Message, Origin, Part, Place, Role, Text, ToolCall, ToolResult, words
-from clew.message.patterns import lazy_pattern
+from clew.message.patterns import LINE_NUMBER, lazy_pattern
 from clew.rules.orders import gives_order
 
 LONGEST_READ = 40_000
@@ -28,12 +28,12 @@ _SKILL = lazy_pattern(
 )
 """How harnesses begin the text of a skill; the last is the text of its file."""
 _STEP = re.compile(
-    r"[ \t]*(?:\d+(?:→|\t|: |\|))?[ \t]*(?:#{1,4} \S|\d{1,2}[.)] \S|[-*+] \[ \] \S|\*\*Step \d)"
+    rf"[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:#{{1,4}} \S|\d{{1,2}}[.)] \S|[-*+] \[ \] \S|\*\*Step \d)"
 )
 """A heading, a numbered step or an unchecked item."""
-_NO_ORDER = re.compile(r"\s*(?:\d+(?:→|\t|: |\|))?\s*(?:[-*+] \[[xX]\] |#{1,6} )")
+_NO_ORDER = re.compile(rf"\s*(?:{LINE_NUMBER})?\s*(?:[-*+] \[[xX]\] |#{{1,6}} )")
 """A checked item, or a heading."""
-_OPENING = re.compile(r"[ \t]*(?:\d+(?:→|\t|: |\|))?[ \t]*(?:#{1,6} |[-*+•] |\d{1,2}[.)] |[|<>`*]|---|$)")
+_OPENING = re.compile(rf"[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:#{{1,6}} |[-*+•] |\d{{1,2}}[.)] |[|<>`*]|---|$)")
 """The beginning of a line that does not go on with the one before it; an empty line is one."""
 _GUIDE_FILE = re.compile(
     r"(?:^|[/\\_.\- ])(?:resume|hand-?off|hand-?over|next-?steps|skill)(?:[-_. ][^/\\]*)?\.(?:md|mdc|txt)$",

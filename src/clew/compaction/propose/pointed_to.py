@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
-from clew.compaction.propose.file_text import LINE_NUMBER, OPENING
+from clew.compaction.propose.file_text import OPENING
 from clew.compaction.propose.guides import is_guide, may_guide, order_lines
+from clew.compaction.propose.prune import NUMBERED_LINE
 from clew.compaction.propose.story import LONGEST_ITEM, Find, answer_to, unchecked_items
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, Trust, words
@@ -93,7 +94,7 @@ def _quoted(
     if place is None or place[0].message not in gone or artifact.changed:
         return
     cite, text = place
-    lines = [LINE_NUMBER.sub("", line).rstrip() for line in text.split("\n")]
+    lines = [NUMBERED_LINE.sub("", line).rstrip() for line in text.split("\n")]
     shown = _next_section(lines) or (_headings(lines) if whole else [])
     if shown:
         sources = (Cite(artifact.first.message, artifact.first.part), cite)
@@ -171,7 +172,7 @@ def _orders(name: str, text: str, sources: tuple[Cite, ...]) -> Iterator[Claim]:
     lines = []
     left = LONGEST_ORDERS
     for start, end in order_lines(text, strict=True):
-        line = LINE_NUMBER.sub("", text[start:end]).strip()
+        line = NUMBERED_LINE.sub("", text[start:end]).strip()
         left -= len(line)
         if left < 0:
             break

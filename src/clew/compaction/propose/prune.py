@@ -27,6 +27,7 @@ from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Origin, Place, Role, Text, ToolCall, ToolResult, pair, words
 from clew.message.once import once
 from clew.message.parts import json_strings
+from clew.message.patterns import LINE_NUMBER
 
 NEAR_SHARE = 0.8
 """Share of an output's characters that must be in the later one line by line; chosen by hand."""
@@ -247,7 +248,7 @@ def _differs_by_a_change(step: Step, later: Step, changes: Sequence[Place]) -> b
 
 def _shows_other_lines(step: Step, later: Step) -> bool:
     """Whether two reads that look alike show different parts of a file: some logs leave out the range."""
-    if not step.files[0] and not _NUMBERED.match(step.text):
+    if not step.files[0] and not NUMBERED_LINE.match(step.text):
         return False
     lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
     return len(lines & others) < LEAST_SHARED * len(lines)
@@ -317,7 +318,7 @@ def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _differ_little(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one contains except for very few lines; reads have rules of their own."""
-    outputs = [step for step in steps if not step.files[0] and not _NUMBERED.match(step.text)]
+    outputs = [step for step in steps if not step.files[0] and not NUMBERED_LINE.match(step.text)]
     sizes = {step.result: len(step.text) for step in outputs}
     for stub in _nearly_repeated(page, outputs):
         if len(stub.text) <= FEW_OWN * sizes[stub.place]:
@@ -451,7 +452,7 @@ def _acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 _WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
-_NUMBERED = re.compile(r"\s*\d+(?:→|\t|: |\|)")
+NUMBERED_LINE = re.compile(rf"^\s*{LINE_NUMBER}")
 """The beginning of a line that quotes a file with line numbers."""
 ECHO_SHARE = 0.5
 """Share of a result from which it counts as an echo of its call; chosen by hand."""
@@ -463,7 +464,9 @@ def _echoes(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         if step.action.kind in _WRITES and step.succeeded:
             lines = step.text.split("\n")
             written = {line.strip() for text in json_strings(step.asked.input) for line in text.split("\n")}
-            own = [line for line in lines if not (_NUMBERED.match(line) or line.strip("+- \t") in written)]
+            own = [
+                line for line in lines if not (NUMBERED_LINE.match(line) or line.strip("+- \t") in written)
+            ]
             if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
                 note = f"[… {len(lines) - len(own):,} lines that repeat the change, kept as {step.name}]"
                 yield Stub(step.result, "\n".join([*own, note]), "repeats what its call wrote")

@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import STRUCTURE, excerpt
-from clew.compaction.propose.file_text import LINE_NUMBER
+from clew.compaction.propose.prune import NUMBERED_LINE
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import RankedFinding, Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
@@ -292,7 +292,7 @@ def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterat
         if place is None:
             continue
         cite, text = place
-        lines = [LINE_NUMBER.sub("", line) for line in text.split("\n")]
+        lines = [NUMBERED_LINE.sub("", line) for line in text.split("\n")]
         done = _checked_off(artifact.last_change, find)
         sources = (Cite(artifact.first.message, artifact.first.part), cite)
         items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)
