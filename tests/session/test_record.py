@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 
 import pytest
 
@@ -162,3 +164,14 @@ def test_an_earlier_goal_that_leaves_is_named_in_preview_and_record(target):
         session.add(*work(50))
         again = session.compact(target_tokens=target)
         assert not {item.text for item in again.report.lost if item.matter is LossKind.GOAL} & missing
+
+
+def test_the_times_of_a_log_do_not_go_back(monkeypatch):
+    ticks = itertools.count(1_800_000_000_000_000_000, 1_000_000)
+    monkeypatch.setattr(time, "time_ns", lambda: next(ticks))
+    session = Session.open("s", MemoryStore(), window=8_000, model="gpt-4o")
+    session.add({"role": "user", "content": "hello"}, about={"project": "x"})
+    session.add({"role": "assistant", "content": "hi"})
+    times = [stored.event.time for stored in session.events()]
+    assert len(times) > 3
+    assert times == sorted(times)

@@ -414,12 +414,13 @@ class Session:
         masked = [mask_message(message) if self._masks else message for message in parsed_messages]
         replay = self._replay
         replay.catch_up()
+        facts = self._new_facts(about)  # before the messages: the times of a log do not go back
         events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
         if once:
             key = sha256(once.encode("utf-8", "surrogatepass")).hexdigest()
             events = [replace(event, id=f"once:{key}:{nth}") for nth, event in enumerate(events)]
         try:
-            seq = replay.append_anywhere([*self._new_facts(about), *events])
+            seq = replay.append_anywhere([*facts, *events])
         except DuplicateEvent as cause:
             seq = self._appended_before(events, cause)
         last = self._replay.view.number(seq)
