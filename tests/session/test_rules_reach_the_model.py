@@ -10,6 +10,7 @@ import clew
 from clew.budget import Region
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
+from clew.request.pieces import RESTATED_TOKENS
 from clew.session import Session
 from tests.session.talk import RULE, talk
 from tests.session.test_continued import loop
@@ -62,7 +63,8 @@ def test_it_is_at_the_end_until_a_digest_quotes_it(session):
     assert session.context().items[: len(plain) - 1] == plain[:-1]
     assert session.compact(target_tokens=600).digest
     assert BY_HAND in session.view()[1].message.text
-    assert all(body.count(BY_HAND) == 1 for body in bodies(session))
+    view_alone, request = bodies(session)
+    assert (view_alone.count(BY_HAND), request.count(BY_HAND)) == (1, 2)  # a request restates its rules
     session.pin("Never use tabs.")
     assert all(body.count("Never use tabs.") == 1 for body in bodies(session))
     session.undo()
@@ -83,6 +85,50 @@ def test_a_rule_ended_or_edited_by_hand_is_announced_while_the_view_shows_it(ses
         assert f"No longer in force, although shown above:\\n- [{rule.id}] {RULE}" in body
     session.unpin(session.pins[-1].id)
     assert all("old/" not in body for body in bodies(session))
+
+
+# Restated at the end ----------------------------------------------------------------------------------
+
+
+def restated(session):
+    """Return the rules that the end of the next request restates."""
+    end = session.request().end
+    text = end.text if end else ""
+    _, _, after = text.partition("They still hold; follow them:\n")
+    return [line for line in after.split("\n") if line.startswith("- [p")]
+
+
+def test_rules_that_only_a_digest_shows_are_restated_after_the_newest_message(session):
+    (rule,) = session.pins
+    assert not restated(session)
+    session.compact(target_tokens=600)
+    history = session.request().history
+    session.add(text_message(Role.USER, "Now tidy up the tests."))
+    assert restated(session) == [f"- [{rule.id}] {RULE}"]
+    assert session.request().history[:-1] == history  # nothing before it changes, so the cache stays
+    session.unpin(rule.id)
+    assert not restated(session)
+
+
+def test_a_rule_whose_message_is_in_view_is_not_restated(session):
+    session.compact(target_tokens=600)
+    before = restated(session)
+    session.add(text_message(Role.USER, "From now on, always run the linter before you answer."))
+    assert len(session.pins) == 2
+    assert restated(session) == before
+
+
+def test_restated_rules_are_bounded_and_begin_with_those_set_by_hand(session):
+    for number in range(60):
+        session.pin(f"Always keep the archive of customer number {number} in its own folder of the backup.")
+    session.add(*talk(60))
+    assert session.compact(target_tokens=3_500).digest
+    lines = restated(session)
+    assert 5 < len(lines) < 40
+    assert not any(RULE in line for line in lines)
+    assert sum(map(session.counter.count_text, lines)) <= RESTATED_TOKENS
+    assert "The digest has more." in session.request().end.text
+    assert all(pin.quote in bodies(session)[1] for pin in session.pins)
 
 
 def test_another_process_sends_it_too(session, store):

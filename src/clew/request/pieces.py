@@ -1,11 +1,11 @@
-"""Standard pieces of a request: clauses of the system prompt, rules set by hand, recalled memory.
+"""Standard pieces of a request: clauses of the system prompt, rules of the user, recalled memory.
 
 ``clauses_for(compacted=True, memory=False)`` returns the clauses that explain digests, from ``clauses/*.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from clew.message import Item, Trust, lowest
 from clew.message.text import escape_tags
 from clew.request.rehydration import VisibleText
 from clew.request.sections import CONTRACT, MEMORY, RETRIEVED, RULES, Piece
-from clew.rules.rule import Rule
+from clew.rules.rule import Kind, MadeBy, Rule
 
 NAMES = ("compaction", "uncertainty", "citing", "memory", "data")
 """In the order in which they appear in the prompt."""
@@ -66,6 +66,37 @@ def rules_by_hand(changed: Iterable[Rule], view: Sequence[Item]) -> Piece | None
     lines += ["No longer in force, although shown above:" if over else "", *map(_rule_line, over)]
     names = ", ".join(rule.id for rule in (*new, *over))
     return Piece(RULES, "\n".join(filter(None, lines)), names, Trust.USER, own=True)
+
+
+RESTATED_TOKENS = 400
+"""Most tokens of rules repeated with every request, since no cache reads them: twenty rules of a sentence."""
+
+
+def restated_rules(rules: Iterable[Rule], view: Sequence[Item], count: Callable[[str], int]) -> Piece | None:
+    """Return the rules in force that only a digest shows, to be read again after the newest message.
+
+    Models follow best what they read last; how much that changes is in ``bench/results/rules_obeyed.md``.
+    Rules set by hand come first, then prohibitions; those that do not fit stay in the digest only.
+    """
+    visible = VisibleText(view)
+    old = [
+        rule
+        for rule in rules
+        if visible.has(rule.quote, None) and not visible.in_message(rule.quote, rule.source)
+    ]
+    old.sort(key=lambda rule: (rule.made_by is MadeBy.FOUND, rule.kind is not Kind.PROHIBITION))
+    lines, left = [], RESTATED_TOKENS
+    for rule in old:
+        line = _rule_line(rule)
+        left -= count(line)
+        if left < 0:
+            lines.append("The digest has more.")
+            break
+        lines.append(line)
+    if not lines:
+        return None
+    text = "\n".join(["The user set these earlier. They still hold; follow them:", *lines])
+    return Piece(RULES, text, ", ".join(rule.id for rule in old), Trust.USER, own=True)
 
 
 def _rule_line(rule: Rule) -> str:

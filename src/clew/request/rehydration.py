@@ -80,8 +80,11 @@ class VisibleText:
 
     def has(self, text: str, source: Cite | None) -> bool:
         """Return True if the view shows this text, in the message it comes from or in a digest."""
-        own = self._text(source.message) if source is not None else ""
-        return _holds(own, text) or text in self._digests
+        return self.in_message(text, source) or text in self._digests
+
+    def in_message(self, text: str, source: Cite | None) -> bool:
+        """Return True if the message that this text comes from is in the view and shows it."""
+        return source is not None and _holds(self._text(source.message), text)
 
     def together(self, texts: Sequence[str]) -> bool:
         """Return True if one message shows all of these verbatim; a digest may be outdated and is ignored."""

@@ -34,7 +34,7 @@ from clew.request.instructions import (
     settled_ids,
 )
 from clew.request.instructions.skills import skill_index
-from clew.request.pieces import clauses_for, memory_pieces, rules_by_hand
+from clew.request.pieces import clauses_for, memory_pieces, restated_rules, rules_by_hand
 from clew.request.rehydration import RequestStatus, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
 from clew.secrets.mask import own_key
@@ -112,12 +112,14 @@ class RequestAssembler:
         adds_nothing = parts.instructions is None and not parts.pieces
         data = not (adds_nothing and is_first_request(self._session, view))
         pieces = [*self._instructions(parts.instructions), *parts.pieces]
-        rules = rules_by_hand(self._session.ledger.pins.changed_by_hand, view)
+        pins = self._session.ledger.pins
+        restated = restated_rules(pins.active, view, self._session.counter.count_text) if compacted else None
+        rules = filter(None, (rules_by_hand(pins.changed_by_hand, view), restated))
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)
         before = [
             *clauses_for(compacted=compacted, memory=bool(parts.tools), data=data),
             *pieces,
-            *([rules] if rules else ()),
+            *rules,
         ]
         after = [*memory_pieces(recalled)] if recalled else []
         yield from before
