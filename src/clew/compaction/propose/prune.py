@@ -12,7 +12,7 @@ import posixpath
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, TypeAlias
@@ -156,8 +156,7 @@ Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
 def steps_of(view: Sequence[Item], start: int = 0) -> list[Step]:
     """Return every answered call whose result is at the index ``start`` or later, in order of the results."""
     steps = []
-    answers = _answers_from(view, start)
-    for result, call in sorted(answer for answer in answers if answer[0].message >= start):
+    for result, call in sorted(_answers_from(view, start)):
         name, message = view[result.message]
         told, asked = message.parts[result.part], view[call.message].message.parts[call.part]
         if isinstance(told, ToolResult) and isinstance(asked, ToolCall):
@@ -165,12 +164,15 @@ def steps_of(view: Sequence[Item], start: int = 0) -> list[Step]:
     return steps
 
 
-def _answers_from(view: Sequence[Item], start: int) -> Iterable[tuple[Place, Place]]:
-    """Return the results from an index on with their calls, and perhaps earlier ones."""
-    pairing = pair([item.message for item in view[start:]])
-    if pairing.orphans and start > 0:  # their calls may be before the start, mostly just before it
-        return _answers_from(view, max(0, start - (len(view) - start) - CALLS_BEFORE))
-    return [(_later(result, start), _later(call, start)) for result, call in pairing.answers.items()]
+def _answers_from(view: Sequence[Item], start: int) -> Iterator[tuple[Place, Place]]:
+    """Yield the results from an index on, each with the place of its call."""
+    since, found = start, pair([item.message for item in view[start:]])
+    while since > 0 and any(since + orphan.message >= start for orphan in found.orphans):
+        since = max(0, since - (len(view) - since) - CALLS_BEFORE)  # their calls are mostly just before
+        found = pair([item.message for item in view[since:]])
+    for result, call in found.answers.items():
+        if since + result.message >= start:
+            yield _later(result, since), _later(call, since)
 
 
 CALLS_BEFORE = 8
