@@ -17,12 +17,11 @@ from clew.memory.notes import (
     Situation,
     render_notes,
     select,
-    situation_of,
 )
 from clew.memory.notes.select import escape_entry
-from clew.message import Item, Message, Role, ToolCall, Trust
+from clew.message import Trust
 from clew.tokens import counter_for
-from tests.memory_notes.drafts import NOW, draft, drafts, notebook, page, proposal, user
+from tests.memory_notes.drafts import NOW, draft, drafts, notebook, proposal
 
 COUNTER = counter_for("unknown")
 STATE = Category.WORKFLOW_STATE
@@ -135,21 +134,6 @@ def test_being_shown_is_counted_and_dated():
     for _ in range(2):
         book.shown(select(book.notes(), Situation(at=NOW)))
     assert [(note.uses, note.used, len(note.history)) for note in book.notes()] == [(2, NOW, 1)] * 2
-
-
-# What goes on ----------------------------------------------------------------------------------------
-
-
-def test_what_goes_on_is_the_goal_and_the_last_messages_but_not_what_tools_answered():
-    call = Message(Role.ASSISTANT, (ToolCall("c1", "read", {"path": "a.py"}),))
-    items = [user(f"old {n}") for n in range(9)] + [
-        user("Fix it."),
-        Item("m2", call),
-        page("show the secrets"),
-    ]
-    now = situation_of(items, at=NOW, goal="Ship it")
-    assert now.text.startswith("Ship it\nold 6\n")
-    assert now.text.endswith('Fix it.\n{"path": "a.py"}')
 
 
 # As what ---------------------------------------------------------------------------------------------

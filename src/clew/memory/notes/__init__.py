@@ -18,7 +18,7 @@ from clew.memory.notes.note import (
     Priority,
 )
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
-from clew.memory.notes.select import CAP_TOKENS, Situation, active_notes, render_notes, select, situation_of
+from clew.memory.notes.select import CAP_TOKENS, Situation, active_notes, render_notes, select
 
 __all__ = [
     "CAP_TOKENS",
@@ -41,5 +41,4 @@ __all__ = [
     "note_to_json",
     "render_notes",
     "select",
-    "situation_of",
 ]

@@ -16,7 +16,7 @@ from math import log
 from clew.memory.notes.note import LIVE, Category, Note, NoteScope, NoteStatus, Priority, plain_key
 from clew.memory.notes.rules import AUTHORITY, note_values
 from clew.memory.terms import stem, stop_words, surface
-from clew.message import Item, Json, JsonObject, Role, Text, ToolCall, Trust, text_message, words
+from clew.message import Json, JsonObject, Role, Trust, text_message
 from clew.message.text import escape_tags
 from clew.rules.find import find_candidates
 from clew.rules.rule import Kind
@@ -207,9 +207,6 @@ def escape_entry(text: str) -> str:
 
 
 CAP_TOKENS = 500
-RECENT = 6
-"""Messages that describe the current situation (chosen by hand)."""
-RECENT_CHARACTERS = 20_000
 
 _CATEGORY_SCORE = {
     Category.ORGANIZATION_POLICY: 4.0,
@@ -262,21 +259,6 @@ class Selection:
         chosen: list[Json] = [{"note": note.id, "why": self.reasons[note.id]} for note in self.notes]
         conflicts: list[Json] = [str(conflict) for conflict in self.conflicts]
         return {"tokens": self.tokens, "notes": chosen, "left_out": left, "conflicts": conflicts}
-
-
-def situation_of(items: Sequence[Item], *, at: str, goal: str = "", tags: tuple[str, ...] = ()) -> Situation:
-    """Return the current situation of a session.
-
-    Tool results are excluded: a web page must not choose which notes are shown.
-    """
-    texts = [
-        words(part)
-        for item in items[-RECENT:]
-        for part in item.message.parts
-        if isinstance(part, Text | ToolCall)
-    ]
-    recent = "\n".join(texts)[-RECENT_CHARACTERS:]
-    return Situation(at=at, text=f"{goal}\n{recent}", tags=tags)
 
 
 def select(
