@@ -106,24 +106,26 @@ _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
 
 @dataclass(slots=True)
 class Simple:
-    """One command of a line: its words, and the files it writes by redirection."""
+    """One command of a line: its words, the files it writes by redirection, and its here-documents."""
 
     words: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    document: str = ""
     then: str = ""
     """The operator before the next command; empty for the last."""
 
 
 def simple_commands(line: str) -> Iterable[Simple]:
-    """Return the commands of a line in order, without the bodies of here-documents."""
+    """Return the commands of a line in order."""
     if len(line) <= LONGEST and not _SYNTAX.search(line):
         return [Simple(line.split())] if line and not line.isspace() else []
     return _parsed(line)
 
 
-def _parsed(line: str) -> Iterator[Simple]:
-    """Yield the simple commands of a command line: ``a && b > c`` has two; here-documents are skipped."""
-    command = Simple()
+def _parsed(line: str) -> list[Simple]:
+    """Return the simple commands of a command line: ``a && b > c`` has two; here-documents have none."""
+    found: list[Simple] = []
+    command = opened = Simple()
     tags: list[str] = []
     redirected = ""
     at = 0
@@ -140,17 +142,20 @@ def _parsed(line: str) -> Iterator[Simple]:
                 redirected = "" if match[0][-1] in "12-" else match[0]
             case "tag" | "heredoc":
                 tags.append(match["tag"])
+                opened = command
             case "end":
                 if match[0] == "\n" and tags:
-                    at = _after_documents(line, at, tags)
+                    begun, at = at, _after_documents(line, at, tags)
+                    opened.document = line[begun : min(at, begun + LONGEST)]
                 if command.words or command.outputs:
                     command.then = match[0]
-                    yield command
+                    found.append(command)
                 command = Simple()
             case _:
                 pass
     if command.words or command.outputs:
-        yield command
+        found.append(command)
+    return found
 
 
 def _take(command: Simple, word: str, redirected: str) -> None:
@@ -182,7 +187,10 @@ def effects(line: str, folder: str = "") -> list[Touch]:
     if "*** Begin Patch" in line:
         return [_inside(touch, folder) for touch in touches_of_patch(line)]
     found: list[Touch] = []
+    piped = ""
     for command in simple_commands(line):
+        document = command.document or piped
+        piped = document if command.then == "|" else ""
         words = without_prefixes(command.words)
         program = words[0].rsplit("/", 1)[-1].lower() if words else ""
         if program in ("cd", "pushd") and len(words) > 1 and not _NO_PATH.search(words[1]):
@@ -190,6 +198,7 @@ def effects(line: str, folder: str = "") -> list[Touch]:
             continue
         read = _PROGRAMS.get(program)
         touches = list(read(words)) if read else []
+        touches += _from_document(program, words, document) if document else ()
         # If prose was taken for a command, ">" is not a redirection; a real target has a dot or a slash.
         touches += [Touch(Action.WRITTEN, name) for name in command.outputs if "." in name or "/" in name]
         found += [_inside(touch, folder) for touch in touches if _is_named(touch)]
@@ -307,6 +316,37 @@ def _scripts(words: Sequence[str]) -> Iterator[Touch]:
     for option, script in pairwise(words):
         if option in ("-c", "-e") and _WRITES.search(script):
             yield from (Touch(Action.WRITTEN, name[1]) for name in _QUOTED_FILE.finditer(script))
+
+
+_FILE_NAMES = lazy_pattern(r"\b(\w+)[ \t]*(?:=(?!=)|\bin\b)[ \t]*(\[[^\]]*\]|\([^)\n]*\)|[^\n]*)")
+"""A name of a script, and the value or list that may be the paths of files."""
+_READS_TOO = lazy_pattern(r"\bread(?:_text|lines|FileSync|File)?\(|[\"']r\+b?[\"']")
+
+
+def _from_document(program: str, words: Sequence[str], text: str) -> Iterator[Touch]:
+    """Yield what a here-document does to files: a script that a program runs, or a patch."""
+    if program in ("python", "python3", "node") and all(word == "-" for word in words[1:]):
+        action = Action.MODIFIED if _READS_TOO.search(text) else Action.WRITTEN
+        yield from (Touch(action, name) for name in _written_by_script(text))
+    elif program == "patch" or words[:2] == ["git", "apply"]:
+        yield from touches_of_patch(text)
+
+
+def _written_by_script(text: str) -> Iterator[str]:
+    """Yield the files that a script writes: named where it writes, or by a variable that is written."""
+    named = {name: _QUOTED_FILE.findall(value) for name, value in _FILE_NAMES.findall(text)}
+    found: dict[str, None] = {}
+    for match in _SCRIPT_WRITES.finditer(text):
+        target = match["opened"] or match["written"] or match["node"]
+        found.update(dict.fromkeys(_QUOTED_FILE.findall(target) or named.get(target, ())))
+    yield from found
+
+
+_SCRIPT_WRITES = lazy_pattern(
+    r"""\bopen\(\s*(?P<opened>\w+|["'][^"'\n]+["'])\s*,\s*(?:mode=)?["'](?:[wax]b?\+?|r\+b?)["']"""
+    r"""|(?P<written>\b\w+|\bPath\(\s*["'][^"'\n]+["']\s*\))\.(?:write_(?:text|bytes)\(|open\(["'][wax])"""
+    r"""|\bwriteFile(?:Sync)?\(\s*(?P<node>\w+|["'][^"'\n]+["'])\s*,"""
+)
 
 
 def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
