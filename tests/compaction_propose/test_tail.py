@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import clew
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.tail import last_cuts, tail_start, water_level
+from clew.compaction.propose.tail import MOST_VERBATIM, last_cuts, tail_room, tail_start, water_level
 from clew.compaction.task import CompactionTask, Keep
 from clew.message import Message, Role, Thinking, Trust, cut_points, fixed_prefix, text_message, words
 from tests.compaction_propose.sessions import COUNTER, items, kinds, read, session, step
@@ -92,6 +92,11 @@ def test_at_least_so_many_last_tokens_stay_verbatim_as_asked(seed, wanted):
     roles = (Role.USER, Role.ASSISTANT)
     messages = [text_message(roles[i % 2], text) for i, text in enumerate(_steps(seed))]
     assert _kept_verbatim(messages, wanted) >= wanted
+
+
+def test_as_many_tokens_as_asked_fit_the_room_for_recent_messages_to_the_last_one():
+    for wanted in range(9_000, 9_100):
+        assert int(tail_room(20_000, Keep(tokens=wanted, for_text=20_000)) * MOST_VERBATIM) >= wanted
 
 
 @pytest.mark.parametrize("wanted", [500, 4_000])

@@ -8,6 +8,7 @@ from few whole ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from clew.compaction.task import Keep
@@ -100,7 +101,7 @@ def _is_prose(message: Message) -> bool:
 
 def tail_room(room: int, keep: Keep, *, focused: bool = False) -> int:
     """Return the tokens for recent messages; fewer if a person said what the digest should be about."""
-    wanted = max(int((keep.tokens or 0) / MOST_VERBATIM), keep.room or 0)
+    wanted = max(ceil((keep.tokens or 0) / MOST_VERBATIM), keep.room or 0)
     share = between(KEPT_SHARE, room) * (SHARE_WITH_PROSE if keep.for_prose or focused else 1.0)
     return max(int(room * share) - keep.for_text, min(wanted, room))
 
