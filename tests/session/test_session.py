@@ -13,6 +13,7 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory.notes import Draft
 from clew.message import Item, Native, Origin, Role, text_message
 from clew.session import Request, Session
+from clew.session.compact_session import range_in
 from clew.session.history import changed_tools
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
 from tests.session.talk import RULE, answer, call, talk
@@ -212,6 +213,18 @@ def test_a_range_from_the_oldest_message_becomes_a_digest_and_all_else_stays(ses
     assert done.plan.tokens_after < done.plan.tokens_before
     session.undo()
     assert session.view() == whole
+
+
+def test_a_range_beyond_the_last_message_says_what_is_not_compacted(session):
+    session.add(*talk(40))
+    last = session.view()[-1].id
+    reason = session.compact(messages="m1-m999").plan.reason
+    assert f"m999 does not exist, the last message is {last}" in reason
+    assert "stays: the last turn is not compacted" in reason
+    covered = session.trace()[-1].digest.covers
+    assert range_in(reason) == f"{covered[0]}-{covered[-1]}"
+    session.undo()
+    assert "(" not in session.compact(messages="m1-m20").plan.reason
 
 
 def test_a_range_in_the_middle_is_shortened_in_place():

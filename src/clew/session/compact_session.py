@@ -85,7 +85,7 @@ _MESSAGE = lazy_pattern(r"\bm(\d+)")
 
 def range_in(reason: str) -> str | None:
     """Return the range of messages that a person asked for, from a plan's reason; None if it names none."""
-    numbers = [int(number) for number in _MESSAGE.findall(reason.removesuffix(_AS_ASKED))]
+    numbers = [int(number) for number in _MESSAGE.findall(reason.partition(" (")[0])]
     if not numbers or not reason.endswith(_AS_ASKED):
         return None
     first = 1 if reason.startswith("d") else min(numbers)  # a range that begins with the digest before it
@@ -106,7 +106,8 @@ def requested_task(
             raise InputError("a compaction has a size or a range, not both", "leave one of them out")
         chosen = _range_indices(replay, messages)
         names = spans(item.id for item in replay.items[slice(*chosen)])
-        task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, f"{names}{_AS_ASKED}", focus)
+        reason = f"{names}{_left_out(replay, messages, chosen[1])}{_AS_ASKED}"
+        task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, reason, focus)
         return replace(task, chosen=chosen, sized=False)
     if target_tokens is not None:
         prompt = replay.items[: fixed_prefix(replay.items)]
@@ -152,6 +153,20 @@ def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
     if stop <= max(start, prompt):
         raise InputError("the last turn is not compacted", "choose a range that ends before it")
     return max(start, prompt), stop
+
+
+def _left_out(replay: Replay, messages: str, stop: int) -> str:
+    """Return a remark on messages that a range names and that are not compacted; "" if there are none."""
+    match = RANGE.fullmatch(messages)
+    last = int(match[2]) if match and match[2] else 0
+    remarks = []
+    if last > len(replay.view.whole):
+        remarks.append(f"m{last} does not exist, the last message is m{len(replay.view.whole)}")
+    if any(item.id[0] == "m" and int(item.id[1:]) <= last for item in replay.items[stop:]):
+        remarks.append(
+            f"{spans(item.id for item in replay.items[stop:])} stays: the last turn is not compacted"
+        )
+    return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
