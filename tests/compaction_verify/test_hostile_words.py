@@ -95,6 +95,27 @@ def test_a_number_in_words_must_occur_in_words_or_digits(text: str, source: str,
     assert is_caught(ClaimKind.FACT, text, source) is caught
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "caught"),
+    [
+        ("The retry limit is 7 minutes.", "The retry limit is 7, the timeout 45 s.", True),
+        ("The retry limit is unlimited.", "The retry limit is 7, the timeout 45 s.", True),
+        ("The timeout is 45 s.", "The timeout is 45 ms, the retry limit 7.", True),
+        ("The upload limit is 20 GB.", "The upload limit is 20 MB. It is set in the file.", True),
+        ("It costs 300 EUR a month.", "It costs 300 USD a month, paid in advance.", True),
+        ("The retry limit is 7.", "The retry limit is 7, the timeout 45 s.", False),
+        ("The timeout is 45 seconds.", "timeout_seconds = 45", False),
+        ("The cache lives 10 minutes.", "cache: ttl_minutes: 10", False),
+        ("The rollout is at 30 percent.", "The rollout is at 30% of the users.", False),
+        ("The retries are unlimited.", "There is no limit on the number of retries.", False),
+        ("The upload limit is 20 MB.", "The upload limit is 20MB per file.", False),
+        ("Wait 2 minutes before a retry.", "Step 2s: wait two minutes before a retry.", False),
+    ],
+)
+def test_a_unit_or_quantity_that_no_source_has_is_caught(text: str, source: str, caught: bool):
+    assert is_caught(ClaimKind.FACT, text, source) is caught
+
+
 def test_values_are_compared_in_linear_time():
     hostile = "a" + "-" * 40_000 + " 1 2 " + "x1 " * 10_000
     start = process_time()

@@ -38,6 +38,7 @@ from clew.compaction.verify.sentences import (
     is_torn,
     reversed_clause,
 )
+from clew.compaction.verify.units import changed_quantity
 from clew.compaction.verify.wording import (
     ELISION,
     Wording,
@@ -256,7 +257,7 @@ def _wrong_value(check: ClaimCheck, text: str) -> tuple[str, str] | None:
     moved = permuted_values(text, sources)
     if moved is not None:
         return f'"{claim}" has {moved} in the place of another value', f"{messages} says it the other way"
-    invented = invented_number_word(text, sources)
+    invented = invented_number_word(text, sources) or changed_quantity(text, sources)
     return (f'"{invented}" is invented', f"nothing in {messages} says it") if invented else None
 
 
