@@ -6,7 +6,7 @@ import pytest
 
 import clew
 from clew.ledger import Ledger
-from clew.ledger.turns import EARLY_TURNS, MOST_CHARACTERS, MOST_LINES
+from clew.ledger.user_quotes import EARLY_TURNS, MOST_CHARACTERS, MOST_LINES
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 
 UNKNOWN = (

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger import Ledger, turns
-from clew.ledger.turns import LONGEST_FINDING, SHORTEST_FINDING, finding_spans, is_acknowledgement
+from clew.ledger import Ledger, agent_findings, turns
+from clew.ledger.agent_findings import LONGEST_FINDING, SHORTEST_FINDING, finding_spans
+from clew.ledger.turns import is_acknowledgement
 from clew.message import Item, Message, Role, Text, Trust
 from tests.ledger.sessions import assistant, did, items, ledger_of, ran, user
 
@@ -66,7 +67,7 @@ def test_what_the_agent_says_before_anybody_asked_is_no_report():
 
 def test_a_very_long_session_forgets_the_oldest_turns_but_the_first(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(turns, "MOST_TURNS", 20)
-    monkeypatch.setattr(turns, "MOST_FINDINGS", 10)
+    monkeypatch.setattr(agent_findings, "MOST_FINDINGS", 10)
     talk = [
         message
         for n in range(100)
@@ -83,7 +84,7 @@ def test_a_very_long_session_forgets_the_oldest_turns_but_the_first(monkeypatch:
 
 
 def test_weak_findings_make_room_for_strong_ones(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(turns, "MOST_FINDINGS", 8)
+    monkeypatch.setattr(agent_findings, "MOST_FINDINGS", 8)
     talk = [user("Go."), assistant("The root cause is a stale cache in loader.py.")]
     talk += [
         assistant(f"The file part_{n}.py holds the settings of the loader, in one long table.")

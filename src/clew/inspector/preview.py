@@ -13,13 +13,12 @@ from clew.compaction.verify import Report
 from clew.compaction.verify.report import LossKind
 from clew.inspector.history import compactions_of
 from clew.inspector.session_pool import OpenSession
+from clew.ledger.agent_findings import WEAKEST
 from clew.message import Cite, Item, Json, JsonObject, Message, words
 from clew.session import Session
 
 MOST_LISTED = 60
 """Items of each kind that are listed; the counts are complete."""
-STRONG = 1
-"""Findings up to this rank state a conclusion or a reason; others only name something."""
 
 
 class Passage(NamedTuple):
@@ -81,7 +80,7 @@ def _requests_and_findings(session: Session, dropped_ids: set[str]) -> tuple[lis
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
-    findings = [finding.source for finding in turns.findings if finding.rank <= STRONG]
+    findings = [finding.source for finding in turns.findings if finding.rank < WEAKEST]
     seen = dropped_ids | {item.id for item in session.view()}
     cites = [item for item in (*asks, *findings) if item.message in seen]
     texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}

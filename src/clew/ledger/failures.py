@@ -15,7 +15,7 @@ from clew.ledger.attempts import Attempt, attempt, names_to_change, only_looks, 
 from clew.ledger.error_lines import error_spans
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.testruns import run_of, selected_by
-from clew.ledger.tool_actions import BY_NAME, ActionKind, touches
+from clew.ledger.tool_actions import BY_NAME, CHANGING, ActionKind, touches
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
 
@@ -26,7 +26,6 @@ MOST_FIXED = 1_000
 """Failures kept, fixed and open ones separately (chosen by hand); above that the oldest are dropped."""
 _CANCELLED = lazy_pattern(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
 """Claude Code's result for a call that it did not run because another call of the same reply failed."""
-_CHANGE_FILES = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +240,7 @@ def _base(path: str) -> str:
 
 def _files_of(exchange: Exchange) -> tuple[str, ...]:
     """Return the files that a call would have changed."""
-    if exchange.action.kind not in _CHANGE_FILES:
+    if exchange.action.kind not in CHANGING:
         return ()
     return tuple(dict.fromkeys(touch.name for touch in touches(exchange.action, "") if touch.name))
 

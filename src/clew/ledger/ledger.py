@@ -17,9 +17,11 @@ from clew.ledger.decisions import Decision, Decisions
 from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.failures import Failure, Failures
 from clew.ledger.goal import Goal, Goals
+from clew.ledger.kept_facts import KeptFacts
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
-from clew.ledger.turns import KeptFacts, Turns, UserQuote, UserQuotes
+from clew.ledger.turns import Turns
+from clew.ledger.user_quotes import UserQuote, UserQuotes
 from clew.message import Cite, Item, JsonObject, Trust
 from clew.rules.codec import copy_tracker, from_json, to_json
 from clew.rules.findings import Findings

@@ -40,7 +40,7 @@ from clew.ledger.request_parts import (
     work_of,
 )
 from clew.ledger.sections import RequestSection, left_sections, numbered_sections
-from clew.ledger.tool_actions import ActionKind
+from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Cite, Json
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.pasted import foreign
@@ -59,7 +59,6 @@ _MOST_COMPOUND = 8
 _MOST_ENDED_WORDS = 256
 """Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
 _LAST_WORDS = 900
-_CHANGING = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
 _RUNS_TESTS = lazy_pattern(
     r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
     re.IGNORECASE,
@@ -234,7 +233,7 @@ class Talk:
             done, looked = work_of(calls)
             self.touched |= dict.fromkeys(sorted(looked - self.touched.keys()), False)
             self.touched |= dict.fromkeys(sorted(done), True)
-        if self.stated and self.stated_stems and any(asked.action.kind in _CHANGING for asked in calls):
+        if self.stated and self.stated_stems and any(asked.action.kind in CHANGING for asked in calls):
             self._answered_on_the_way(self.stated, self.stated_stems)
         if self.undone:
             self._carry_out(calls, calls[0].cite.message)
@@ -256,7 +255,7 @@ class Talk:
         for id_, words in self.undone.items():
             if text and id_ in self.open and self.open[id_].source.message != message:
                 self.undone[id_] = [word for word in words if word not in text]
-                if id_ not in self.begun and any(asked.action.kind in _CHANGING for asked in calls):
+                if id_ not in self.begun and any(asked.action.kind in CHANGING for asked in calls):
                     self.begun.append(id_)
 
     def tested(self, by: Cite, *, passed: bool) -> None:

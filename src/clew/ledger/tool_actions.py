@@ -39,6 +39,10 @@ class ActionKind(Enum):
     OTHER = "other"
 
 
+CHANGING = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
+"""Kinds that write text into files."""
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError, NotFound, StoreDamaged
+from clew.ledger.kept_facts import KeptFact, KeptFacts
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
-from clew.ledger.turns import KeptFact, KeptFacts
 from clew.log import LOOP, PIN, new_event
 from clew.log.protocol import Event
 from clew.message import Cite, Json, JsonObject, Trust

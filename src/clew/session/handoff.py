@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from clew.ledger.agent_findings import STRONG, WEAK
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
@@ -308,7 +309,7 @@ def _last_change(artifact: Artifact) -> str:
 
 def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[HandoffLine]:
     """Yield findings, failures and decisions, the latest first."""
-    yield from _finding_lines(ledger, quotes, rank=0)
+    yield from _finding_lines(ledger, quotes, STRONG)
     failures = [
         failure for failure in ledger.failures if BY_NAME.get(failure.tool.lower()) not in _REFUSED_CHANGES
     ]
@@ -328,11 +329,11 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[HandoffLine]:
         yield HandoffLine(
             f"“{flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
         )
-    yield from _finding_lines(ledger, quotes, rank=1)
+    yield from _finding_lines(ledger, quotes, WEAK)
 
 
 def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[HandoffLine]:
-    """Yield the latest sentences with a conclusion (rank 0) or a reason (rank 1), without duplicates."""
+    """Yield the latest sentences with a conclusion or a reason, as ``rank`` says, without duplicates."""
     findings = (finding for finding in reversed(ledger.turns.findings) if finding.rank == rank)
     lines = {
         flat(quotes.text(finding.source), LONGEST_FINDING): finding.source.message for finding in findings

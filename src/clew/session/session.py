@@ -32,8 +32,8 @@ from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import split_off_digest
 from clew.compaction.propose.summary import SessionRequest
 from clew.errors import DuplicateEvent, InputError, NotFound, StoreError
+from clew.ledger.kept_facts import KeptFact
 from clew.ledger.ledger import Ledger
-from clew.ledger.turns import KeptFact
 from clew.log import (
     ABOUT,
     KINDS,

@@ -15,8 +15,9 @@ from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import STRUCTURE, excerpt
 from clew.compaction.propose.prune import NUMBERED_LINE
+from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
-from clew.ledger.turns import RankedFinding, Turn, Turns
+from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
 
 LEVELS = (8_000, 5_500, 4_000, 3_000, 2_200, 1_500, 1_100, 800, 560, 400, 280, 200)
