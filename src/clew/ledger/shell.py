@@ -338,7 +338,7 @@ def _written_by_script(text: str) -> Iterator[str]:
     found: dict[str, None] = {}
     for match in _SCRIPT_WRITES.finditer(text):
         target = match["opened"] or match["written"] or match["node"]
-        found.update(dict.fromkeys(_QUOTED_FILE.findall(target) or named.get(target, ())))
+        found.update(dict.fromkeys(_QUOTED_FILE.findall(target) or named.get(target, [])))
     yield from found
 
 
