@@ -63,9 +63,9 @@ class Wire:
     """Whether the list may be a plain string, which is one user message."""
 
     @property
-    def rules(self) -> tuple[ApiRule, ...]:
+    def rules(self) -> Sequence[ApiRule]:
         """Return the rules that the API enforces."""
-        rules: tuple[ApiRule, ...] = import_module(self.rules_module).RULES
+        rules: Sequence[ApiRule] = import_module(self.rules_module).RULES
         return rules
 
     def parse(self, items: Iterable[Any]) -> list[Message]:
