@@ -227,3 +227,12 @@ def write_content(
             return original  # was neither text nor a list
         case _:
             return list(write_blocks(parts))
+
+
+def write_system(
+    messages: Sequence[Message], wire: str, write_blocks: Callable[[Sequence[Part]], Iterable[Json]]
+) -> Json:
+    """Write a system field; a single unchanged message is written as it was read."""
+    original = original_system(messages, wire)
+    content = write_content([part for message in messages for part in message.parts], original, write_blocks)
+    return content if differs(original, content) else original

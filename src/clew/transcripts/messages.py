@@ -133,10 +133,7 @@ def media_from_url(url: str, media_type: str | None, trust: Trust, title: str | 
 
 def image_from_url(url: str, trust: Trust) -> Media:
     """Make an image from a URL that does not give its type."""
-    from clew.providers.media import read_url
-
-    place = read_url(url)
-    return Media("image", place.media_type, place.data, place.url, trust=trust)
+    return replace(media_from_url(url, None, trust), kind="image")
 
 
 def fingerprint(value: Message | ToolResult) -> bytes:

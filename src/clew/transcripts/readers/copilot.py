@@ -26,22 +26,15 @@ from clew.message import (
     trust_of,
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
-from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, typed_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 FORMAT = "copilot-cli"
 _FAMILIES = ("session.", "assistant.", "user.", "tool.", "system.", "hook.", "subagent.", "skill.")
-_BOOKKEEPING = (
-    *_FAMILIES,
-    "permission.",
-    "abort",
-    "external_tool.",
-    "command.",
-    "elicitation.",
-    "exit_plan_mode.",
-)
+_OTHER_FAMILIES = ("permission.", "abort", "external_tool.", "command.", "elicitation.", "exit_plan_mode.")
+_BOOKKEEPING = (*_FAMILIES, *_OTHER_FAMILIES)
 
 
 def sniff(source: Source) -> float:
@@ -61,12 +54,7 @@ def _is_event(record: JsonObject) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session: messages, compactions, rewinds."""
-    session = _CopilotSession(name_of(source, ".jsonl"))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from session.event(line.value, line.number)
+    return read_objects(source, _CopilotSession(name_of(source, ".jsonl")).event)
 
 
 @dataclass(slots=True)

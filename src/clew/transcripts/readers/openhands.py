@@ -164,13 +164,7 @@ def _usage(usage: JsonObject) -> Usage:
 
 _V0_BOOKKEEPING = frozenset(
     {
-        "",
-        "null",
-        "change_agent_state",
-        "agent_state_changed",
-        "pause",
-        "resume",
-        "recall",
+        *("", "null", "change_agent_state", "agent_state_changed", "pause", "resume", "recall"),
         "condensation_request",
     }
 )

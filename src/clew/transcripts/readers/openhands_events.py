@@ -32,16 +32,9 @@ from clew.transcripts.records import Boundary, Entry, Problem, Record
 
 NAME = "openhands"
 _BOOKKEEPING = (
-    "ConversationStateUpdateEvent",
-    "CondensationRequest",
-    "PauseEvent",
-    "InterruptEvent",
-    "LLMCompletionLogEvent",
-    "TokenEvent",
-    "StreamingDeltaEvent",
-    "ConversationErrorEvent",
-    "ServerErrorEvent",
-    "HookExecutionEvent",
+    *("ConversationStateUpdateEvent", "CondensationRequest", "PauseEvent", "InterruptEvent"),
+    *("LLMCompletionLogEvent", "TokenEvent", "StreamingDeltaEvent", "ConversationErrorEvent"),
+    *("ServerErrorEvent", "HookExecutionEvent"),
 )
 
 
