@@ -39,7 +39,7 @@ def open_database(source: Source) -> Iterator[sqlite3.Connection]:
 
     source.keep()
     with source.on_disk() as path, closing(_connect(path)) as connection:
-        connection.text_factory = _lenient_text
+        connection.text_factory = lambda data: data.decode(errors="replace")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         connection.execute("PRAGMA trusted_schema = OFF")  # a schema must not run functions on our behalf
         connection.set_authorizer(_without_views)
@@ -79,10 +79,6 @@ def database_errors() -> tuple[type[Exception], ...]:
     import sqlite3
 
     return sqlite3.Error, UnicodeDecodeError, MemoryError
-
-
-def _lenient_text(data: bytes) -> str:
-    return data.decode(errors="replace")
 
 
 def has_tables(source: Source, tables: dict[str, Sequence[str]]) -> bool:

@@ -227,11 +227,6 @@ MOST_TOOL_REFERENCES = 100
 """The API's number is not documented; chosen by hand, far above what tool search finds in a session."""
 
 
-def _compactions(body: JsonObject) -> list[Block]:
-    """Return the compaction blocks with content; null content means that the compaction failed."""
-    return [block for block in blocks(body) if block.kind == "compaction" and block.value.get("content")]
-
-
 @RULES.add(
     "A32: a compaction block is as it came",
     f"Error codes compaction_content_mismatch, compaction_signature_invalid and "
@@ -239,7 +234,9 @@ def _compactions(body: JsonObject) -> list[Block]:
     "send it back byte for byte; say what it lacks in a later message",
 )
 def _unsigned_compaction(body: JsonObject) -> Iterator[RuleFinding]:
-    for block in _compactions(body):
+    for block in blocks(body):
+        if block.kind != "compaction" or not block.value.get("content"):  # null: the compaction failed
+            continue
         if "signature" in block.value and not block.value["signature"]:
             yield RuleFinding(f"{block.where}.signature", "the signature is empty")
         changes = block.value.get("tool_changes")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from clew.message import Media, Message, Part, Role, Text, ToolCall, ToolResult
@@ -103,7 +104,9 @@ def _with_results(
 ) -> Iterator[DraftMessage]:
     """Yield the assistant's messages, then the results of all their calls."""
     calls = [piece for draft in run for piece in draft.pieces if is_call(piece.part)]
-    batch = sorted((p for draft in run for i in draft.sources for p in answers.get(i, ())), key=_place)
+    batch = sorted(
+        (p for draft in run for i in draft.sources for p in answers.get(i, ())), key=attrgetter("place")
+    )
     # ``end`` is the first message after the run that has more than results, so results beyond it were moved
     for piece in batch:
         if piece.place.message > end:
@@ -117,10 +120,6 @@ def _with_results(
     yield from (_calls_last(draft) if conversion.to.calls_last else draft for draft in run)
     if batch:
         yield DraftMessage(Role.TOOL, tuple(batch))
-
-
-def _place(piece: PlacedPart) -> Place:
-    return piece.place
 
 
 def _calls_last(draft: DraftMessage) -> DraftMessage:

@@ -102,13 +102,10 @@ def _parse_parts(parts: Json, trust: Trust) -> tuple[Part, ...]:
 
 def _parse_part(part: Json, trust: Trust) -> Part:
     native = Native(NAME, part)
-    known = _parse_known(part, trust, native) if isinstance(part, dict) else None
-    return known or Unknown(_unknown_kind(part), trust=trust, native=native)
-
-
-def _unknown_kind(part: Json) -> str:
-    """Return the kind of an unknown part: its first field."""
-    return next(iter(part), "empty") if isinstance(part, dict) else "not-an-object"
+    if not isinstance(part, dict):
+        return Unknown("not-an-object", trust=trust, native=native)
+    first_field = next(iter(part), "empty")
+    return _parse_known(part, trust, native) or Unknown(first_field, trust=trust, native=native)
 
 
 def _parse_known(part: JsonObject, trust: Trust, native: Native) -> Part | None:

@@ -127,7 +127,9 @@ class _CopilotSession:
         entry = Entry(message, entry_id, number, string(event, "timestamp"), sidechain=agent_id)
         if message.role is Role.ASSISTANT:
             model = string(data, "model") or (self.model if agent_id is None else None)
-            entry = replace(entry, model=model, usage=_usage(data))
+            output = count(data, "outputTokens")
+            usage = Usage(count(data, "inputTokens"), output) if output else None
+            entry = replace(entry, model=model, usage=usage)
         if message.role is Role.SYSTEM and agent_id is None:
             entry = replace(entry, replaces=self.prompt_id)
             self.prompt_id = self.prompt_id or entry_id
@@ -232,8 +234,3 @@ def _result(data: JsonObject) -> Message | None:
     text = string(mapping(data, "result"), "content") or string(mapping(data, "error"), "message") or ""
     result = ToolResult(call_id, (Text(text),), failed, native=Native(FORMAT, data.get("result")))
     return Message(Role.TOOL, (result,))
-
-
-def _usage(data: JsonObject) -> Usage | None:
-    output = count(data, "outputTokens")
-    return Usage(count(data, "inputTokens"), output) if output else None

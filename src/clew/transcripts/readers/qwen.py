@@ -135,15 +135,11 @@ def _message(record: JsonObject, agent_id: str | None) -> Message:
         return _result(record, message)
     if message.role is not Role.USER:
         return message
-    if agent_id is not None or not _is_persons(record):
+    is_typed = string(record, "subtype") in _PERSONS and string(record, "provenance") in (None, "real_user")
+    if agent_id is not None or not is_typed:
         return relabel(message, Origin.INJECTED)
     typed = string(mapping(record, "systemPayload"), "displayText")
     return typed_message(message.text, typed) if typed and typed != message.text else message
-
-
-def _is_persons(record: JsonObject) -> bool:
-    provenance = string(record, "provenance")
-    return string(record, "subtype") in _PERSONS and provenance in (None, "real_user")
 
 
 def _result(record: JsonObject, message: Message) -> Message:
