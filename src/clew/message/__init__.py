@@ -25,6 +25,7 @@ from clew.message.parts import (
     Json,
     JsonObject,
     Media,
+    MediaKind,
     Native,
     Part,
     Text,
@@ -38,8 +39,8 @@ from clew.message.parts import (
 
 __all__ = [
     "LONGEST_RULE", "ApprovalAnswer", "ApprovalRequest", "Cite", "Compacted", "Item", "Json",
-    "JsonObject", "Media", "Message", "Native", "Origin", "Pairing", "Part", "Place", "Role", "Text",
-    "Thinking", "ToolCall", "ToolResult", "Trust", "Unknown", "Usage", "atoms", "cut_points",
+    "JsonObject", "Media", "MediaKind", "Message", "Native", "Origin", "Pairing", "Part", "Place", "Role",
+    "Text", "Thinking", "ToolCall", "ToolResult", "Trust", "Unknown", "Usage", "atoms", "cut_points",
     "fixed_prefix", "last_user_message", "lowest", "message_number", "pair", "system_prefix",
     "text_message", "trust_of", "turns", "words",
 ]  # fmt: skip

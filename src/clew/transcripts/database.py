@@ -6,8 +6,9 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -118,12 +119,17 @@ def sessions(connection: sqlite3.Connection, query: str, source: Source) -> list
     return [row for row in all_rows if source.session is None or str(row.get("id")) == source.session]
 
 
-def report_damage(records: Iterator[Record]) -> Iterator[Record]:
-    """Pass records on; if the database turns out to be damaged, end with a ``Problem``."""
-    try:
-        yield from records
-    except database_errors() as cause:
-        yield Problem(f"the database cannot be read further: {cause}")
+def reports_damage(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
+    """Make a reader end with a ``Problem`` if the database turns out to be damaged."""
+
+    @wraps(read)
+    def reader(source: Source) -> Iterator[Record]:
+        try:
+            yield from read(source)
+        except database_errors() as cause:
+            yield Problem(f"the database cannot be read further: {cause}")
+
+    return reader
 
 
 def decode_column(row: JsonObject, column: str) -> tuple[Json, Problem | None]:

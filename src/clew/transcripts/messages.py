@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Literal, TypeAlias
 
-from clew.message import Media, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
+from clew.message import Media, MediaKind, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
 
 MACHINE_TRUST = trust_of(Role.USER, Origin.INJECTED)
 """The trust of harness text in the user's role."""
@@ -111,11 +110,10 @@ def label_machine_text(message: Message, starts: tuple[str, ...], trust: Trust) 
     return marked if is_personal else relabel(marked, Origin.INJECTED)
 
 
-Kind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
-_KINDS: dict[str, Kind] = {"image": "image", "audio": "audio", "video": "video"}
+_KINDS: dict[str, MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def media_kind(media_type: str | None) -> Kind:
+def media_kind(media_type: str | None) -> MediaKind:
     """Return the media kind of a media type."""
     if media_type == "application/pdf":
         return "document"
