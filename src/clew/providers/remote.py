@@ -110,12 +110,12 @@ def stream_reply(api: Api, body: JsonObject, patience: Patience, events: Events)
             except ModelError as error:
                 if shown:
                     raise
-                send = steps.throw(error)
+                send = steps.throw(error)  # decides whether to send again; else it raises the error
                 continue
             if shown:
                 return api.reply(value)
             try:
-                send = steps.send(_encode(value))
+                send = steps.send(_encode(value))  # nothing was shown yet: the answer may report an error
             except StopIteration as end:
                 reply: Reply = end.value
                 return reply

@@ -105,8 +105,8 @@ def _read_lines(source: Source) -> Iterator[Record]:
 def _final_lines(source: Source) -> Iterator[ObjectLine | Problem]:
     """Yield every line, but a rewritten message only once: at its first position, in its last form.
 
-    Of the lines ``a, b, c, b'`` (``b'`` has the id of ``b``) it yields ``a, b', c``. Lines between the two are
-    held back; the tool rewrites only the newest message, so they are few.
+    Of the lines ``a, b, c, b'`` (``b'`` has the id of ``b``) it yields ``a, b', c``. Lines between the two
+    are held back; the tool rewrites only the newest message, so they are few.
     """
     last: dict[_Key, int] = {}
     for key, line in _with_keys(source):
