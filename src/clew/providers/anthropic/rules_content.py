@@ -267,12 +267,6 @@ MAX_IMAGE_CHARACTERS = 10 * 1024 * 1024
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
 
 
-def _images(body: JsonObject) -> list[Block | Inner]:
-    """Return every image, including nested ones."""
-    outer = [block for block in blocks(body) if block.kind == "image"]
-    return [*outer, *(inner for inner in inner_blocks(body) if inner.value.get("type") == "image")]
-
-
 @CONTENT_RULES.add(
     "A11: images are small enough",
     "Error texts on 8,000 pixels a side, and on 2,000 'for many-image requests' of more than 20 "
@@ -280,7 +274,8 @@ def _images(body: JsonObject) -> list[Block | Inner]:
     "scale images down, or drop old ones",
 )
 def _large_images(body: JsonObject) -> Iterator[RuleFinding]:
-    images = _images(body)
+    every: list[Block | Inner] = [*blocks(body), *inner_blocks(body)]
+    images = [block for block in every if block.value.get("type") == "image"]
     many = len(images) > MANY_IMAGES
     limit = MAX_SIDE_OF_MANY if many else MAX_SIDE
     for image in images:

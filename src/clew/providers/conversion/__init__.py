@@ -26,7 +26,6 @@ from clew.message import (
     Message,
     Native,
     Pairing,
-    Part,
     Role,
     Text,
     ToolCall,
@@ -160,12 +159,11 @@ def _without_server_tools(message: Message) -> Message:
     """Replace server-side calls and results by placeholders, so that only client tools are paired."""
     if not any(part.server_side for part in message.parts if isinstance(part, ToolCall | ToolResult)):
         return message
-    return replace(message, parts=tuple([_hide_server_side(part) for part in message.parts]))
-
-
-def _hide_server_side(part: Part) -> Part:
-    server_side = isinstance(part, ToolCall | ToolResult) and part.server_side
-    return Unknown("server-side tool") if server_side else part
+    parts = [
+        Unknown("server-side tool") if isinstance(part, ToolCall | ToolResult) and part.server_side else part
+        for part in message.parts
+    ]
+    return replace(message, parts=tuple(parts))
 
 
 def _freeform(messages: Sequence[Message], pairing: Pairing, target: Target) -> frozenset[Place]:

@@ -298,15 +298,13 @@ def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
     if not thoughts:
         return data
     fields = native_object(thoughts[0].native, NAME)
-    if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
-        return data | fields
+    if len(thoughts) == 1 and fields:
+        original = _parse_reasoning(fields)
+        if (original.text, original.signature) == (thoughts[0].text, thoughts[0].signature):
+            return data | fields
     # Edited reasoning must not keep the signature of the original text.
     key = next((key for key in _REASONING[:2] if key in (fields or data)), _REASONING[0])
     return data | {key: "\n".join(part.text for part in thoughts)}
-
-
-def _same_words(a: Thinking, b: Thinking) -> bool:
-    return (a.text, a.signature) == (b.text, b.signature)
 
 
 def _render_field(name: str, parts: Sequence[Part]) -> Json:

@@ -49,15 +49,12 @@ def sniff(source: Source) -> float:
     head = head_objects(source)
     if any(string(record, "type") in _RECORDS and isinstance(record.get("payload"), dict) for record in head):
         return 1.0
-    return 0.9 if head and _is_bare_meta(head[0]) and all(map(_is_bare, head[1:])) else 0.0
+    items = (string(line, "type") in _ITEMS or line.get("record_type") == "state" for line in head[1:])
+    return 0.9 if head and _is_bare_meta(head[0]) and all(items) else 0.0
 
 
 def _is_bare_meta(record: JsonObject) -> bool:
     return {"id", "timestamp"} <= record.keys() and not {"type", "role", "content"} & record.keys()
-
-
-def _is_bare(record: JsonObject) -> bool:
-    return string(record, "type") in _ITEMS or record.get("record_type") == "state"
 
 
 def read(source: Source) -> Iterator[Record]:

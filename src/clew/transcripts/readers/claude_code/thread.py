@@ -57,8 +57,8 @@ class SideFolder:
             return None
         name = _saved_as(text)
         try:
-            file = self._file("tool-results", name) if name else None
-            if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
+            file = self._folder / "tool-results" / (name or "")
+            if not name or not self._is_inside(file) or file.stat().st_size > MAX_OUTPUT_BYTES:
                 return None
             output = file.read_bytes()
         except OSError:  # the name is too long, or the file is unreadable
@@ -79,10 +79,6 @@ class SideFolder:
             for path in sorted((self._folder / "subagents").rglob("agent-*.jsonl")):
                 if self._is_inside(path):
                     yield path.stem.removeprefix("agent-"), path
-
-    def _file(self, *names: str) -> Path | None:
-        path = self._folder.joinpath(*names) if self._folder else None
-        return path if path is not None and self._is_inside(path) else None
 
     def _is_inside(self, path: Path) -> bool:
         """Return True if a path is a regular file inside the folder, after resolving links."""
