@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
 from clew.providers.anthropic.rules_walk import CALL, RESULT, Block, Inner, blocks, inner_blocks, turns
-from clew.providers.rules import RuleBook, RuleFinding, messages
-from clew.providers.shapes import Shape, as_list, as_object, as_text, misfits, objects
+from clew.providers.rules import RuleBook, RuleFinding, Shape, messages, misfits
+from clew.providers.shapes import as_list, as_object, as_text, objects
 from clew.tokens.images import image_size
 
 CONTENT_RULES = RuleBook()
@@ -88,8 +88,7 @@ def _malformed_block(where: str, block: Json, role: str) -> Iterator[RuleFinding
     if not isinstance(kind, str):
         yield RuleFinding(f"{where}.type", "must be a string")
         return
-    for field, problem in misfits(block, _FIELDS.get(kind, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, block, _FIELDS.get(kind, {}))
     if kind in _OTHERS:
         yield RuleFinding(f"{where}.type", f"{kind} is a block of another API")
     if _ONLY_IN.get(kind, role) != role:
@@ -177,8 +176,7 @@ def _empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 f"{block.where}.content", "must not be an empty string; null marks a failed compaction"
             )
-        for field, problem in misfits(block.value, _COMPACTION):
-            yield RuleFinding(f"{block.where}.{field}", problem)
+        yield from misfits(block.where, block.value, _COMPACTION)
 
 
 @CONTENT_RULES.add(
