@@ -109,12 +109,12 @@ def _is_plain_text(message: Message) -> bool:
 
 
 def _render(messages: Sequence[Message], target: Target, losses: Sequence[ConversionLoss]) -> Converted:
-    system_count = _system_apart(messages, target)
+    system_count = _count_for_system_field(messages, target)
     system = target.wire.render_system(messages[:system_count]) if system_count else None
     return Converted(target.wire, target.wire.render(messages[system_count:]), system, tuple(losses))
 
 
-def _system_apart(messages: Sequence[Message], target: Target) -> int:
+def _count_for_system_field(messages: Sequence[Message], target: Target) -> int:
     """Return the number of leading messages that go to the system field."""
     if target.wire.system_key is None:
         return 0
