@@ -380,7 +380,13 @@ def load_settings(
     """
     home = clew_home(env)
     own_values = list(_from_file(home / FILE, own=True))
-    explicit = [*_from_environment(env), *_from_flags(flags)]
+    explicit = [
+        _Value(key, env[key.variable], key.variable) for key in KEYS.values() if env.get(key.variable)
+    ]
+    for name, value in flags.items():
+        if value is not None:
+            key = _find_key(name, "flags")
+            explicit.append(_Value(key, value, key.flag))
     roots = [item.parse() for item in (*own_values, *explicit) if item.key.name == "trust_roots"]
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
     chose_model = any(item.key.name in _MODEL_KEYS for item in own_values)
@@ -412,15 +418,6 @@ def _check_together(settings: Settings, origins: Mapping[str, str]) -> None:
     if text:
         where = " and ".join(origins[name] for name in ("compact_at", "down_to"))
         raise InputError(f"{where}: {text}", "lower down_to")
-
-
-def _from_environment(env: Mapping[str, str]) -> list[_Value]:
-    return [_Value(key, env[key.variable], key.variable) for key in KEYS.values() if env.get(key.variable)]
-
-
-def _from_flags(flags: Mapping[str, object]) -> list[_Value]:
-    source = ((_find_key(name, "flags"), value) for name, value in flags.items() if value is not None)
-    return [_Value(key, value, key.flag) for key, value in source]
 
 
 def _misspelt(env: Mapping[str, str]) -> list[str]:
