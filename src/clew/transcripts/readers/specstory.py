@@ -156,10 +156,9 @@ class _MarkdownPage:
         if self.role is not Role.ASSISTANT:
             self.words.append(line)
             return
-        begins_text = not any(map(str.strip, self.words))
         if tool := _TOOL.match(line):
             self._open_tool_use(_Inside.TOOL_USE, tool)
-        elif begins_text and (tool := _PLAIN_TOOL.match(line)):
+        elif (tool := _PLAIN_TOOL.match(line)) and not any(map(str.strip, self.words)):
             self._open_tool_use(_Inside.PLAIN_TOOL_USE, tool)
         elif line.startswith(_THINK):
             self._close_words()
