@@ -74,7 +74,7 @@ ORGANIZATION = Section(
 )
 CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, PiecePosition.SYSTEM, Region.SYSTEM)
 TASK = Section("task", 4, "", Owner.USER, Trust.USER, PiecePosition.HISTORY, Region.HISTORY)
-RULES = Section("rules", 4, "Rules of the user", Owner.USER, Trust.USER, PiecePosition.END, Region.PINNED)
+RULES = Section("rules", 4, "", Owner.USER, Trust.USER, PiecePosition.END, Region.PINNED)
 PLAN = Section(
     "plan",
     5,
