@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from clew.budget.policy import DEFAULT, Policy, Window
-from clew.budget.regions import FIXED, Allotment, Region, Slice
+from clew.budget.policy import DEFAULT, FIXED, Allotment, Policy, Region, Slice, Window
 from clew.budget.signals import (
     Asker,
     Boundary,

@@ -135,7 +135,8 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult
         require_importable_name(ctx.session)
         here = store.head(ctx)
         heads = _verify(file, root(ctx.session), here.seq)
-        if heads.shared.seq and heads.shared != _head_at(store, ctx, heads.shared.seq):
+        shared = heads.shared
+        if shared.seq and shared != next(store.read(ctx, shared.seq - 1, shared.seq)).head:
             raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
         head = here
         if heads.last.seq > here.seq:
@@ -160,10 +161,6 @@ def _verify(inp: IO[bytes], start: Head, stored_events: int) -> _FileHeads:
         if head.seq <= stored_events:
             shared = head
     return _FileHeads(head, shared)
-
-
-def _head_at(store: Store, ctx: Ctx, seq: int) -> Head:
-    return next(store.read(ctx, seq - 1, seq)).head
 
 
 def _batches(inp: IO[bytes], after: int) -> Iterator[list[Event]]:

@@ -3,7 +3,12 @@
 A rule has an id that error messages and docs share, a level, a source that documents it, and a function that
 finds violations: ``A1 messages.3.content.1: tool_use t1 has no tool_result in the next message``. Rules look
 at the request body as it would be sent, not at clew's messages, so that they can also check requests built by
-others.
+others. Each is a function below its description::
+
+    @RULES.add("G0b: a request has a content", "Error text 'contents is not specified'.", "add a content")
+    def _missing_contents(body: JsonObject) -> Iterator[RuleFinding]:
+        if body.get("contents") == []:
+            yield RuleFinding("contents", "at least one content is required")
 """
 
 from __future__ import annotations
@@ -117,15 +122,35 @@ class CheckReport:
         return tuple(dict.fromkeys(refusing))
 
 
-def in_order(*groups: Iterable[ApiRule]) -> tuple[ApiRule, ...]:
-    """Return rules sorted by id in natural order: A2, A2b, A10."""
-    return tuple(sorted((rule for group in groups for rule in group), key=_rule_order))
+class RuleBook(list[ApiRule]):
+    """The rules of an API, sorted by id in natural order: A2, A2b, A10."""
+
+    def add(  # the fields of a rule
+        self,
+        title: str,
+        source: str,
+        advice: str,
+        *,
+        level: RuleLevel = RuleLevel.REFUSE,
+        verified: bool = True,
+        scope: CheckScope = CheckScope.MESSAGES,
+    ) -> Callable[[Finder], Finder]:
+        """Make a rule of the function below, which yields its violations.
+
+        ``title`` is the id and the name: ``A2: every tool result answers a call of the previous message``.
+        """
+
+        def register(find: Finder) -> Finder:
+            id_, _, name = title.partition(": ")
+            self.append(ApiRule(id_, name, level, source, advice, find, verified, scope))
+            self.sort(key=_rule_order)
+            return find
+
+        return register
 
 
-def _rule_order(rule: ApiRule) -> tuple[str, int, str]:
-    digits = "".join(filter(str.isdigit, rule.id))
-    letter, _, part = rule.id.partition(digits)
-    return letter, int(digits), part
+def _rule_order(rule: ApiRule) -> tuple[int, str]:
+    return int("".join(filter(str.isdigit, rule.id))), rule.id
 
 
 def check_body(

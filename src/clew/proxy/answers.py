@@ -8,21 +8,13 @@ import time
 from typing import Any
 
 from clew.message import Json, JsonObject, Role, Usage, text_message
-from clew.providers.anthropic.server_side import AnthropicServerSide
 from clew.providers.model import Reply
-from clew.providers.openai_chat.server_side import OpenaiChatServerSide
-from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
-from clew.providers.server_side import ServerSide
+from clew.providers.server_side import SERVER_SIDES
 from clew.proxy.digests import WrittenDigest
 from clew.proxy.reaction import HttpAnswer, Reaction
 from clew.proxy.requests import CompactionRequest, RequestKind
 from clew.proxy.sealed import open_digests, sealed_item
 
-SERVER_SIDES: dict[str, ServerSide] = {
-    "anthropic": AnthropicServerSide(),
-    "openai": OpenaiChatServerSide(),
-    "responses": OpenaiResponsesServerSide(),
-}
 USER_CHARS = 80_000
 """Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""
 THREADS_BETA = "message-threads-2026-08-12"

@@ -132,7 +132,8 @@ class Transcript:
             if entry.message.origin is Origin.SUMMARY and has_originals:
                 continue
             entries.append(entry)
-            has_originals = has_originals or _is_said(entry.message)
+            is_said = entry.message.role is not Role.SYSTEM and entry.message.origin is Origin.SPOKEN
+            has_originals = has_originals or is_said
         return entries
 
     def names(self) -> dict[str, str]:
@@ -262,10 +263,6 @@ def _after_compaction(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
         if entry.message.origin is Origin.SUMMARY:
             made = place
     return entries[:made], entries[made:]
-
-
-def _is_said(message: Message) -> bool:
-    return message.role is not Role.SYSTEM and message.origin is Origin.SPOKEN
 
 
 def _as_shown(entry: Entry, hidden: frozenset[str]) -> Message:

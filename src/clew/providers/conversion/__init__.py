@@ -49,11 +49,11 @@ from clew.providers.conversion.targets import (
     DEFAULT_OPTIONS,
     TARGETS,
     ConversionLoss,
-    ConversionLossKind,
     ConversionOptions,
     Target,
     name_calls,
 )
+from clew.providers.conversion.targets import ConversionLossKind as Loss
 from clew.providers.formats import wire_named
 from clew.providers.rules import CheckScope
 from clew.providers.wire import Wire, as_entry, native_object
@@ -209,14 +209,12 @@ def _assign_roles(
             out.append(draft)
         elif leading or conversion.to.is_native(messages[i].native):
             if draft.role is Role.DEVELOPER:
-                conversion.lose(
-                    (i, None), ConversionLossKind.ROLE, "the developer message became a system message"
-                )
+                conversion.lose((i, None), Loss.ROLE, "the developer message became a system message")
             out.append(draft)
         else:
             conversion.lose(
                 (i, None),
-                ConversionLossKind.ROLE,
+                Loss.ROLE,
                 f"the {draft.role} message became a user message, between tags",
             )
             out.append(DraftMessage(Role.USER, tuple(map(_tag_system, draft.pieces))))
@@ -233,7 +231,7 @@ def _without_last_space(conversion: Conversion, draft: DraftMessage) -> DraftMes
     place, part = draft.pieces[-1]
     if draft.role is not Role.ASSISTANT or not isinstance(part, Text) or part.text == part.text.rstrip():
         return draft
-    conversion.lose(place, ConversionLossKind.BLANK, "white space at the end of the last assistant text")
+    conversion.lose(place, Loss.BLANK, "white space at the end of the last assistant text")
     return replace(
         draft, pieces=(*draft.pieces[:-1], PlacedPart(place, replace(part, text=part.text.rstrip())))
     )

@@ -42,12 +42,12 @@ from clew.providers.wire import (
     native_object,
     only_texts,
     origin_and_trust,
-    original_system,
     overlay,
     read_content,
     same_wire,
     text_at,
     write_content,
+    write_system,
 )
 
 NAME = "openai"
@@ -249,10 +249,7 @@ def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write a separate system prompt; a single unchanged message is written as it was read."""
-    original = original_system(messages, NAME)
-    parts = [part for message in messages for part in message.parts]
-    content = write_content(parts, original, _blocks)
-    return content if differs(original, content) else original
+    return write_system(messages, NAME, _blocks)
 
 
 def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:

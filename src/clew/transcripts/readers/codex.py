@@ -28,7 +28,7 @@ from clew.message import (
 )
 from clew.providers.openai_responses.codec import parse_item
 from clew.transcripts.fields import NameLimit, count, mapping, name_of, objects, string
-from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel, user_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -108,11 +108,7 @@ def _is_bare(record: JsonObject) -> bool:
 def read(source: Source) -> Iterator[Record]:
     """Read a rollout: messages, compactions, rollbacks."""
     rollout = _Rollout(name_of(source, ".jsonl"), _first_model(source))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from rollout.record(line.value, line.number)
+    yield from read_objects(source, rollout.record)
     yield from rollout.end()
 
 

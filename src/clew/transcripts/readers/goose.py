@@ -28,7 +28,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.database import decode_column, has_tables, open_database, report_damage, rows, sessions
+from clew.transcripts.database import decode_column, has_tables, open_database, reports_damage, rows, sessions
 from clew.transcripts.fields import Ids, NameLimit, mapping, objects, string, time_of
 from clew.transcripts.messages import media_kind, relabel
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
@@ -114,12 +114,9 @@ def sniff(source: Source) -> bool:
     return has_tables(source, {"sessions": ("id", "working_dir"), "messages": ("session_id", "content_json")})
 
 
+@reports_damage
 def read(source: Source) -> Iterator[Record]:
     """Read every session."""
-    return report_damage(_read(source))
-
-
-def _read(source: Source) -> Iterator[Record]:
     with open_database(source) as connection:
         for session in sessions(connection, _SESSIONS, source):
             model, _ = decode_column(session, "model_config_json")

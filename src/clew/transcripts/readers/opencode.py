@@ -34,7 +34,7 @@ from clew.transcripts.database import (
     decode_column,
     has_tables,
     open_database,
-    report_damage,
+    reports_damage,
     rows,
     sessions,
 )
@@ -174,7 +174,7 @@ def read(source: Source) -> Iterator[Record]:
     if storage:
         return _read_storage(storage, source.session)
     if source.peek(6) == b"SQLite":
-        return report_damage(_read_database(source))
+        return _read_database(source)
     return _read_export(source)
 
 
@@ -221,6 +221,7 @@ def _read_export(source: Source) -> Iterator[Record]:
 # The database ----------------------------------------------------------------------------------------
 
 
+@reports_damage
 def _read_database(source: Source) -> Iterator[Record]:
     with open_database(source) as connection:
         has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)

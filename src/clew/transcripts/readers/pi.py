@@ -28,7 +28,7 @@ from clew.message import (
     text_message,
 )
 from clew.transcripts.fields import Ids, NameLimit, count, mapping, name_of, objects, string, value_of
-from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
+from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, media_kind
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -113,12 +113,7 @@ def _command_text(message: JsonObject) -> str:
 
 
 _BOOKKEEPING = (
-    "model_change",
-    "thinking_level_change",
-    "custom",
-    "label",
-    "session_info",
-    "context_transform",
+    *("model_change", "thinking_level_change", "custom", "label", "session_info", "context_transform"),
     "ephemeral",
 )
 
@@ -138,11 +133,7 @@ def read(source: Source) -> Iterator[Record]:
         if isinstance(line, ObjectLine):
             tree.grow(line)
     session = _PiSession(tree, name_of(source, ".jsonl"))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from session.records(line.value, line.number)
+    yield from read_objects(source, session.records)
     yield from tree.problems
     yield from session.dropped()
 

@@ -30,33 +30,11 @@ from clew.transcripts.source import Source, open_source
 _MAX_HELD = 10_000
 """Most records that wait in memory for a parent that comes later in the file (chosen by hand)."""
 _BOOKKEEPING = {
-    "agent-color",
-    "agent-name",
-    "agent-setting",
-    "ai-title",
-    "artifact-autoreact-ledger",
-    "artifact-comment-monitor",
-    "atis-latch",
-    "attribution-snapshot",
-    "bridge-session",
-    "cost-state",
-    "custom-title",
-    "ended",
-    "file-history-delta",
-    "file-history-snapshot",
-    "isolation-latch",
-    "last-prompt",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "rate_limit_event",
-    "relocated",
-    "result",
-    "stream_event",
-    "summary",
-    "tag",
-    "tool_progress",
-    "worktree-state",
+    *("agent-color", "agent-name", "agent-setting", "ai-title", "artifact-autoreact-ledger"),
+    *("artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session", "cost-state"),
+    *("custom-title", "ended", "file-history-delta", "file-history-snapshot", "isolation-latch"),
+    *("last-prompt", "mode", "permission-mode", "pr-link", "rate_limit_event", "relocated", "result"),
+    *("stream_event", "summary", "tag", "tool_progress", "worktree-state"),
 }
 _CLAUDE_ONLY = {"file-history-snapshot", "queue-operation", "custom-title", "ai-title", "last-prompt"}
 
