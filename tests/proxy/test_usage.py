@@ -16,8 +16,7 @@ import pytest
 from clew.message import Role, Usage, text_message
 from clew.providers.model import Reply
 from clew.proxy.reactor import Compactions
-from clew.proxy.stats import ConversationStats, Stats
-from clew.proxy.usage import UsageReader
+from clew.proxy.stats import ConversationStats, Stats, UsageReader
 from clew.testing import ScriptedServer
 from clew.testing.server import SERVER_SIDES
 from tests.proxy.test_answers import TASK, body, summary, work
