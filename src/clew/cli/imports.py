@@ -201,11 +201,7 @@ def _tool_compactions(
 
 
 def _events(
-    entries: Sequence[Entry],
-    known: int,
-    compacted: Sequence[_PlacedEvent],
-    keep_secrets: bool,
-    calls: bool,
+    entries: Sequence[Entry], known: int, compacted: Sequence[_PlacedEvent], keep_secrets: bool, calls: bool
 ) -> Iterator[Event]:
     """Yield the entries after the known ones as events, each compaction of the tool at its place."""
     waiting = deque(compacted)

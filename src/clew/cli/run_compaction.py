@@ -12,16 +12,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
-from clew.budget import (
-    DEFAULT,
-    Asker,
-    Cache,
-    Compact,
-    CompactionPrice,
-    CompactionRequested,
-    Policy,
-    Stop,
-)
+from clew.budget import DEFAULT, Asker, Cache, Compact, CompactionPrice, CompactionRequested, Policy, Stop
 from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count

@@ -70,8 +70,7 @@ def own_log(name: str) -> Iterator[Log]:
         if log is None:
             if _is_file(name):
                 raise NotFound(
-                    f"{name!r} is not a session of clew's log",
-                    "`clew import FILE` adds a file to the log",
+                    f"{name!r} is not a session of clew's log", "`clew import FILE` adds a file to the log"
                 )
             with own_store() as store:
                 raise no_session(store, name)
