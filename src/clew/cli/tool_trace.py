@@ -66,7 +66,7 @@ def _print_summary(compaction: ToolCompaction, as_json: bool, term: Terminal) ->
     texts = [entry.message.text for entry in compaction.summary if entry.message.text]
     if as_json:
         fields = {"name": compaction.name, "summary": texts, "sealed": compaction.is_sealed}
-        term.say(json.dumps(fields, ensure_ascii=False))
+        term.write(json.dumps(fields, ensure_ascii=False))
     else:
         term.write(printable("\n\n".join(texts)) if texts else _unreadable(compaction))
 

@@ -95,7 +95,7 @@ def _report(log: Log, args: argparse.Namespace, term: Terminal) -> int:
         with log.open() as session:
             report = session.losses(args.report)
     if args.json:
-        term.say(json.dumps(report.to_json(), ensure_ascii=False))
+        term.write(json.dumps(report.to_json(), ensure_ascii=False))
         return 0
     term.say(printable(render_report(report)))
     for item in report.lost if args.values else ():
