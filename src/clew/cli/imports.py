@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -225,7 +224,7 @@ def _call(entry: Entry, usage: Usage) -> Event:
 def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> None:
     if as_json:
         result = {"session": imported.ctx.session, "new_events": imported.events, "events": imported.head.seq}
-        term.write(json.dumps(result, ensure_ascii=False))
+        term.write_json(result)
         return
     new = count(imported.events, "new event") if imported.events else "nothing new"
     term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all")
