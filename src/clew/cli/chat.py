@@ -18,8 +18,8 @@ from clew.chat.sessions import Choices, choices_of, fork, import_messages, lates
 from clew.cli.chat_terminal import InputLines, Screen
 from clew.cli.inputs import (
     WORKSPACE,
+    existing_name,
     looks_like_id,
-    no_session,
     open_arguments,
     open_index,
     own_name,
@@ -126,10 +126,7 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
     if args.resume:
         return latest(store, WORKSPACE)
     if args.fork:
-        name = own_name(store, args.fork)
-        if name is None:
-            raise no_session(store, args.fork)
-        return fork(store, WORKSPACE, name)
+        return fork(store, WORKSPACE, existing_name(store, args.fork))
     if not args.session:
         return new_name(store, WORKSPACE)
     if not Path(args.session).exists():

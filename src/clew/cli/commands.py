@@ -150,9 +150,6 @@ GROUPS = {
             ("check", "check whether a provider's API would accept it", "convert:run_check"),
             ("formats", "list the session formats clew reads", "sessions:run_formats"),
             ("secrets", "list the secrets in a text that would be masked", "config:run_secrets"),
-        ),
-        *_rows(
-            "log",
             ("import", "copy a session into clew's own log", "imports:run"),
             ("export", "write a session of the log to a file", "log:run_export"),
             ("audit", "verify the log: recompute every hash and view", "log:run_audit"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -144,7 +143,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         else:
             result = _in_log(where, args.ref, args.around)
     if args.json:
-        term.write(json.dumps(_to_json(result), ensure_ascii=False))
+        term.write_json(_to_json(result))
         return 0
     with term.paged(not args.no_pager) as console:
         for line in _page(result, args.full):

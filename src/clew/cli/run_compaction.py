@@ -12,16 +12,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
-from clew.budget import (
-    DEFAULT,
-    Asker,
-    Cache,
-    Compact,
-    CompactionPrice,
-    CompactionRequested,
-    Policy,
-    Stop,
-)
+from clew.budget import DEFAULT, Asker, Cache, Compact, CompactionPrice, CompactionRequested, Policy, Stop
 from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count
@@ -94,8 +85,6 @@ class CompactReport:
     """Whether it is recorded in clew's log."""
     compaction_name: str | None = None
     """Its name in the log."""
-    keep: int | None = None
-    """The number of last messages to keep verbatim, if it was given."""
     model: ModelInfo = UNKNOWN
     with_model: bool = False
     """Whether a model writes the digest."""
@@ -199,7 +188,6 @@ def _compact_session(
         dry_run=options.dry_run,
         undoable=undoable and outcome is not None and not options.dry_run,
         compaction_name=session.trace()[-1].name if outcome and not options.dry_run else None,
-        keep=options.keep,
         model=session.gauge.model,
         with_model=options.summariser is not None,
         part=part,
@@ -307,6 +295,9 @@ def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -
         lambda aim: condensed(aim, None).items,
     )
     result = work or base
+    outcome = None
+    if result.plan and result.report:
+        outcome = DecidedCompaction(result.plan, result.report, result.attempts, result.usage, result.calls)
     return CompactReport(
         name=name,
         before=base.items,
@@ -315,10 +306,9 @@ def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -
         counter=counter,
         window=options.window or model_info.window_tokens,
         wire=wire,
-        outcome=_listed_outcome(result),
+        outcome=outcome,
         digest=result.digest,
         dry_run=options.dry_run,
-        keep=options.keep,
         model=model_info,
         with_model=options.summariser is not None,
         part=part,
@@ -333,12 +323,6 @@ def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool
         return f"the whole conversation, as if its tool's {times} had not happened"
     now, whole = counter.count_all(transcript.current()), counter.count_all(transcript.full())
     return f"what its model sees after {times} of its tool: {now:,} of {whole:,} tokens; --whole takes all"
-
-
-def _listed_outcome(result: CompactResult) -> DecidedCompaction | None:
-    if result.plan is None or result.report is None:
-        return None
-    return DecidedCompaction(result.plan, result.report, result.attempts, result.usage, result.calls)
 
 
 def _default_target(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
@@ -105,7 +104,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             if isinstance(record, Problem) and not args.records:
                 term.note(printable(problem_line(record)))
             elif isinstance(record, Entry) or args.records:
-                term.write(json.dumps(record_to_json(record), ensure_ascii=False))
+                term.write_json(record_to_json(record))
         return 0
     with term.paged(not args.no_pager) as console:
         page = _Page(console, None if args.full or args.ref else FOLD_LINES)

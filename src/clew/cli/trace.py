@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import takewhile
@@ -59,7 +58,7 @@ def _list(log: Log, as_json: bool, term: Terminal) -> int:
             "compactions": [_to_json(item) for item in past],
             "refusals": [asdict(item) for item in refused],
         }
-        term.write(json.dumps(output, ensure_ascii=False))
+        term.write_json(output)
         return 0
     width = term.console().width
     for body in by_tool:
@@ -95,7 +94,7 @@ def _report(log: Log, args: argparse.Namespace, term: Terminal) -> int:
         with log.open() as session:
             report = session.losses(args.report)
     if args.json:
-        term.say(json.dumps(report.to_json(), ensure_ascii=False))
+        term.write_json(report.to_json())
         return 0
     term.say(printable(render_report(report)))
     for item in report.lost if args.values else ():
@@ -107,7 +106,7 @@ def _explain(log: Log, ref: str, as_json: bool, term: Terminal) -> int:
     with log.open() as session:
         why = session.explain(ref)
     if as_json:
-        term.write(json.dumps(asdict(why), ensure_ascii=False))
+        term.write_json(asdict(why))
     else:
         term.say(printable(str(why)))
     return 0
@@ -224,7 +223,7 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
         }
     if args.json:
         output = {"session": log.name, "undone": [_undo_json(item) for item in undone], "in_force": left}
-        term.write(json.dumps({**output, "tokens": sizes}, ensure_ascii=False))
+        term.write_json({**output, "tokens": sizes})
         return 0
     for compaction in undone:
         when = compaction.time[:16].replace("T", " ")

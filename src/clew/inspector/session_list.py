@@ -56,12 +56,7 @@ def _row(pool: SessionPool, info: SessionInfo) -> JsonObject:
 
 
 def _plain_row(info: SessionInfo) -> JsonObject:
-    return {
-        "name": info.session,
-        "events": info.head.seq,
-        "first": info.first_time,
-        "last": info.last_time,
-    }
+    return {"name": info.session, "events": info.head.seq, "first": info.first_time, "last": info.last_time}
 
 
 def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:

@@ -83,28 +83,30 @@ class InFlight:
             return None
         if refusal := thread_refusal(body):
             return refusal
-        key = self._key(http, body, entries)
+        if preview:
+            result = Compactor(self._window).fit(body, wire=wire)
+            sizes = f"{result.tokens_before} to {result.tokens_after} tokens"
+            return Reaction(label=f"preview; {sizes if result.changed else 'unchanged'}")
+        key = _key(http, body, entries)
         if (last := self._compactor.last(key)) and last.conversation:
             known = last.conversation.record.entries
             entries[: len(known)] = map(_shared, entries, tuple(known))
-        if preview:
-            return self._preview(body, wire)
         self._make_room(key, len(raw))
         try:
-            result = self._fit_in_turn(key, body, wire, raw)
+            fitted = self._fit_in_turn(key, body, wire, raw)
         except BudgetExceeded:
-            result = None
+            fitted = None
         retry = self._harder(key, body, wire)
-        if result is None or _same(result.messages, entries):
+        if fitted is None or fitted.messages == entries:
             return Reaction(label="passed", retry=retry)
-        shorter, dropped = self._body(key, body, wire, result)
-        label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
+        shorter, dropped = self._body(key, body, wire, fitted)
+        label = f"compacted; {fitted.tokens_before} to {fitted.tokens_after} tokens"
         label += f"; {dropped} thinking blocks dropped" if dropped else ""
-        if result.changed:
+        if fitted.changed:
             self.stats.count("compacted")
             with self.stats.conversation(conversation_key(http, raw)) as stats:
-                stats.add_compaction(result.tokens_before, result.tokens_after, answered=False)
-        return Reaction(body=shorter, label=label, shortened=True, rewritten=result.changed, retry=retry)
+                stats.add_compaction(fitted.tokens_before, fitted.tokens_after, answered=False)
+        return Reaction(body=shorter, label=label, shortened=True, rewritten=fitted.changed, retry=retry)
 
     def _fit_in_turn(self, key: str, body: JsonObject, wire: str, raw: bytes) -> CompactResult | None:
         """Fit a request when it is its turn; None if it is sent as it is, because its turn is too far off."""
@@ -200,18 +202,13 @@ class InFlight:
 
         return retry
 
-    def _preview(self, body: JsonObject, wire: str) -> Reaction:
-        result = Compactor(self._window).fit(body, wire=wire)
-        label = f"preview; {result.tokens_before} to {result.tokens_after} tokens"
-        return Reaction(label=label if result.changed else "preview; unchanged")
 
-    @staticmethod
-    def _key(http: HttpRequest, body: JsonObject, entries: list[Any]) -> str:
-        credentials = http.header("authorization") + http.header("x-api-key")
-        system = "" if session_id(http, body) else entry_hash(body.get("system") or body.get("instructions"))
-        model = str(body.get("model"))
-        parts = (credentials, session_id(http, body), model, system, entry_hash(entries[0]))
-        return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+def _key(http: HttpRequest, body: JsonObject, entries: list[Any]) -> str:
+    """Return the key of a request's conversation; without a client's id, the system prompt is part of it."""
+    credentials, session = http.header("authorization") + http.header("x-api-key"), session_id(http, body)
+    system = "" if session else entry_hash(body.get("system") or body.get("instructions"))
+    parts = (credentials, session, str(body.get("model")), system, entry_hash(entries[0]))
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _shared(new: object, known: object) -> object:
@@ -232,10 +229,6 @@ def _shared(new: object, known: object) -> object:
     if isinstance(new, list) and isinstance(known, list):
         return [*map(_shared, new, known), *new[len(known) :]]
     return new
-
-
-def _same(one: list[Any], other: list[Any]) -> bool:
-    return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
 
 
 def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:
