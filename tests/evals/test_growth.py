@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from clew.errors import BudgetExceeded
-from clew_evals.chain import planted
+from clew_evals.chains import drift, grown, growth_of, planted
 from clew_evals.cuts import COUNTER, Cut
-from clew_evals.growth import drift, grown, growth_of
 from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.policies.fit import as_summary, newest_that_fit
 from tests.cli.conftest import Run, clew
