@@ -103,7 +103,7 @@ def last_view(cut: Cut, policy: EvalPolicy, times: int) -> Sequence[Item] | None
         grown = (*view, *piece)
         try:
             view, refused = compact(replace(shown_cut, items=grown)), False
-        except BudgetExceeded:
+        except (BudgetExceeded, CompactionRefused):
             view, refused = grown, True  # it will have to try again when more has come
     return None if refused else view
 
