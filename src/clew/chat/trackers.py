@@ -11,10 +11,11 @@ from clew.chat.paths import resolve_inside
 from clew.errors import InputError
 from clew.log import PROGRESS
 from clew.request.instructions import Disk, load
+from clew.request.instructions.files import fold_path
 from clew.request.progress_log import as_text, checkpoints, progress_piece
 from clew.request.sections import Piece
 from clew.session import Session
-from clew.session.request import InstructionFiles, files_of, fold_path
+from clew.session.request import InstructionFiles, files_of
 
 
 class InstructionTracker(InstructionFiles):
