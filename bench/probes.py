@@ -21,20 +21,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from clew.message import Item
-from clew_evals.asking import needs_of
+from clew_evals.chains import GROWN, TARGET, WINDOW, Growth, drift, growths
 from clew_evals.cuts import Cut, cuts_of
 from clew_evals.files import SessionFile, session_files
-from clew_evals.growth import GROWN, TARGET, WINDOW, Growth, drift, growths
+from clew_evals.find_needs import needs_of
+from clew_evals.finished_work import presents_deleted, presents_finished, presents_overruled
 from clew_evals.layout import GOAL, layout_of
 from clew_evals.next_action import reasons_in_view, targets_in_view
+from clew_evals.passages import view_text
 from clew_evals.policies import POLICIES
-from clew_evals.reading import view_text
-from clew_evals.redo import presents_deleted, presents_finished, presents_overruled
 from clew_evals.score import scored
 from clew_evals.study import Study, StudyRow, sessions_of
 from clew_evals.summary import ResultLine, summarised
-from clew_evals.survive import Survival
 from clew_evals.turns import plain
+from clew_evals.words import Survival
 
 SEED = 17
 COMPARED = ("clew", "tail", "first-and-tail", "masked", "story-calls-recent", "graded-40", "graded-60")

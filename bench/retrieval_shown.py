@@ -46,7 +46,7 @@ from clew.message import Role
 from clew_evals.cuts import cuts_of
 from clew_evals.exact import first_place
 from clew_evals.files import session_files
-from clew_evals.reading import view_text
+from clew_evals.passages import view_text
 from clew_evals.reuse import reuse_probes
 from clew_evals.study import sessions_of
 

@@ -12,7 +12,7 @@ from peers.catalogue import OWN
 from peers.tables import HEADS, Measured, place_of, rank_of, write_both
 
 from clew_evals import StudyRow, summarised
-from clew_evals.chain import Link
+from clew_evals.chains import Link
 from clew_evals.summary import HEADLINE, difference
 
 DRIFTING = ("constraints", "retained", "far", HEADLINE, "roundtrip", "files", "open")

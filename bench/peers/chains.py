@@ -42,7 +42,7 @@ from peers.tables import Measured
 
 from clew.providers import OPENAI
 from clew_evals import POLICIES
-from clew_evals.chain import Link, after_times, pieces, planted
+from clew_evals.chains import Link, after_times, pieces, planted
 from clew_evals.cuts import COUNTER
 
 TIMES = (1, 5, 20)

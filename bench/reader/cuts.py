@@ -24,10 +24,10 @@ import clew
 from clew.errors import ClewError
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
 from clew.transcripts import Boundary, Entry, Transcript
+from clew_evals.chains import TARGET, WINDOW, grown
 from clew_evals.cuts import COUNTER, Cut
 from clew_evals.exact import spot
 from clew_evals.files import session_files
-from clew_evals.growth import TARGET, WINDOW, grown
 from clew_evals.policies import POLICIES
 
 Row = dict[str, Any]

@@ -15,16 +15,16 @@ from clew.message import Item, Origin, cut_points, system_prefix
 from clew.tokens import TokenCounter, counter_for
 from clew.transcripts import Boundary, Entry, Transcript
 from clew_evals.needs import Needs
-from clew_evals.reading import Readable, readable
+from clew_evals.passages import Readable, readable
 
 CUT_SHARES = (0.5, 0.75)
-"""Of a session's tokens, where it is cut."""
+"""Where a session is cut, as shares of its tokens."""
 LEAST_TOKENS = 12_000
-"""Of a session; shorter ones are not compacted."""
-LEAST_BEFORE = 10
-LEAST_AFTER = 8
+"""Sessions with fewer tokens are left out: nobody compacts them."""
+LEAST_BEFORE, LEAST_AFTER = 10, 8
+"""Messages that a cut needs on either side to be judged."""
 LEAST_BEFORE_COMPACTION = 20
-"""Messages on either side of a cut, or before a tool's own compaction, for it to be judged."""
+"""Messages that a tool's own compaction needs before it; after it, ``LEAST_AFTER``."""
 
 COUNTER: TokenCounter = counter_for("gpt-4o")
 """One ruler for all sessions and policies, whatever model they were held with."""

@@ -1,17 +1,18 @@
-"""The session files under a path, and the labels next to them."""
+"""The session files under a path, and the sentences in them that people labelled as rules or decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from clew.errors import InputError
 from clew.transcripts import detect, open_source
-from clew_evals.asking import read_labels
-from clew_evals.needs import Labels
 
 LABELS = Path("_labels", "user_constraints.jsonl")
+"""Where labels lie, seen from the folder of the sessions or one above it."""
 _SUB_AGENTS = "agent-"
 """Claude Code writes the conversations of sub-agents next to the session that started them."""
 
@@ -21,6 +22,17 @@ class SessionFile(NamedTuple):
 
     path: Path
     set: str
+
+
+class Label(NamedTuple):
+    """A sentence of the user's that people read and found to be a rule or a decision."""
+
+    text: str
+    is_decision: bool
+
+
+Labels: TypeAlias = Mapping[str, Sequence[Label]]
+"""By ``session_name`` of the session's file."""
 
 
 def session_files(paths: Iterable[Path]) -> list[SessionFile]:
@@ -59,3 +71,17 @@ def labels_near(paths: Sequence[Path]) -> Labels:
             if (folder / LABELS).is_file():
                 return read_labels(folder / LABELS)
     return {}
+
+
+def read_labels(path: Path) -> Labels:
+    """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
+    result: defaultdict[str, list[Label]] = defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        result[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
+    return dict(result)
+
+
+def session_name(path: Path) -> str:
+    """Return the name by which labels know a file: its own, without ``.zst`` or ``.gz``."""
+    return path.name.removesuffix(".zst").removesuffix(".gz")

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 from clew.message import Json, Text, ToolCall
 from clew_evals.exact import first_place, key_of, spot
-from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage, forward
-from clew_evals.survive import Survival
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, forward
 from clew_evals.turns import is_request, sentences
-from clew_evals.words import content_words
+from clew_evals.words import Survival, content_words
 
 CALLS = 3
 """After the cut; calls that only change the agent's plan are passed over."""

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from clew.message import Item, Json, JsonObject, Place, ToolCall, ToolResult, pair
-from clew_evals.reading import forward
+from clew_evals.passages import forward
 from clew_evals.words import content_words
 
 MOST_FAILURES = 10

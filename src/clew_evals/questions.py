@@ -15,7 +15,7 @@ from zlib import crc32
 
 from clew.message import ToolCall
 from clew_evals.exact import key_of, spot
-from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage
 from clew_evals.words import content_words
 
 MOST_QUESTIONS = 12

@@ -21,15 +21,13 @@ from zlib import crc32
 from clew.errors import ClewError
 from clew.message import Item
 from clew.transcripts import Transcript, load
-from clew_evals.asked_model import reader_named
-from clew_evals.asking import needs_of, session_name
-from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, cuts_of
+from clew_evals.answerers import read_plainly, reader_named
+from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, Cut, cuts_of
 from clew_evals.exact import keys_in
-from clew_evals.files import SessionFile
-from clew_evals.needs import Label, Labels
+from clew_evals.files import Label, Labels, SessionFile, session_name
+from clew_evals.find_needs import needs_of
+from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.policies import POLICIES, USUAL, EvalPolicy
-from clew_evals.reader import read_plainly
-from clew_evals.reading import PassageSpeaker, passages
 from clew_evals.score import Score, scored
 
 READ_PER_PART = 40_000
@@ -123,14 +121,23 @@ def mark(key: str) -> int:
     return crc32(key.encode("utf-8", "surrogatepass"))
 
 
-def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
-    """Return for each session of a file that will be cut the marks of all values before its last cut."""
-    marks = []
+def common_in(common: Common, set_name: str) -> Callable[[str], bool]:
+    """Return a function that says whether a key is common to the sessions of a set."""
+    marks = common.get(set_name, frozenset())
+    return lambda key: mark(key) in marks
+
+
+def last_cuts(file: SessionFile, plan: Study) -> Iterator[tuple[str, Cut]]:
+    """Yield the last cut of each session of a file that is long enough, after the session's name."""
     for session in sessions_of(file):
         cuts = list(cuts_of(session, file.set, plan.cut_shares, plan.least_tokens))
         if cuts:
-            marks.append(array("Q", sorted({mark(key) for key in _keys(cuts[-1].items)})))
-    return marks
+            yield f"{file.path.name}#{session.id}", cuts[-1]
+
+
+def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
+    """Return for each session of a file that will be cut the marks of all values before its last cut."""
+    return [array("Q", sorted(map(mark, _keys(cut.items)))) for _, cut in last_cuts(file, plan)]
 
 
 def _keys(items: Sequence[Item]) -> set[str]:
@@ -142,13 +149,13 @@ def _keys(items: Sequence[Item]) -> set[str]:
 
 
 def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[StudyRow]:
-    known = common.get(file.set, frozenset())
+    is_common = common_in(common, file.set)
     labels: Sequence[Label] = plan.labels.get(session_name(file.path), ())
     reader = reader_named(plan.reader) or read_plainly
     rows = []
     for session in sessions_of(file):
         for cut in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
-            needs = needs_of(cut, lambda key: mark(key) in known, labels)
+            needs = needs_of(cut, is_common, labels)
             for share in plan.shares:
                 budgeted = replace(cut, needs=needs).budgeted(share)  # one for all: it remembers its text
                 rows += [

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from clew.message import Text
-from clew_evals.reading import PassageSpeaker, ReadablePassage
+from clew_evals.passages import PassageSpeaker, ReadablePassage
 from clew_evals.words import content_words
 
 GO_AHEAD_WORDS = 6

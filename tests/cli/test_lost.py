@@ -14,7 +14,7 @@ import pytest
 
 from clew.cli import main
 from clew.transcripts import load
-from clew_evals.forgotten import _GREEN, CompactionLosses, NeededItem, NeedKind, forgotten
+from clew_evals.lost_items import _GREEN, CompactionLosses, NeededItem, NeedKind, forgotten
 from tests.cli.homes import BEGIN, CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
@@ -25,7 +25,7 @@ __all__ = ["home"]
 def plain_clew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clew keep the same words whatever its compactor chooses: the golden files are about the report."""
     kept = f"{RULE} Round half up in the tax table. rate_17_42 tax_table.py 1 failed"
-    monkeypatch.setattr("clew_evals.forgotten._by_clew", lambda _cut: kept)
+    monkeypatch.setattr("clew_evals.lost_items._by_clew", lambda _cut: kept)
     monkeypatch.setattr("clew_evals.cli.lost._age", lambda _row: "3d")
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 

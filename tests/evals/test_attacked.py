@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from clew_evals import POLICIES, Study, session_files
-from clew_evals.attacked import Assault, assaults, attacked, survival, survives
-from clew_evals.chain import planted
+from clew_evals.attacks import (
+    GOAL,
+    Assault,
+    EvictionAttack,
+    assaults,
+    attacked,
+    evictions,
+    survival,
+    survives,
+)
+from clew_evals.chains import planted
 from clew_evals.cuts import Cut
-from clew_evals.evictions import GOAL, EvictionAttack, evictions
+from clew_evals.passages import view_text
 from clew_evals.policies.fit import as_summary
-from clew_evals.reading import view_text
 from tests.conftest import real_data
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.errors import BudgetExceeded
-from clew_evals.chain import planted
+from clew.errors import BudgetExceeded, ClewError, CompactionRefused
+from clew_evals.chains import after_times, drift, grown, growth_of, planted
 from clew_evals.cuts import COUNTER, Cut
-from clew_evals.growth import drift, grown, growth_of
 from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.policies.fit import as_summary, newest_that_fit
 from tests.cli.conftest import Run, clew
@@ -69,12 +68,15 @@ def test_clew_keeps_the_planted_rule_through_a_chain(long_cut: Cut):
     assert growth.compactions > 2
 
 
-def test_a_policy_that_refuses_has_kept_nothing(long_cut: Cut):
+@pytest.mark.parametrize("error", [BudgetExceeded, CompactionRefused])
+def test_a_policy_that_refuses_has_kept_nothing(long_cut: Cut, error: type[ClewError]):
     def refuse(given: Cut) -> object:
-        raise BudgetExceeded("too much", "give more room")
+        raise error("too much", "give more room")
 
-    growth = growth_of(budgeted(long_cut), EvalPolicy("no", refuse), WINDOW, "s")  # type: ignore[arg-type]
+    policy = EvalPolicy("no", refuse)  # type: ignore[arg-type]
+    growth = growth_of(budgeted(long_cut), policy, WINDOW, "s")
     assert (growth.chained.refused, growth.at_once.refused) == (1, 1)
+    assert after_times(budgeted(long_cut), policy, 5).refused == 1
 
 
 def test_the_command_prints_chains_and_refuses_a_window_below_its_target(clew: Run, tmp_path: Path):

@@ -8,8 +8,18 @@ from pathlib import Path
 import pytest
 
 from clew_evals import POLICIES, Study, session_files
-from clew_evals.lost import SEALED, TOO_SHORT, NeededCounts, OwnCompactions, ToolLoss, Unjudged, lost_by_tools
-from clew_evals.report.losses import in_words, sides, use_of
+from clew_evals.tool_compactions import (
+    SEALED,
+    TOO_SHORT,
+    NeededCounts,
+    OwnCompactions,
+    ToolLoss,
+    Unjudged,
+    in_words,
+    lost_by_tools,
+    sides,
+    use_of,
+)
 from tests.conftest import real_data, tries
 from tests.evals.sessions import FILLER
 

@@ -12,7 +12,7 @@ from clew_evals.obligations import (
     open_tasks,
     superseded,
 )
-from clew_evals.survive import Survival
+from clew_evals.words import Survival
 from tests.evals.sessions import call, items, result
 
 

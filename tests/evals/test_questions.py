@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from clew.errors import ModelTimeout
 from clew.providers.scripted import ScriptedModel
-from clew_evals.asked_model import ModelReader, reader_named
+from clew_evals.answerers import ModelReader, read_plainly, reader_named
 from clew_evals.policies import EvalPolicy
 from clew_evals.policies.fit import as_summary
 from clew_evals.questions import MOST_QUESTIONS, ReaderQuestion, questions_of
-from clew_evals.reader import read_plainly
 from clew_evals.score import score_of, scored
 from tests.evals.sessions import agent, cut, needs, result, user
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew_evals.probe import Probe
-from clew_evals.reader import ProbeReader
+from clew_evals.answerers import ProbeReader
+from clew_evals.needs import Probe
 from tests.evals.sessions import FILLER, agent, cut, needs, user
 
 TOLD = "uploads stop after upload_retry_cap attempts; downloads wait for download_pause_ms between chunks"

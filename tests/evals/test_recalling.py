@@ -6,7 +6,7 @@ import pytest
 
 from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES, EvalPolicy
-from clew_evals.recalling import by_value, by_words
+from clew_evals.policies.policy import by_value, by_words
 from clew_evals.score import scored
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 

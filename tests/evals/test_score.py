@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from clew_evals.asking import needs_of
 from clew_evals.cuts import Cut
-from clew_evals.needs import Label
+from clew_evals.files import Label
+from clew_evals.find_needs import needs_of
 from clew_evals.policies.fit import as_summary
 from clew_evals.score import Score, score_of
 from tests.evals.sessions import FILLER, agent, call, cut, result, user

@@ -20,7 +20,7 @@ from clew_evals import (
     study,
     summarised,
 )
-from clew_evals.chain import chained
+from clew_evals.chains import chained
 from clew_evals.report import Findings, page
 from clew_evals.study import common_keys, mark
 from clew_evals.summary import kendall

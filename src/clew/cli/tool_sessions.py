@@ -96,7 +96,7 @@ class ToolSessions:
 
 def _forgotten(transcript: Transcript, names: tuple[str, ...] | None = None) -> list[Any]:
     """Compare; by name, like the command ``clew lost``, because no room imports the measurements."""
-    found: list[Any] = import_module("clew_evals.forgotten").forgotten(transcript, names=names)
+    found: list[Any] = import_module("clew_evals.lost_items").forgotten(transcript, names=names)
     return found
 
 

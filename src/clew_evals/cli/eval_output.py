@@ -1,6 +1,7 @@
 """The tables that ``clew eval`` prints: a row per policy, a column per figure.
 
-With ``--json`` every figure is written instead (``eval_json.py``), with ``--html`` a page (``report/``).
+With ``--json`` every figure is written instead (``figures`` of ``eval.py``), with ``--html`` a page
+(``report/``).
 """
 
 from __future__ import annotations
@@ -13,17 +14,15 @@ from rich.text import Text as Styled
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
-from clew_evals.attacked import Assault, survival
-from clew_evals.chain import Link
+from clew_evals.attacks import Assault, survival
+from clew_evals.chains import GROWN, Growth, Link, drift
 from clew_evals.composition import KINDS
-from clew_evals.growth import GROWN, Growth, drift
-from clew_evals.lost import OURS, OwnCompactions, ToolLoss
 from clew_evals.policies import CEILING
 from clew_evals.report import Findings
 from clew_evals.report.figures import chain_line, is_apart, ranked
-from clew_evals.report.losses import in_words, newest, sides, use_of
 from clew_evals.study import StudyRow, probes_by_cut
 from clew_evals.summary import HEADLINE, ResultLine, reached, summarised
+from clew_evals.tool_compactions import OURS, OwnCompactions, ToolLoss, in_words, newest, sides, use_of
 
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
 """Columns shown without decimals."""

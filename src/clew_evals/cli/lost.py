@@ -28,7 +28,7 @@ from clew.transcripts.transcript import tool_compactions
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.cli.lost_output import ComparedSession, print_compared, session_lines
 from clew_evals.files import SessionFile
-from clew_evals.forgotten import CompactionLosses, forgotten
+from clew_evals.lost_items import CompactionLosses, forgotten
 from clew_evals.study import mapped
 
 MOST_SESSIONS = 2_000

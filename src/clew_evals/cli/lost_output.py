@@ -13,7 +13,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, fit_name, one_line, typed
 from clew.transcripts import FORMATS, Transcript
 from clew.transcripts.transcript import CompactionSizes
-from clew_evals.forgotten import CompactionLosses, NeededItem, NeedKind
+from clew_evals.lost_items import CompactionLosses, NeededItem, NeedKind
 
 NAMED = 3
 """Items of one kind listed by default."""

@@ -13,11 +13,10 @@ from clew.message import Item
 from clew_evals.binding import Binding
 from clew_evals.cuts import COUNTER, Cut
 from clew_evals.exact import key_of, places, spot
-from clew_evals.needs import Needs
+from clew_evals.needs import Needs, Probe
+from clew_evals.passages import passages
 from clew_evals.policies.fit import FRAMING, as_summary, filled, first_tokens
-from clew_evals.probe import Probe
 from clew_evals.questions import GAP
-from clew_evals.reading import passages
 from clew_evals.turns import GIST
 from clew_evals.words import plain_words
 

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from clew_evals.attacked import Assault, survival
-from clew_evals.chain import Link
-from clew_evals.lost import OURS
+from clew_evals.attacks import Assault, survival
+from clew_evals.chains import Link
 from clew_evals.policies import POLICIES
 from clew_evals.report.svg import SHARES, Axis, ChartPoint, Series, dots, lines
 from clew_evals.score import RANKED
 from clew_evals.study import StudyRow
 from clew_evals.summary import HEADLINE, ResultLine, summarised
+from clew_evals.tool_compactions import OURS
 
 CLASSES = ("retained", "far", "rare", "hard", "user", "in_context", "explained", "answered")
 DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests")

@@ -60,7 +60,8 @@ def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
         yield fence_verbatim(shown)
         if len(shown) < len(quotation.text):
             missing = len(quotation.text) - len(shown)
-            yield f"({missing:,} more characters: artifact_open {quotation.ref} from {len(shown)})"
+            following = quotation.start + len(shown)
+            yield f"({missing:,} more characters: artifact_open {quotation.ref} from {following})"
 
 
 def fence_verbatim(text: str) -> str:
@@ -215,7 +216,8 @@ def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quota
         about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
         about += filter(None, [memory.origin(entry), why_outdated(entry, outdated)])
         about += [f"score {hit.score:.2f}", *reasons(hit.why)]
-        yield Quotation(memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
+        labels = memory.ref(entry), entry.time, entry.role, entry.trust
+        yield Quotation(*labels, shown, "; ".join(about), first)
 
 
 def _with_replies(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[Quotation]:

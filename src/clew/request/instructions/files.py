@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+from unicodedata import normalize
 
 from clew.message import Trust
 from clew.settings import clew_home
@@ -150,6 +151,11 @@ def _step_why_not(root: str, parts: Sequence[str], depth: int, files: FileSource
 
 def _is_hidden(part: str) -> bool:
     return part.startswith(".") and part not in _OPEN_DOT_FOLDERS
+
+
+def fold_path(path: str) -> str:
+    """Return a path in a form in which two names of one file are equal on any file system."""
+    return normalize("NFC", path).casefold()
 
 
 def folders_touched(paths: Iterable[str], root: str) -> list[str]:

@@ -24,6 +24,7 @@ from clew.transcripts.messages import typed_text
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
 from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
 from clew_evals.exact import first_place, key_of
+from clew_evals.needs import Probe
 from clew_evals.obligations import (
     changed_files,
     exchanges,
@@ -32,13 +33,12 @@ from clew_evals.obligations import (
     last_test_status,
     open_tasks,
 )
+from clew_evals.passages import SYSTEM_ROLES, view_text
 from clew_evals.policies import POLICIES
-from clew_evals.probe import Probe
 from clew_evals.questions import GAP
-from clew_evals.reading import SYSTEM_ROLES, view_text
 from clew_evals.reuse import reuse_probes
 from clew_evals.score import RULE_SHARE, TASK_SHARE
-from clew_evals.survive import Survival
+from clew_evals.words import Survival
 
 PLAN_REQUESTS = 3
 """Requests of the user within which the agent's task list must have changed to count as open work."""

@@ -1,20 +1,20 @@
-"""Find everything that a view of a cut is asked for: values, rules, open tasks, the next step, questions.
+"""``needs_of``: find everything that a view of a cut is asked for.
 
-Each is found by a file of its own (``reuse.py``, ``obligations.py``, ``next_action.py``); here they are put
-together as the cut's ``Needs``.
+Each kind is found by a file of its own (``reuse.py``, ``obligations.py``, ``next_action.py`` …); here they
+are put together.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from clew.ledger import Ledger
 from clew.message import Trust
+from clew.message.text import one_line
 from clew_evals.cuts import COUNTER, Cut
-from clew_evals.needs import Label, Labels, Needs
+from clew_evals.files import Label
+from clew_evals.finished_work import settled_at
+from clew_evals.needs import Needs
 from clew_evals.next_action import next_calls
 from clew_evals.obligations import (
     changed_files,
@@ -24,9 +24,8 @@ from clew_evals.obligations import (
     open_tasks,
     superseded,
 )
+from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.questions import questions_of
-from clew_evals.reading import PassageSpeaker, passages
-from clew_evals.redo import settled_at
 from clew_evals.reuse import reuse_probes
 from clew_evals.turns import is_request, later_words, reports_of, turns_of
 
@@ -66,12 +65,10 @@ def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
     """Return the labels of sentences that the user said before the cut."""
     if not labels:
         return []
-    texts = [_flat(passage.text) for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER]
-    return [label for label in labels if any(_flat(label.text) in text for text in texts)]
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    texts = [
+        one_line(passage.text) for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER
+    ]
+    return [label for label in labels if any(one_line(label.text) in text for text in texts)]
 
 
 def _rules(cut: Cut) -> tuple[str, ...]:
@@ -79,17 +76,3 @@ def _rules(cut: Cut) -> tuple[str, ...]:
     ledger = Ledger()
     ledger.extend(cut.items)
     return tuple(pin.quote for pin in ledger.pins.active if pin.trust is Trust.USER)
-
-
-def read_labels(path: Path) -> Labels:
-    """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
-    result: defaultdict[str, list[Label]] = defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        result[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
-    return dict(result)
-
-
-def session_name(path: Path) -> str:
-    """Return the name by which labels know a file: its own, without ``.zst`` or ``.gz``."""
-    return path.name.removesuffix(".zst").removesuffix(".gz")
