@@ -86,6 +86,9 @@ _NOT_FINISHED = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """What a short text says that ends the work before it is done, such as the error of a provider."""
+_NOT_FINISHED_MARK = CHUNKS.mark_words(
+    ("request", "api", "error", "stop", "half", "ran", "finishing", "completing")
+)
 _OFFERS_INSTEAD = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
 _RESULT_AFTER_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
 _ALL_DONE = lazy_pattern(
@@ -104,11 +107,17 @@ def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
     if _unsettled(text):
         return False
-    if len(text) <= _LONGEST_HOLLOW and _NOT_FINISHED.search(text):
+    if len(text) <= _LONGEST_HOLLOW and _breaks_off(text):
         return False
     return len(text) > _LONGEST_HOLLOW or any(
         _states_result(sentence[0]) for sentence in _SENTENCE.finditer(text)
     )
+
+
+def _breaks_off(text: str) -> bool:
+    if text.isascii() and not marks(text) & _NOT_FINISHED_MARK:
+        return False
+    return _NOT_FINISHED.search(text) is not None
 
 
 def is_refusal(text: str) -> bool:
