@@ -131,7 +131,8 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult
     ``clew.log.transfer``.
     """
     with _rewindable(inp) as file:
-        ctx = Ctx(workspace=workspace, session=_read_first_line(file).session)
+        with _open_unpacked(file) as lines:
+            ctx = Ctx(workspace=workspace, session=_parse_header(next(iter(lines), b"")).session)
         require_importable_name(ctx.session)
         here = store.head(ctx)
         heads = _verify(file, root(ctx.session), here.seq)
@@ -190,11 +191,6 @@ class _ExportHeader(NamedTuple):
 class _ExportLine(NamedTuple):
     stored: StoredEvent
     size: int
-
-
-def _read_first_line(inp: IO[bytes]) -> _ExportHeader:
-    with _open_unpacked(inp) as lines:
-        return _parse_header(next(iter(lines), b""))
 
 
 def _lines(inp: IO[bytes]) -> Iterator[_ExportLine]:

@@ -17,7 +17,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import TypeAlias
 
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
@@ -135,9 +134,7 @@ class ScriptedServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()

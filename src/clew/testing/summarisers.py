@@ -99,20 +99,13 @@ def shown_messages(ask: Ask) -> list[ShownMessage]:
     texts = [*map(_words, ask.messages), ask.instruction]
     fenced = [pieces for text in texts if (pieces := read_fence(text)) is not None]
     marked = fenced[-1] if fenced else [mark for text in texts for mark in read_marks(text)]
-    if marked:
-        return [
-            ShownMessage(parsed_piece.name, _role(parsed_piece.speaker), parsed_piece.text)
-            for parsed_piece in marked
-        ]
+    if marked:  # lines of an earlier digest count as the assistant's
+        roles = {role.value: role for role in Role}
+        return [ShownMessage(it.name, roles.get(it.speaker, Role.ASSISTANT), it.text) for it in marked]
     return [
         ShownMessage(f"m{i}", message.role, _words(message))
         for i, message in enumerate(ask.messages, start=1)
     ]
-
-
-def _role(speaker: str) -> Role:
-    """Return the role of a speaker; lines of an earlier digest count as the assistant's."""
-    return Role(speaker) if speaker in list(Role) else Role.ASSISTANT
 
 
 def _words(message: Message) -> str:

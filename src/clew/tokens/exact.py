@@ -124,11 +124,6 @@ def _encoding(name: str) -> Encoding:
     return Encoding(
         name,
         pat_str=table.pattern,
-        mergeable_ranks=dict(_rank(line) for line in ranks.splitlines()),
+        mergeable_ranks={b64decode(token): int(rank) for token, rank in map(bytes.split, ranks.splitlines())},
         special_tokens={},
     )
-
-
-def _rank(line: bytes) -> tuple[bytes, int]:
-    token, rank = line.split()
-    return b64decode(token), int(rank)

@@ -176,7 +176,10 @@ class Transcript:
         ]
 
     def _current_entries(self) -> list[Entry]:
-        """Return what the model sees now: the system prompt, what the last compaction left, what followed."""
+        """Return what the model sees now: the system prompt, what the last compaction left, what followed.
+
+        Of ``system, a, b, Boundary(keeps=b), summary, c`` that is ``system, summary, b, c``.
+        """
         hidden_ids = self.dropped
         cut, keeps = 0, frozenset[str]()  # the last compaction: its place, and the entries that it kept
         for place, record in enumerate(self.records):

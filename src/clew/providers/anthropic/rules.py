@@ -13,8 +13,15 @@ from clew.providers.anthropic.rules_content import CONTENT_RULES
 from clew.providers.anthropic.rules_models import ClaudeFamily, Sampling, known_family
 from clew.providers.anthropic.rules_turns import TURN_RULES
 from clew.providers.anthropic.rules_walk import Block, Inner, blocks, inner_blocks, turns
-from clew.providers.rules import CheckScope, RuleBook, RuleFinding, RuleLevel
-from clew.providers.shapes import as_list, as_number, as_object, as_text, misfit_numbers, objects
+from clew.providers.rules import (
+    CheckScope,
+    RuleBook,
+    RuleFinding,
+    RuleLevel,
+    misfit_numbers,
+    temperature_up_to,
+)
+from clew.providers.shapes import as_list, as_number, as_object, as_text, objects
 
 RULES = RuleBook([*CONTENT_RULES, *TURN_RULES])
 
@@ -78,23 +85,18 @@ def _reading_order(marked: Block | Inner) -> tuple[int, int, int]:
     "change the number",
 )
 def _numbers_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
-    for field, problem in misfit_numbers(body, ("max_tokens", "top_k"), ("temperature", "top_p")):
-        yield RuleFinding(field, problem)
+    yield from misfit_numbers(body, ("max_tokens", "top_k"))
     count = len(as_list(body.get("messages")))
     if count > MAX_MESSAGES:
         yield RuleFinding("messages", f"{count:,} messages, {MAX_MESSAGES:,} are allowed")
     max_tokens = as_number(body.get("max_tokens"))
     if max_tokens is not None and max_tokens < 0:
         yield RuleFinding("max_tokens", "must not be negative")
-    temperature = as_number(body.get("temperature"))
-    if temperature is not None and not 0 <= temperature <= 1:
-        yield RuleFinding("temperature", "must be from 0 to 1")
-    yield from _thinking_out_of_range(body, max_tokens, temperature)
+    yield from temperature_up_to(1, body)
+    yield from _thinking_out_of_range(body, max_tokens)
 
 
-def _thinking_out_of_range(
-    body: JsonObject, max_tokens: float | None, temperature: float | None
-) -> Iterator[RuleFinding]:
+def _thinking_out_of_range(body: JsonObject, max_tokens: float | None) -> Iterator[RuleFinding]:
     thinking = as_object(body.get("thinking"))
     budget = as_number(thinking.get("budget_tokens"))
     if thinking.get("type") != "enabled" or budget is None:
@@ -104,7 +106,7 @@ def _thinking_out_of_range(
     # With tools and interleaved thinking (a header, not seen here) the budget may be larger.
     if max_tokens is not None and budget >= max_tokens and not body.get("tools"):
         yield RuleFinding("thinking.budget_tokens", "must be less than max_tokens")
-    if temperature is not None and temperature != 1:
+    if as_number(body.get("temperature")) not in (None, 1):
         yield RuleFinding("temperature", "must be 1 if thinking is enabled")
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
 from clew.providers.anthropic.rules_walk import CALL, RESULT, Block, Inner, blocks, inner_blocks, turns
-from clew.providers.rules import RuleBook, RuleFinding, messages
-from clew.providers.shapes import Shape, as_list, as_object, as_text, misfits, objects
+from clew.providers.rules import RuleBook, RuleFinding, Shape, messages, misfits
+from clew.providers.shapes import as_list, as_object, as_text, objects
 from clew.tokens.images import image_size
 
 CONTENT_RULES = RuleBook()
@@ -88,8 +88,7 @@ def _malformed_block(where: str, block: Json, role: str) -> Iterator[RuleFinding
     if not isinstance(kind, str):
         yield RuleFinding(f"{where}.type", "must be a string")
         return
-    for field, problem in misfits(block, _FIELDS.get(kind, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, block, _FIELDS.get(kind, {}))
     if kind in _OTHERS:
         yield RuleFinding(f"{where}.type", f"{kind} is a block of another API")
     if _ONLY_IN.get(kind, role) != role:
@@ -177,8 +176,7 @@ def _empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 f"{block.where}.content", "must not be an empty string; null marks a failed compaction"
             )
-        for field, problem in misfits(block.value, _COMPACTION):
-            yield RuleFinding(f"{block.where}.{field}", problem)
+        yield from misfits(block.where, block.value, _COMPACTION)
 
 
 @CONTENT_RULES.add(
@@ -267,12 +265,6 @@ MAX_IMAGE_CHARACTERS = 10 * 1024 * 1024
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
 
 
-def _images(body: JsonObject) -> list[Block | Inner]:
-    """Return every image, including nested ones."""
-    outer = [block for block in blocks(body) if block.kind == "image"]
-    return [*outer, *(inner for inner in inner_blocks(body) if inner.value.get("type") == "image")]
-
-
 @CONTENT_RULES.add(
     "A11: images are small enough",
     "Error texts on 8,000 pixels a side, and on 2,000 'for many-image requests' of more than 20 "
@@ -280,7 +272,8 @@ def _images(body: JsonObject) -> list[Block | Inner]:
     "scale images down, or drop old ones",
 )
 def _large_images(body: JsonObject) -> Iterator[RuleFinding]:
-    images = _images(body)
+    every: list[Block | Inner] = [*blocks(body), *inner_blocks(body)]
+    images = [block for block in every if block.value.get("type") == "image"]
     many = len(images) > MANY_IMAGES
     limit = MAX_SIDE_OF_MANY if many else MAX_SIDE
     for image in images:

@@ -235,7 +235,8 @@ def _loop_without_thinking(body: JsonObject) -> Iterator[RuleFinding]:
     every = turns(body)
     if not every or every[-1].role != "user" or not every[-1].results:
         return
-    start = next((i for i in range(len(every) - 1, -1, -1) if _asks(every[i])), -1)
+    asking = [i for i, turn in enumerate(every) if turn.role == "user" and not turn.results]
+    start = asking[-1] if asking else -1
     for turn in every[start + 1 :]:
         if turn.role == "assistant" and turn.blocks:
             if turn.blocks[0].kind not in THINKING:
@@ -243,10 +244,6 @@ def _loop_without_thinking(body: JsonObject) -> Iterator[RuleFinding]:
                     0, f"expected thinking before {turn.blocks[0].kind} in the running tool loop"
                 )
             return
-
-
-def _asks(turn: MergedTurn) -> bool:
-    return turn.role == "user" and not turn.results
 
 
 # System turns and server tools ------------------------------------------------------------------------

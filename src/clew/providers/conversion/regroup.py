@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -60,17 +61,14 @@ def regroup(drafts: Sequence[DraftMessage], conversion: Conversion) -> list[Draf
     ends = _ends_of_answers(drafts)
     dangling = frozenset(conversion.pairing.dangling)
     out: list[DraftMessage] = []
-    run: list[DraftMessage] = []  # messages of the assistant in a row: their results follow the last of them
-    for i, draft in enumerate(drafts):
-        if draft.role is Role.ASSISTANT:
-            run.append(draft)
-            continue
-        if run:
-            out += _with_results(run, answers, dangling, conversion, ends[i])
-            run = []
-        out.append(_without_paired(draft, conversion))
-    if run:
-        out += _with_results(run, answers, dangling, conversion, len(drafts))
+    stop = 0
+    for by_assistant, group in groupby(drafts, key=lambda draft: draft.role is Role.ASSISTANT):
+        run = list(group)
+        stop += len(run)
+        if by_assistant:  # the results of all their calls follow the last of these messages
+            out += _with_results(run, answers, dangling, conversion, ends[stop])
+        else:
+            out += [_without_paired(draft, conversion) for draft in run]
     return out
 
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
-from clew.providers.rules import CheckScope, RuleBook, RuleFinding, RuleLevel, once_per_check
+from clew.providers.rules import (
+    CheckScope,
+    RuleBook,
+    RuleFinding,
+    RuleLevel,
+    malformed_entries,
+    once_per_check,
+)
 from clew.providers.shapes import as_list, as_object, as_text, object_or_none, objects
 
 RULES = RuleBook()
@@ -95,14 +102,7 @@ def _part(content: int, at: int, part: JsonObject) -> GeminiPart:
     "build contents of a role and at least one part",
 )
 def _malformed(body: JsonObject) -> Iterator[RuleFinding]:
-    raw = body.get("contents")
-    if not isinstance(raw, list):
-        yield RuleFinding("contents", "must be a list")
-    for i, content in enumerate(as_list(raw)):
-        if isinstance(content, dict):
-            yield from _malformed_content(f"contents.{i}", content)
-        else:
-            yield RuleFinding(f"contents.{i}", "must be an object")
+    return malformed_entries("contents", body.get("contents"), _malformed_content)
 
 
 def _malformed_content(where: str, content: JsonObject) -> Iterator[RuleFinding]:

@@ -253,23 +253,24 @@ def render_system(messages: Sequence[Message]) -> Json:
 
 
 def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
-    slots: defaultdict[str, list[Part]] = defaultdict(list)
+    """Write the parts of a reply, each to the field that it belongs to."""
+    by_field: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        slots[_slot(part)].append(part)
+        by_field[_field_of(part)].append(part)
     # Content may be null only if there are calls.
-    nothing = None if slots["tool_calls"] or slots["function_call"] else ""
-    fields: JsonObject = {"content": _render_content(slots["content"], base, nothing)}
+    nothing = None if by_field["tool_calls"] or by_field["function_call"] else ""
+    fields: JsonObject = {"content": _render_content(by_field["content"], base, nothing)}
     base = base or {}
-    fields |= _render_reasoning(slots["reasoning"], base)
-    for slot in ("refusal", "audio", "tool_calls", "function_call"):
-        if slots[slot]:
-            fields[slot] = _render_slot(slot, slots[slot])
-        elif base.get(slot) and any(_slot(part) == slot for part in _parse_reply(base)):
-            fields[slot] = None  # what it held was removed
+    fields |= _render_reasoning(by_field["reasoning"], base)
+    for name in ("refusal", "audio", "tool_calls", "function_call"):
+        if by_field[name]:
+            fields[name] = _render_field(name, by_field[name])
+        elif base.get(name) and any(_field_of(part) == name for part in _parse_reply(base)):
+            fields[name] = None  # what it held was removed
     return fields
 
 
-def _slot(part: Part) -> str:
+def _field_of(part: Part) -> str:
     """Return the field of a reply that a part belongs to."""
     field = native_object(part.native, NAME) or {}
     match part:
@@ -297,19 +298,17 @@ def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
     if not thoughts:
         return data
     fields = native_object(thoughts[0].native, NAME)
-    if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
-        return data | fields
+    if len(thoughts) == 1 and fields:
+        original = _parse_reasoning(fields)
+        if (original.text, original.signature) == (thoughts[0].text, thoughts[0].signature):
+            return data | fields
     # Edited reasoning must not keep the signature of the original text.
     key = next((key for key in _REASONING[:2] if key in (fields or data)), _REASONING[0])
     return data | {key: "\n".join(part.text for part in thoughts)}
 
 
-def _same_words(a: Thinking, b: Thinking) -> bool:
-    return (a.text, a.signature) == (b.text, b.signature)
-
-
-def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
-    if slot == "tool_calls":
+def _render_field(name: str, parts: Sequence[Part]) -> Json:
+    if name == "tool_calls":
         return [entry for part in parts for entry in _render_call(part)]
     first = parts[0]
     field = native_object(first.native, NAME) or {}

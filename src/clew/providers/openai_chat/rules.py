@@ -8,25 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clew.message import Json, JsonObject
+from clew.message import JsonObject
 from clew.providers.rules import (
     CheckScope,
     RuleBook,
     RuleFinding,
+    Shape,
+    malformed_entries,
     may_be_openai,
     messages,
-    once_per_check,
-)
-from clew.providers.shapes import (
-    Shape,
-    as_list,
-    as_number,
-    as_object,
-    as_text,
     misfit_numbers,
     misfits,
-    objects,
+    once_per_check,
+    temperature_up_to,
 )
+from clew.providers.shapes import as_list, as_object, as_text, objects
 
 RULES = RuleBook()
 
@@ -140,7 +136,6 @@ _PART_KINDS: dict[str, frozenset[str]] = {
     "assistant": frozenset({"text", "refusal"}),
     "tool": frozenset({"text"}),
 }
-_WHOLE, _NUMBERS = ("max_tokens", "max_completion_tokens", "n", "seed"), ("temperature", "top_p")
 _NO_SYSTEM = re.compile(r"(?:openai/)?o1-(?:mini|preview)")
 _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
 
@@ -151,43 +146,26 @@ _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
     "build messages of role and content, with the fields each role needs",
 )
 def _malformed(body: JsonObject) -> Iterator[RuleFinding]:
-    raw = body.get("messages")
-    if not isinstance(raw, list):
-        yield RuleFinding("messages", "must be a list")
-    for i, message in enumerate(as_list(raw)):
-        if isinstance(message, dict):
-            yield from _malformed_message(f"messages.{i}", message)
-        else:
-            yield RuleFinding(f"messages.{i}", "must be an object")
+    return malformed_entries("messages", body.get("messages"), _malformed_message)
 
 
 def _malformed_message(where: str, message: JsonObject) -> Iterator[RuleFinding]:
     role = as_text(message.get("role"))
     if role not in _ROLES:
         yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
-    for field, problem in misfits(message, _FIELDS.get(role, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, message, _FIELDS.get(role, {}))
     for j, part in enumerate(as_list(message.get("content"))):
         if not isinstance(part, dict):
             yield RuleFinding(f"{where}.content.{j}", "must be an object")
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list | None):
-        yield RuleFinding(f"{where}.tool_calls", "must be a list")
-    for j, call in enumerate(as_list(calls)):
-        yield from _malformed_call(f"{where}.tool_calls.{j}", call)
+    if (calls := message.get("tool_calls")) is not None:
+        yield from malformed_entries(f"{where}.tool_calls", calls, _malformed_call)
 
 
-def _malformed_call(where: str, call: Json) -> Iterator[RuleFinding]:
-    if not isinstance(call, dict):
-        yield RuleFinding(where, "must be an object")
-        return
+def _malformed_call(where: str, call: JsonObject) -> Iterator[RuleFinding]:
     kind, text = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
-    wanted: dict[str, Shape] = {"id": str, kind: dict}
-    for field, problem in misfits(call, wanted):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, call, {"id": str, kind: dict})
     if isinstance(called := call.get(kind), dict):
-        for field, problem in misfits(called, {"name": str, text: str}):
-            yield RuleFinding(f"{where}.{kind}.{field}", problem)
+        yield from misfits(f"{where}.{kind}", called, {"name": str, text: str})
 
 
 @RULES.add(
@@ -280,11 +258,8 @@ def _unsupported_roles(body: JsonObject) -> Iterator[RuleFinding]:
     "change the number",
 )
 def _temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
-    for field, problem in misfit_numbers(body, _WHOLE, _NUMBERS):
-        yield RuleFinding(field, problem)
-    temperature = as_number(body.get("temperature"))
-    if temperature is not None and not 0 <= temperature <= 2:
-        yield RuleFinding("temperature", "must be from 0 to 2")
+    yield from misfit_numbers(body, ("max_tokens", "max_completion_tokens", "n", "seed"))
+    yield from temperature_up_to(2, body)
 
 
 @RULES.add(

@@ -14,11 +14,15 @@ from clew.providers.rules import (
     CheckScope,
     RuleBook,
     RuleFinding,
+    Shape,
     is_deepseek,
     may_be_openai,
+    misfit_numbers,
+    misfits,
     once_per_check,
+    temperature_up_to,
 )
-from clew.providers.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
+from clew.providers.shapes import as_list, as_number, as_text, objects
 
 RULES = RuleBook()
 
@@ -113,8 +117,7 @@ def _malformed_item(where: str, item: JsonObject) -> Iterator[RuleFinding]:
         yield RuleFinding(where, "must have a type or a role")
     if kind == "message" and as_text(item.get("role")) not in _ROLES:
         yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
-    for field, problem in misfits(item, _FIELDS.get(kind, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, item, _FIELDS.get(kind, {}))
     if kind == "message":
         for j, part in enumerate(as_list(item.get("content"))):
             if not isinstance(part, dict) or not isinstance(part.get("type"), str):
@@ -262,13 +265,8 @@ def _interleaved_calls(body: JsonObject) -> Iterator[RuleFinding]:
     "change the number",
 )
 def _temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
-    for field, problem in misfit_numbers(
-        body, ("max_output_tokens", "max_tool_calls"), ("temperature", "top_p")
-    ):
-        yield RuleFinding(field, problem)
-    temperature = as_number(body.get("temperature"))
-    if temperature is not None and not 0 <= temperature <= 2:
-        yield RuleFinding("temperature", "must be from 0 to 2")
+    yield from misfit_numbers(body, ("max_output_tokens", "max_tool_calls"))
+    yield from temperature_up_to(2, body)
 
 
 @RULES.add(

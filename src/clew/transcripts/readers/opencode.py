@@ -49,104 +49,6 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-_BOOKKEEPING = ("agent-switched", "model-switched")
-
-
-def event_records(session: OpencodeSession, event: JsonObject) -> Iterator[Record]:
-    """Read one row."""
-    owner = string(event, "id") or "?"
-    time = time_of(mapping(event, "time").get("created"))
-    text = string(event, "text") or ""
-    match event.get("type"):
-        case "assistant":
-            yield from _answer(session, owner, event, time)
-        case "user":
-            files = [_file(file, Trust.USER) for file in objects(event.get("files"))]
-            parts = (Text(text, trust=Trust.USER), *files)
-            yield Entry(Message(Role.USER, parts), session.entry_id(owner), time=time)
-        case "system":
-            yield Entry(text_message(Role.SYSTEM, text), session.entry_id(owner), time=time)
-        case "synthetic":
-            yield Entry(injected_message(text), session.entry_id(owner), time=time)
-        case "shell":
-            ran = f"$ {string(event, 'command')}\n{string(event, 'output') or ''}"
-            yield Entry(injected_message(ran, Trust.UNTRUSTED), session.entry_id(owner), time=time)
-        case "compaction":
-            yield Boundary(f"{owner}:compaction", time=time, trigger=string(event, "reason"))
-            summary = "\n\n".join(filter(None, (string(event, "summary"), string(event, "recent"))))
-            yield Entry(text_message(Role.USER, summary, Origin.SUMMARY), session.entry_id(owner), time=time)
-        case kind if kind in _BOOKKEEPING:
-            pass
-        case kind:
-            yield Problem(f"a row of the unknown type {kind!r} ({owner})")
-
-
-def _answer(session: OpencodeSession, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
-    """Yield the records of one reply of the model: its text and calls, then the results of the calls."""
-    parts: list[Part] = []
-    results: list[ToolResult] = []
-    hidden: list[str] = []
-    for content in objects(event.get("content")):
-        match content.get("type"):
-            case "text":
-                parts.append(Text(string(content, "text") or "", trust=Trust.ASSISTANT))
-            case "reasoning":
-                parts.append(Thinking(string(content, "text") or "", trust=Trust.ASSISTANT))
-            case "tool":
-                call, result = _tool(session, content)
-                parts.append(call)
-                results += [result] if result else []
-                hidden += [call.call_id] if "pruned" in mapping(content, "time") else []
-            case kind:
-                parts.append(Unknown(str(kind), trust=Trust.ASSISTANT, native=Native(NAME, content)))
-                yield Problem(f"content of the unknown type {kind!r} ({owner}), kept unchanged")
-    model, usage = string(mapping(event, "model"), "id"), usage_of(mapping(event, "tokens"))
-    if parts:
-        yield Entry(
-            Message(Role.ASSISTANT, tuple(parts)),
-            session.entry_id(owner),
-            time=time,
-            model=model,
-            usage=usage,
-        )
-    if results:
-        entry_id = session.entry_id(owner, ":results")
-        yield Entry(Message(Role.TOOL, tuple(results)), entry_id, time=time, hidden_results=tuple(hidden))
-
-
-def _tool(session: OpencodeSession, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
-    """Return the call of a tool, and its result; None while it runs."""
-    state, name = mapping(tool, "state"), string(tool, "name") or "unknown"
-    raw = state.get("input")
-    call_id = session.call_ids.unique(string(tool, "id"), name)
-    server_side = mapping(tool, "provider").get("executed") is True
-    arguments = raw if isinstance(raw, dict | str) else {}
-    call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT)
-    if state.get("status") not in ("completed", "error"):
-        return call, None
-    parts = [_output(content) for content in objects(state.get("content"))]
-    error = string(mapping(state, "error"), "message")
-    if error:
-        parts.append(Text(error, trust=Trust.UNTRUSTED))
-    failed = state.get("status") == "error"
-    return call, ToolResult(call_id, tuple(parts), failed, name, server_side, trust=Trust.UNTRUSTED)
-
-
-def _output(content: JsonObject) -> Part:
-    text = string(content, "text")
-    if content.get("type") == "text" and text is not None:
-        return Text(text, trust=Trust.UNTRUSTED)
-    return _file(content, Trust.UNTRUSTED)
-
-
-def _file(file: JsonObject, trust: Trust) -> Part:
-    address = string(file, "uri") or string(file, "url") or string(file, "data")
-    if not address:
-        return Unknown(str(file.get("type")), trust=trust, native=Native(NAME, file))
-    mime = string(file, "mime") or string(file, "mediaType")
-    return media_from_url(address, mime, trust, string(file, "name") or string(file, "filename"))
-
-
 _PLAIN = re.compile(r"[\w.-]+")
 _SESSION_TABLE = {"session": ("id", "project_id", "directory")}
 _MESSAGE_TABLES = ("message", "session_message")
@@ -316,3 +218,104 @@ def _files_in(folder: Path, name: str) -> list[Path]:
     if name in ("", ".", "..") or not _PLAIN.fullmatch(name):
         return []
     return sorted(path for path in (folder / name).glob("*.json") if path.is_file() and not path.is_symlink())
+
+
+# Events of the newer table -------------------------------------------------------------------------
+
+
+_BOOKKEEPING = ("agent-switched", "model-switched")
+
+
+def event_records(session: OpencodeSession, event: JsonObject) -> Iterator[Record]:
+    """Read one row."""
+    owner = string(event, "id") or "?"
+    time = time_of(mapping(event, "time").get("created"))
+    text = string(event, "text") or ""
+    match event.get("type"):
+        case "assistant":
+            yield from _answer(session, owner, event, time)
+        case "user":
+            files = [_file(file, Trust.USER) for file in objects(event.get("files"))]
+            parts = (Text(text, trust=Trust.USER), *files)
+            yield Entry(Message(Role.USER, parts), session.entry_id(owner), time=time)
+        case "system":
+            yield Entry(text_message(Role.SYSTEM, text), session.entry_id(owner), time=time)
+        case "synthetic":
+            yield Entry(injected_message(text), session.entry_id(owner), time=time)
+        case "shell":
+            ran = f"$ {string(event, 'command')}\n{string(event, 'output') or ''}"
+            yield Entry(injected_message(ran, Trust.UNTRUSTED), session.entry_id(owner), time=time)
+        case "compaction":
+            yield Boundary(f"{owner}:compaction", time=time, trigger=string(event, "reason"))
+            summary = "\n\n".join(filter(None, (string(event, "summary"), string(event, "recent"))))
+            yield Entry(text_message(Role.USER, summary, Origin.SUMMARY), session.entry_id(owner), time=time)
+        case kind if kind in _BOOKKEEPING:
+            pass
+        case kind:
+            yield Problem(f"a row of the unknown type {kind!r} ({owner})")
+
+
+def _answer(session: OpencodeSession, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
+    """Yield the records of one reply of the model: its text and calls, then the results of the calls."""
+    parts: list[Part] = []
+    results: list[ToolResult] = []
+    hidden: list[str] = []
+    for content in objects(event.get("content")):
+        match content.get("type"):
+            case "text":
+                parts.append(Text(string(content, "text") or "", trust=Trust.ASSISTANT))
+            case "reasoning":
+                parts.append(Thinking(string(content, "text") or "", trust=Trust.ASSISTANT))
+            case "tool":
+                call, result = _tool(session, content)
+                parts.append(call)
+                results += [result] if result else []
+                hidden += [call.call_id] if "pruned" in mapping(content, "time") else []
+            case kind:
+                parts.append(Unknown(str(kind), trust=Trust.ASSISTANT, native=Native(NAME, content)))
+                yield Problem(f"content of the unknown type {kind!r} ({owner}), kept unchanged")
+    model, usage = string(mapping(event, "model"), "id"), usage_of(mapping(event, "tokens"))
+    if parts:
+        yield Entry(
+            Message(Role.ASSISTANT, tuple(parts)),
+            session.entry_id(owner),
+            time=time,
+            model=model,
+            usage=usage,
+        )
+    if results:
+        entry_id = session.entry_id(owner, ":results")
+        yield Entry(Message(Role.TOOL, tuple(results)), entry_id, time=time, hidden_results=tuple(hidden))
+
+
+def _tool(session: OpencodeSession, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
+    """Return the call of a tool, and its result; None while it runs."""
+    state, name = mapping(tool, "state"), string(tool, "name") or "unknown"
+    raw = state.get("input")
+    call_id = session.call_ids.unique(string(tool, "id"), name)
+    server_side = mapping(tool, "provider").get("executed") is True
+    arguments = raw if isinstance(raw, dict | str) else {}
+    call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT)
+    if state.get("status") not in ("completed", "error"):
+        return call, None
+    parts = [_output(content) for content in objects(state.get("content"))]
+    error = string(mapping(state, "error"), "message")
+    if error:
+        parts.append(Text(error, trust=Trust.UNTRUSTED))
+    failed = state.get("status") == "error"
+    return call, ToolResult(call_id, tuple(parts), failed, name, server_side, trust=Trust.UNTRUSTED)
+
+
+def _output(content: JsonObject) -> Part:
+    text = string(content, "text")
+    if content.get("type") == "text" and text is not None:
+        return Text(text, trust=Trust.UNTRUSTED)
+    return _file(content, Trust.UNTRUSTED)
+
+
+def _file(file: JsonObject, trust: Trust) -> Part:
+    address = string(file, "uri") or string(file, "url") or string(file, "data")
+    if not address:
+        return Unknown(str(file.get("type")), trust=trust, native=Native(NAME, file))
+    mime = string(file, "mime") or string(file, "mediaType")
+    return media_from_url(address, mime, trust, string(file, "name") or string(file, "filename"))

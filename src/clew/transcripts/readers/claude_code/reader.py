@@ -4,7 +4,7 @@ Each line of the file is a record with a ``parentUuid``: the records form a tree
 prompt starts a new branch. The file is therefore read twice. The first pass (``index``) notes the kind and
 parent of every record and finds the branch that is the current conversation. The second pass yields the
 records of that branch, with those of sub-agents in the session's folder. Memory stays small: the first pass
-keeps a few bytes per record, the second one reply of the model with its tool results.
+keeps one small node per record, the second one reply of the model with its tool results.
 """
 
 from __future__ import annotations
