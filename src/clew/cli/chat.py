@@ -62,7 +62,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             off=settings.off,
         )
         session.project = project_at(args.root or Path.cwd())
-        trusted = bool(args.root) and _trusts(settings, args.root)
+        root = args.root.resolve() if args.root else None
+        trusted = root is not None and any(
+            root.is_relative_to(path.resolve()) for path in settings.trust_roots
+        )
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
         chat.requests.policy = _policy_text(settings.policy_file)
         chat.memory.where = SearchScope.EVERYWHERE if settings.recall_everywhere else SearchScope.PROJECT
@@ -112,10 +115,6 @@ def _policy_text(path: Path | None) -> str:
         return path.read_text(encoding="utf-8") if path else ""
     except (OSError, UnicodeDecodeError) as cause:
         raise InputError(f"cannot read the policy file {path}: {cause}", "correct policy_file") from cause
-
-
-def _trusts(settings: Settings, root: Path) -> bool:
-    return any(root.resolve().is_relative_to(path.resolve()) for path in settings.trust_roots)
 
 
 # Which session, which model --------------------------------------------------------------------------

@@ -55,8 +55,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 _history(args, term, notebook)
             case "show":
                 _show(args, term, notebook.find(args.note))
-            case _:
-                _print_change(args, term, notebook, _change(notebook, args))
+            case action:
+                does = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
+                note = does[action](notebook.find(args.note).id, trust=OPERATOR, why=args.why)
+                _print_change(args, term, notebook, note)
     return 0
 
 
@@ -77,11 +79,6 @@ def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
         expires=notebook.in_days(args.days) if args.days else None,
     )
     return notebook.add(draft)
-
-
-def _change(notebook: Notebook, args: argparse.Namespace) -> Note:
-    does = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
-    return does[args.action](notebook.find(args.note).id, trust=OPERATOR, why=args.why)
 
 
 # Output ---------------------------------------------------------------------------------------------
