@@ -92,15 +92,12 @@ class _Chunks(dict[str, tuple[SpottedValue, ...]]):
     def __missing__(self, chunk: str) -> tuple[SpottedValue, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        result = self[chunk] = () if _is_word(chunk) else tuple(_values(chunk))
+        is_word = chunk.isalpha() and (chunk.islower() or chunk[1:].islower())
+        result = self[chunk] = () if is_word else tuple(_values(chunk))
         return result
 
 
 _CHUNKS = _Chunks()
-
-
-def _is_word(chunk: str) -> bool:
-    return chunk.isalpha() and (chunk.islower() or chunk[1:].islower())
 
 
 def _values(chunk: str) -> Iterator[SpottedValue]:

@@ -184,11 +184,7 @@ def _strings(call: ToolCall) -> Iterator[str]:
 def states_goal(settled: FinishedWork, view: SummaryLayout) -> bool:
     """Whether the view states the goal: under a title of its own, or as the last that the user asks."""
     stated = [Survival(text) for text in (*(section.text for section in view.under(GOAL)), *view.requested)]
-    return any(_holds(survival, goal) for survival in stated for goal in settled.goals)
-
-
-def _holds(text: Survival, goal: str) -> bool:
-    return any(text.share(gist) >= GOAL_SHARE for gist in gists(goal))
+    return any(_states(survival, goal, GOAL_SHARE) for survival in stated for goal in settled.goals)
 
 
 def presents_finished(settled: FinishedWork, view: SummaryLayout) -> list[str]:
@@ -214,8 +210,8 @@ def _listed(view: SummaryLayout, titles: re.Pattern[str]) -> list[Survival]:
     return [Survival(plain(bare(line))) for line in lines if not DONE.search(line)]
 
 
-def _states(line: Survival, request: str) -> bool:
-    return any(line.share(gist) >= SAME_SHARE for gist in gists(request))
+def _states(text: Survival, request: str, share: float = SAME_SHARE) -> bool:
+    return any(text.share(gist) >= share for gist in gists(request))
 
 
 def _is_reported(turn: EvalTurn, flat: str) -> bool:

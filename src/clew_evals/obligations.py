@@ -183,7 +183,8 @@ def last_test_status(done: Sequence[ToolExchange]) -> tuple[str, ...]:
         text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
         counted = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
         failed = [match[2] for match in _GO.finditer(text) if match[1]]
-        bad = [*(status for status in counted if status[0] != "0" and _is_bad(status)), *failed[:3]]
+        bad = [status for status in counted if status[0] != "0" and any(sign in status for sign in _BAD)]
+        bad += failed[:3]
         if counted or failed:
             return tuple(bad or counted[-1:])
     return ()
@@ -194,10 +195,6 @@ def _runs(call: ToolCall) -> bool:
     if data is None:
         return True
     return any(name in data for name in _SHELL) and not any(name in data for name in _PATH_NAMES)
-
-
-def _is_bad(status: str) -> bool:
-    return any(sign in status for sign in _BAD)
 
 
 # Superseded values -------------------------------------------------------------------------------------

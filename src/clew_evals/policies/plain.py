@@ -202,7 +202,8 @@ def masked(cut: Cut) -> Sequence[Item]:
     kept = []
     for first, stop in atoms([item.message for item in items]):
         run = items[first:stop]
-        if over > 0 and not any(_is_users(item) for item in run):
+        speakers = [speaker(item.message, part) for item in run for part in item.message.parts]
+        if over > 0 and PassageSpeaker.USER not in speakers:
             over -= sum(sizes[first:stop])
         else:
             kept += run
@@ -299,10 +300,6 @@ def _edges(text: str, room: int) -> str:
 
 def _first_request(history: Readable) -> str:
     return next((passage.text for passage in history.passages if passage.speaker is PassageSpeaker.USER), "")
-
-
-def _is_users(item: Item) -> bool:
-    return any(speaker(item.message, part) is PassageSpeaker.USER for part in item.message.parts)
 
 
 def _with_parts(item: Item, parts: Sequence[Part]) -> Item:
