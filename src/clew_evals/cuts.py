@@ -15,7 +15,7 @@ from clew.message import Item, Origin, cut_points, system_prefix
 from clew.tokens import TokenCounter, counter_for
 from clew.transcripts import Boundary, Entry, Transcript
 from clew_evals.needs import Needs
-from clew_evals.passages import Readable, readable
+from clew_evals.passages import Readable, join_passages
 
 CUT_SHARES = (0.5, 0.75)
 """Where a session is cut, as shares of its tokens."""
@@ -58,7 +58,7 @@ class Cut:
     @cached_property
     def readable(self) -> Readable:
         """Return what is to be compacted as one text."""
-        return readable(self.items)
+        return join_passages(self.items)
 
     def budgeted(self, share: float) -> Cut:
         """Return the cut with room for this share of its tokens."""

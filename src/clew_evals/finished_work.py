@@ -16,8 +16,8 @@ from clew.message import ToolCall
 from clew_evals.exact import key_of, places
 from clew_evals.layout import DONE, GOAL, OPEN, VALID, SummaryLayout, bare
 from clew_evals.obligations import ToolExchange, ended_tasks, open_tasks
-from clew_evals.passages import forward
-from clew_evals.turns import EvalTurn, finished, gists, goals_of, is_distinct, plain, sentences
+from clew_evals.passages import with_forward_slashes
+from clew_evals.turns import EvalTurn, finished_turns, gists, goals_of, is_distinct, plain, sentences
 from clew_evals.words import Survival, content_words
 
 SAME_SHARE = 0.8
@@ -83,7 +83,7 @@ class FinishedWork:
 NOTHING_SETTLED = FinishedWork()
 
 
-def settled_at(
+def find_finished_work(
     turns: Sequence[EvalTurn], done: Sequence[ToolExchange], later: str, *, new_request: bool
 ) -> FinishedWork:
     """Return what is over; ``later`` is what the agent does next, unless the user asks for something new."""
@@ -91,14 +91,14 @@ def settled_at(
     ended = (task for task in ended_tasks(done) if is_distinct(task) and still.share(task) < GOAL_SHARE)
     return FinishedWork(
         () if new_request else goals_of(turns),
-        tuple(finished(turns, later)),
+        tuple(finished_turns(turns, later)),
         tuple(ended),
-        tuple(overruled(turns)),
+        tuple(overruled_sentences(turns)),
         tuple(deleted_files(done)),
     )
 
 
-def overruled(turns: Sequence[EvalTurn]) -> Iterator[str]:
+def overruled_sentences(turns: Sequence[EvalTurn]) -> Iterator[str]:
     """Yield sentences of the user's that decide or rule something and that a later one takes back.
 
     The later sentence says so (instead, never mind, no longer, …) and shares the rarer of its words.
@@ -145,7 +145,7 @@ def _is_written(call: ToolCall, name: str) -> bool:
 
 
 def _removed(call: ToolCall) -> Iterator[str]:
-    text = forward(call.input_text if call.input is None else "\n".join(_strings(call)))
+    text = with_forward_slashes(call.input_text if call.input is None else "\n".join(_strings(call)))
     for match in _PATCHED_AWAY.finditer(text):
         yield match[1]
     for match in _REMOVAL.finditer(text) if _is_shell(call) else ():

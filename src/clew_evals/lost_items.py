@@ -113,7 +113,7 @@ class CompactionLosses:
         return [thing for thing in self.things if thing.kind is kind]
 
 
-def forgotten(
+def losses_of_session(
     session: Transcript, *, last: int | None = None, names: Container[str] | None = None
 ) -> list[CompactionLosses]:
     """Return the last or the named compactions of a session's tool, all by default, oldest first."""
@@ -122,12 +122,12 @@ def forgotten(
         compaction for compaction in tool_compactions(session) if names is None or compaction.name in names
     ]
     return [
-        _forgotten(session, compaction, message_names)
+        _losses_of(session, compaction, message_names)
         for compaction in (compactions[-last:] if last else compactions)
     ]
 
 
-def _forgotten(session: Transcript, compaction: ToolCompaction, names: dict[str, str]) -> CompactionLosses:
+def _losses_of(session: Transcript, compaction: ToolCompaction, names: dict[str, str]) -> CompactionLosses:
     items = _items(compaction.before, names)
     system = next((n for n, item in enumerate(items) if item.message.role not in SYSTEM_ROLES), len(items))
     later = _items(compaction.after, names)

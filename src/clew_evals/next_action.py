@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from clew.message import Json, Text, ToolCall
 from clew_evals.exact import first_place, key_of, spot
-from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, forward
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, with_forward_slashes
 from clew_evals.turns import is_request, sentences
 from clew_evals.words import Survival, content_words
 
@@ -143,7 +143,7 @@ def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) 
                 if command in commands and command not in shown:
                     targets[ActionTarget("command", command)] = None
         if len(text) <= LONGEST_ARGUMENT:
-            for value in spot(forward(text)):
+            for value in spot(with_forward_slashes(text)):
                 target = ActionTarget(value.kind, key_of(value.kind, value.value))
                 if first_place(before, *target) >= 0 and first_place(shown, *target) < 0:
                     targets[target] = None

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from clew.message import Item, Json, JsonObject, Place, ToolCall, ToolResult, pair
-from clew_evals.passages import forward
+from clew_evals.passages import with_forward_slashes
 from clew_evals.words import content_words
 
 MOST_FAILURES = 10
@@ -138,9 +138,9 @@ def _targets(call: ToolCall) -> Iterator[str]:
             return
         path = next((value for name in _PATH_NAMES if isinstance(value := data.get(name), str)), "")
         if path:
-            yield forward(path)
+            yield with_forward_slashes(path)
     elif "*** " in (text := call.input_text):
-        yield from (forward(match[1]) for match in _PATCHED.finditer(text))
+        yield from (with_forward_slashes(match[1]) for match in _PATCHED.finditer(text))
 
 
 # Failed attempts ---------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Superseded(NamedTuple):
     new: str
 
 
-def superseded(done: Sequence[ToolExchange]) -> list[Superseded]:
+def replaced_values(done: Sequence[ToolExchange]) -> list[Superseded]:
     """Return the replaced values, the last state of each line only."""
     result: dict[tuple[str, ...], Superseded] = {}
     for exchange in done:

@@ -16,7 +16,7 @@ from clew.message import Json, Origin, Thinking, ToolCall, ToolResult
 from clew_evals.cuts import COUNTER, Cut
 from clew_evals.exact import SpottedValue, first_place, key_of, places, spot
 from clew_evals.needs import Fetch, Probe
-from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, forward, passages
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, passages, with_forward_slashes
 from clew_evals.questions import GAP
 
 SHORT_ARGUMENT = 300
@@ -92,10 +92,10 @@ def _written(passage: ReadablePassage) -> Iterator[tuple[str, str]]:
     data = part.input
     if data is None:
         if len(part.input_text) <= 2 * SHORT_ARGUMENT:
-            yield part.name, forward(part.input_text)
+            yield part.name, with_forward_slashes(part.input_text)
         return
     for name, text in _short(data, "argument"):
-        yield f"{part.name}.{name}", forward(text)
+        yield f"{part.name}.{name}", with_forward_slashes(text)
 
 
 def _short(value: Json, name: str) -> Iterator[tuple[str, str]]:

@@ -124,17 +124,17 @@ class Score:
 METRICS = tuple(field.name for field in fields(Score))
 
 
-def scored(cut: Cut, policy: EvalPolicy, answerer: Answerer = read_plainly) -> Score:
+def score_policy(cut: Cut, policy: EvalPolicy, answerer: Answerer = read_plainly) -> Score:
     """Let a policy compact a cut, and score what it returns; questions go to the answerer."""
     begun = time.perf_counter()
     try:
         view = policy.compact(cut if policy.sees_future else cut.blind())
     except (BudgetExceeded, CompactionRefused):
-        return refusal(cut, time.perf_counter() - begun, policy)
+        return score_refusal(cut, time.perf_counter() - begun, policy)
     return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
 
 
-def refusal(cut: Cut, seconds: float, policy: EvalPolicy) -> Score:
+def score_refusal(cut: Cut, seconds: float, policy: EvalPolicy) -> Score:
     """Score a policy that gave up: nothing was sent, so nothing was kept."""
     return replace(score_of(cut, (), seconds, policy), refused=1.0, invalid=0.0)
 
@@ -153,7 +153,7 @@ def score_of(
     tokens = COUNTER.count_all(item.message for item in view)
     asked = _ProbeResults(cut, needs, text, policy)
     survives = Survival(text).share
-    going_on = continuing(cut, needs, view, text)
+    going_on = continuity_scores(cut, needs, view, text)
     roundtrip = _mean(_answers(text, needs.questions, answerer))
     current = _mean(_is_current(change, text) for change in needs.superseded)
     return Score(
@@ -183,7 +183,7 @@ def score_of(
     )
 
 
-def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[str, float | None]:
+def continuity_scores(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[str, float | None]:
     """Return how well an agent can go on from a view, by the names of the fields."""
     targets = targets_in_view(needs.next_calls, text)
     reasons = reasons_in_view(needs.next_calls, Survival(text))

@@ -146,7 +146,7 @@ def goals_of(turns: Sequence[EvalTurn]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*asked, *proposed))) if asked else ()
 
 
-def finished(turns: Sequence[EvalTurn], later: str) -> list[EvalTurn]:
+def finished_turns(turns: Sequence[EvalTurn], later: str) -> list[EvalTurn]:
     """Return the turns whose request was done: reported so, not objected to, not worked on afterwards.
 
     ``later`` is what the agent says and does next. The last request is never among them.
