@@ -61,7 +61,8 @@ class ProbeReader:
         asked = _words(question)
         best, answer = 0.0, ""
         for value in self._values[kind]:
-            # An exact sum: the order of a set, which differs between runs, must not decide between two values.
+            # An exact sum: the order of a set, which differs between runs, must not decide between two
+            # values.
             score = math.fsum(1 / math.log(2 + self._spread[word]) for word in asked & value.words_near)
             if score >= best and score > 0:  # of two that fit alike, the later one is the newer
                 best, answer = score, value.key

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from clew.message import (
-    Item,
-    Message,
-    Origin,
-    Part,
-    Role,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Trust,
-    atoms,
-)
+from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, atoms
 from clew_evals.cuts import COUNTER
 
 FRAMING = 8
