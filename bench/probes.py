@@ -22,8 +22,6 @@ from pathlib import Path
 
 from clew.message import Item
 from clew_evals.chains import GROWN, TARGET, WINDOW, Growth, mean_drift, run_growths
-from clew_evals.cuts import Cut, cuts_of
-from clew_evals.files import SessionFile, session_files
 from clew_evals.find_needs import needs_of
 from clew_evals.finished_work import presents_deleted, presents_finished, presents_overruled
 from clew_evals.layout import GOAL, layout_of
@@ -31,6 +29,7 @@ from clew_evals.next_action import reasons_in_view, targets_in_view
 from clew_evals.passages import view_text
 from clew_evals.policies import POLICIES
 from clew_evals.score import score_policy
+from clew_evals.sessions import Cut, SessionFile, cuts_of, session_files
 from clew_evals.study import Study, StudyRow, sessions_of
 from clew_evals.summary import ResultLine, summarise_rows
 from clew_evals.turns import plain

@@ -38,8 +38,7 @@ from typing import NamedTuple
 
 import clew
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
-from clew_evals.cuts import COUNTER
-from clew_evals.files import session_files
+from clew_evals.sessions import COUNTER, session_files
 from clew_evals.study import sessions_of
 
 SHARE = 0.10

@@ -43,7 +43,7 @@ from peers.tables import Measured
 from clew.providers import OPENAI
 from clew_evals import POLICIES
 from clew_evals.chains import Link, after_times, pieces, plant_rule
-from clew_evals.cuts import COUNTER
+from clew_evals.sessions import COUNTER
 
 TIMES = (1, 5, 20)
 SHARE = 0.10

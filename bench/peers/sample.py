@@ -15,8 +15,7 @@ from clew.message import Item, Message, Thinking
 from clew.providers import OPENAI
 from clew.providers.conversion import convert
 from clew_evals import Cut, SessionFile, Study, cuts_of, labels_near, needs_of, session_files
-from clew_evals.cuts import LEAST_TOKENS
-from clew_evals.files import session_name
+from clew_evals.sessions import LEAST_TOKENS, session_name
 from clew_evals.study import Common, Progress, common_keys, map_files, sessions_of
 from clew_evals.study import mark as key_mark
 

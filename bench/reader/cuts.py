@@ -25,10 +25,9 @@ from clew.errors import ClewError
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
 from clew.transcripts import Boundary, Entry, Transcript
 from clew_evals.chains import TARGET, WINDOW, grow_view
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import spot
-from clew_evals.files import session_files
 from clew_evals.policies import POLICIES
+from clew_evals.sessions import COUNTER, Cut, session_files
+from clew_evals.words import spot
 
 Row = dict[str, Any]
 

@@ -19,10 +19,9 @@ from clew.errors import ModelError
 from clew.message import Role, text_message
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Model
-from clew_evals.exact import key_of, spot
 from clew_evals.needs import Probe
 from clew_evals.questions import GAP, ReaderQuestion
-from clew_evals.words import content_words
+from clew_evals.words import content_words, key_of, spot
 
 NEAR = 60
 """Characters on either side of a value."""

@@ -20,11 +20,10 @@ from zlib import crc32
 
 from clew.message import Item, Part, Text, ToolResult
 from clew_evals.chains import TIMES, last_view, plant_rule
-from clew_evals.cuts import Cut
-from clew_evals.files import SessionFile
 from clew_evals.find_needs import needs_of
 from clew_evals.passages import view_text
 from clew_evals.score import RULE_SHARE
+from clew_evals.sessions import Cut, SessionFile
 from clew_evals.study import Progress, Study, last_cuts, map_files, usual_budget
 from clew_evals.words import Survival
 

@@ -20,12 +20,11 @@ from zlib import crc32
 
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Item, Role, cut_points, text_message
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.files import SessionFile
 from clew_evals.find_needs import needs_of
 from clew_evals.needs import Needs
 from clew_evals.policies import Compact, EvalPolicy
 from clew_evals.score import Score, score_of, score_policy, score_refusal
+from clew_evals.sessions import COUNTER, Cut, SessionFile
 from clew_evals.study import Common, Progress, Study, common_in, last_cuts, map_files, usual_budget
 from clew_evals.summary import Mean, bootstrap_mean
 

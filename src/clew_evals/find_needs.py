@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from clew.ledger import Ledger
 from clew.message import Trust
 from clew.message.text import one_line
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.files import Label
 from clew_evals.finished_work import find_finished_work
 from clew_evals.needs import Needs
 from clew_evals.next_action import next_calls
@@ -27,6 +25,7 @@ from clew_evals.obligations import (
 from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.questions import questions_of
 from clew_evals.reuse import reuse_probes
+from clew_evals.sessions import COUNTER, Cut, Label
 from clew_evals.turns import is_request, later_words, reports_of, turns_of
 
 HORIZON = 14

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from clew.message import ToolCall
-from clew_evals.exact import key_of, places
 from clew_evals.layout import DONE, GOAL, OPEN, VALID, SummaryLayout, bare
 from clew_evals.obligations import ToolExchange, ended_tasks, open_tasks
 from clew_evals.passages import with_forward_slashes
 from clew_evals.turns import EvalTurn, finished_turns, gists, goals_of, is_distinct, plain, sentences
-from clew_evals.words import Survival, content_words
+from clew_evals.words import Survival, content_words, key_of, places
 
 SAME_SHARE = 0.8
 """Of a request's words on a line, for the line to state it."""

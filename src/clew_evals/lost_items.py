@@ -22,8 +22,6 @@ from clew.tokens import counter_for
 from clew.transcripts import Entry, Transcript
 from clew.transcripts.messages import typed_text
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
-from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
-from clew_evals.exact import first_place, key_of
 from clew_evals.needs import Probe
 from clew_evals.obligations import (
     changed_files,
@@ -38,7 +36,8 @@ from clew_evals.policies import POLICIES
 from clew_evals.questions import GAP
 from clew_evals.reuse import reuse_probes
 from clew_evals.score import RULE_SHARE, TASK_SHARE
-from clew_evals.words import Survival
+from clew_evals.sessions import COUNTER, LEAST_BEFORE_COMPACTION, Cut
+from clew_evals.words import Survival, first_place, key_of
 
 PLAN_REQUESTS = 3
 """Requests of the user within which the agent's task list must have changed to count as open work."""

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.message import Json, Text, ToolCall
-from clew_evals.exact import first_place, key_of, spot
 from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, with_forward_slashes
 from clew_evals.turns import is_request, sentences
-from clew_evals.words import Survival, content_words
+from clew_evals.words import Survival, content_words, first_place, key_of, spot
 
 CALLS = 3
 """After the cut; calls that only change the agent's plan are passed over."""

@@ -18,8 +18,6 @@ from clew.providers.rules import CheckScope
 from clew_evals.answerers import read_plainly, reader_of
 from clew_evals.binding import binding_of
 from clew_evals.composition import composition, unsupported
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import first_place, key_of
 from clew_evals.finished_work import presents_deleted, presents_finished, presents_overruled, states_goal
 from clew_evals.layout import layout_of
 from clew_evals.needs import Needs, Probe
@@ -28,8 +26,9 @@ from clew_evals.obligations import Superseded
 from clew_evals.passages import PassageSpeaker, view_text
 from clew_evals.policies.policy import EvalPolicy, Recall
 from clew_evals.questions import Answerer, ReaderQuestion
+from clew_evals.sessions import COUNTER, Cut
 from clew_evals.turns import plain
-from clew_evals.words import Survival
+from clew_evals.words import Survival, first_place, key_of
 
 RULE_SHARE = 0.8
 """Of a rule's words, within 40 words of the view, for it to have survived..."""

@@ -22,13 +22,21 @@ from clew.errors import ClewError
 from clew.message import Item
 from clew.transcripts import Transcript, load
 from clew_evals.answerers import read_plainly, reader_named
-from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, Cut, cuts_of
-from clew_evals.exact import keys_in
-from clew_evals.files import Label, Labels, SessionFile, session_name
 from clew_evals.find_needs import needs_of
 from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.policies import POLICIES, USUAL, EvalPolicy
 from clew_evals.score import Score, score_policy
+from clew_evals.sessions import (
+    CUT_SHARES,
+    LEAST_TOKENS,
+    Cut,
+    Label,
+    Labels,
+    SessionFile,
+    cuts_of,
+    session_name,
+)
+from clew_evals.words import keys_in
 
 READ_PER_PART = 40_000
 """Characters of a part that are looked through for what is common to a set."""

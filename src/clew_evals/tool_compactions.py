@@ -15,18 +15,16 @@ from typing import NamedTuple
 from zlib import crc32
 
 from clew.message import Json, JsonObject
-from clew_evals.cuts import COUNTER, CutCompaction, compactions_of
-from clew_evals.exact import first_place, key_of
-from clew_evals.files import SessionFile, session_name
 from clew_evals.find_needs import needs_of
 from clew_evals.needs import Needs, Probe
 from clew_evals.passages import view_text
 from clew_evals.policies import POLICIES
 from clew_evals.questions import GAP
 from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, score_policy
+from clew_evals.sessions import COUNTER, CutCompaction, SessionFile, compactions_of, session_name
 from clew_evals.study import Common, Progress, Study, StudyRow, common_in, map_files, sessions_of
 from clew_evals.summary import ResultLine, summarise_rows
-from clew_evals.words import Survival
+from clew_evals.words import Survival, first_place, key_of
 
 THEIRS = "its own tool"
 OURS = "clew"

@@ -19,9 +19,9 @@ from clew_evals.attacks import (
     with_attack,
 )
 from clew_evals.chains import plant_rule
-from clew_evals.cuts import Cut
 from clew_evals.passages import view_text
 from clew_evals.policies.fit import as_summary
+from clew_evals.sessions import Cut
 from tests.conftest import real_data
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
 

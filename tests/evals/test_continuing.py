@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from clew.message import Item, Message, Origin, Role, Text
-from clew_evals.cuts import Cut
 from clew_evals.finished_work import deleted_files, overruled_sentences
 from clew_evals.layout import sections_of
 from clew_evals.obligations import exchanges
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
 from clew_evals.score import Score, score_of
+from clew_evals.sessions import Cut
 from clew_evals.turns import EvalTurn, goals_of, reports_of, turns_of
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
 from clew_evals.score import METRICS, Score, score_of, score_policy
+from clew_evals.sessions import Cut
 from clew_evals.study import StudyRow
 from clew_evals.summary import difference
 from tests.evals.sessions import FILLER, agent, call, cut, result, user

@@ -9,9 +9,9 @@ import pytest
 
 from clew.errors import BudgetExceeded, ClewError, CompactionRefused
 from clew_evals.chains import after_times, grow_view, growth_of, mean_drift, plant_rule
-from clew_evals.cuts import COUNTER, Cut
 from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.policies.fit import as_summary, newest_that_fit
+from clew_evals.sessions import COUNTER, Cut
 from tests.cli.conftest import Run, clew
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import PinsDoNotFit
-from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.score import Score, score_policy
+from clew_evals.sessions import Cut
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 BUDGETED = [policy for policy in POLICIES.values() if policy.keeps_budget]

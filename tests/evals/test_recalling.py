@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.policies.policy import by_value, by_words
 from clew_evals.score import score_policy
+from clew_evals.sessions import Cut
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 

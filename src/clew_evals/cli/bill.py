@@ -22,7 +22,7 @@ from clew.errors import ClewError, InputError, NotFound
 from clew.tokens.models import prices_date
 from clew.transcripts import FORMATS, detect, load, open_source
 from clew_evals.cli.eval import drawn_progress
-from clew_evals.files import SessionFile
+from clew_evals.sessions import SessionFile
 from clew_evals.study import map_files
 from clew_evals.whole_bill import Bills, SessionBill, bills_of
 

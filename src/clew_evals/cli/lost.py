@@ -27,8 +27,8 @@ from clew.transcripts.discover import Computer, places
 from clew.transcripts.transcript import tool_compactions
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.cli.lost_output import ComparedSession, print_compared, session_lines
-from clew_evals.files import SessionFile
 from clew_evals.lost_items import CompactionLosses, losses_of_session
+from clew_evals.sessions import SessionFile
 from clew_evals.study import map_files
 
 MOST_SESSIONS = 2_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, atoms
-from clew_evals.cuts import COUNTER
+from clew_evals.sessions import COUNTER
 
 FRAMING = 8
 """Tokens that a message takes beyond its words, at most."""

@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from clew.message import Item
 from clew_evals.binding import Binding
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import key_of, places, spot
 from clew_evals.needs import Needs, Probe
 from clew_evals.passages import passages
 from clew_evals.policies.fit import FRAMING, as_summary, first_tokens, indices_that_fit
 from clew_evals.questions import GAP
+from clew_evals.sessions import COUNTER, Cut
 from clew_evals.turns import GIST
-from clew_evals.words import plain_words
+from clew_evals.words import key_of, places, plain_words, spot
 
 STUFFING_WORDS = 60
 WORDS_BETWEEN = 6

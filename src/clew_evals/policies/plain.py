@@ -14,7 +14,6 @@ from functools import partial
 from zlib import crc32
 
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult, atoms, cut_points
-from clew_evals.cuts import COUNTER, Cut
 from clew_evals.obligations import exchanges
 from clew_evals.passages import PassageSpeaker, Readable, passages, speaker
 from clew_evals.policies.fit import (
@@ -28,6 +27,7 @@ from clew_evals.policies.fit import (
     with_empty_result,
     without_seals,
 )
+from clew_evals.sessions import COUNTER, Cut
 from clew_evals.turns import turns_of
 
 LAST_MESSAGES = 8
