@@ -42,8 +42,7 @@ import clew
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
 from clew.session import Session
-from clew_evals.cuts import COUNTER
-from clew_evals.files import session_files
+from clew_evals.sessions import COUNTER, session_files
 from clew_evals.study import sessions_of
 
 SHARE = 0.10

@@ -19,10 +19,9 @@ from clew.errors import ModelError
 from clew.message import Role, text_message
 from clew.providers.clients import open_model
 from clew.providers.model import Ask, Model
-from clew_evals.exact import key_of, spot
 from clew_evals.needs import Probe
 from clew_evals.questions import GAP, ReaderQuestion
-from clew_evals.words import content_words
+from clew_evals.words import content_words, key_of, spot
 
 NEAR = 60
 """Characters on either side of a value."""
@@ -61,7 +60,9 @@ class ProbeReader:
         asked = _words(question)
         best, answer = 0.0, ""
         for value in self._values[kind]:
-            score = sum(1 / math.log(2 + self._spread[word]) for word in asked & value.words_near)
+            # An exact sum: the order of a set, which differs between runs, must not decide between two
+            # values.
+            score = math.fsum(1 / math.log(2 + self._spread[word]) for word in asked & value.words_near)
             if score >= best and score > 0:  # of two that fit alike, the later one is the newer
                 best, answer = score, value.key
         return answer

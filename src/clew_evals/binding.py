@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
-from clew_evals.exact import places
 from clew_evals.needs import Probe
 from clew_evals.questions import GAP
-from clew_evals.words import plain_words
+from clew_evals.words import places, plain_words
 
 NEAR = 160
 """Characters on either side of a value that count as near it: about one line of a summary each."""

@@ -20,14 +20,13 @@ from zlib import crc32
 
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Item, Role, cut_points, text_message
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.files import SessionFile
 from clew_evals.find_needs import needs_of
 from clew_evals.needs import Needs
 from clew_evals.policies import Compact, EvalPolicy
-from clew_evals.score import Score, refusal, score_of, scored
-from clew_evals.study import Common, Progress, Study, common_in, last_cuts, mapped, usual_budget
-from clew_evals.summary import Mean, resampled
+from clew_evals.score import Score, score_of, score_policy, score_refusal
+from clew_evals.sessions import COUNTER, Cut, SessionFile
+from clew_evals.study import Common, Progress, Study, common_in, last_cuts, map_files, usual_budget
+from clew_evals.summary import Mean, bootstrap_mean
 
 TIMES = (1, 5, 20, 100)
 """Numbers of compactions."""
@@ -54,7 +53,7 @@ class Link:
     score: Score
 
 
-def chained(
+def run_chains(
     files: Sequence[SessionFile],
     plan: Study,
     common: Common,
@@ -63,20 +62,20 @@ def chained(
 ) -> list[Link]:
     """Return a link for every policy and number of compactions, at the last cut of each session."""
     work = partial(_links_of, plan, common, tuple(times))
-    return [link for links in mapped(work, files, plan.jobs, progress, "chaining") for link in links]
+    return [link for links in map_files(work, files, plan.jobs, progress, "chaining") for link in links]
 
 
 def _links_of(plan: Study, common: Common, times: Sequence[int], file: SessionFile) -> list[Link]:
     links = []
     for name, last in last_cuts(file, plan):
         needs = needs_of(last, common_in(common, file.set))
-        cut = planted(last, needs).budgeted(usual_budget(plan.shares))
+        cut = plant_rule(last, needs).budgeted(usual_budget(plan.shares))
         for policy, number in product(plan.policies, times):
             links.append(Link(file.set, name, policy.name, number, after_times(cut, policy, number)))
     return links
 
 
-def planted(cut: Cut, needs: Needs) -> Cut:
+def plant_rule(cut: Cut, needs: Needs) -> Cut:
     """Return the cut with a rule of the user's near its beginning, which is all that counts as a rule."""
     rule = PLANTED[crc32(cut.session.encode()) % len(PLANTED)]
     points = cut_points([item.message for item in cut.items])
@@ -90,7 +89,7 @@ def after_times(cut: Cut, policy: EvalPolicy, times: int) -> Score:
     begun = time.perf_counter()
     view = last_view(cut, policy, times)
     seconds = time.perf_counter() - begun
-    return refusal(cut, seconds, policy) if view is None else score_of(cut, view, seconds, policy)
+    return score_refusal(cut, seconds, policy) if view is None else score_of(cut, view, seconds, policy)
 
 
 def last_view(cut: Cut, policy: EvalPolicy, times: int) -> Sequence[Item] | None:
@@ -156,7 +155,7 @@ class GrownView(NamedTuple):
     """The last compaction was refused: the view is larger than it should be."""
 
 
-def grown(cut: Cut, policy: EvalPolicy, window: int) -> GrownView:
+def grow_view(cut: Cut, policy: EvalPolicy, window: int) -> GrownView:
     """Feed a session to a policy; compact to the cut's budget whenever the window is full, and at the cut."""
     compact = policy.started()
     shown_cut = cut if policy.sees_future else cut.blind()
@@ -181,7 +180,7 @@ def _compacted(compact: Compact, cut: Cut, last: GrownView) -> GrownView:
         return GrownView(last.view, count, refused=True)  # it will have to try again when more has come
 
 
-def growths(
+def run_growths(
     files: Sequence[SessionFile],
     plan: Study,
     common: Common,
@@ -193,7 +192,7 @@ def growths(
     ``sizes`` are the window and the target, in tokens.
     """
     work = partial(_growths_of, plan, common, *sizes)
-    return [growth for result in mapped(work, files, plan.jobs, progress, "growing") for growth in result]
+    return [growth for result in map_files(work, files, plan.jobs, progress, "growing") for growth in result]
 
 
 def _growths_of(plan: Study, common: Common, window: int, target: int, file: SessionFile) -> list[Growth]:
@@ -202,7 +201,7 @@ def _growths_of(plan: Study, common: Common, window: int, target: int, file: Ses
         if last.tokens < LEAST_WINDOWS * window:
             continue
         needs = needs_of(last, common_in(common, file.set))
-        cut = replace(planted(last, needs), budget_tokens=target)
+        cut = replace(plant_rule(last, needs), budget_tokens=target)
         result += [growth_of(cut, policy, window, name) for policy in plan.policies]
     return result
 
@@ -210,19 +209,21 @@ def _growths_of(plan: Study, common: Common, window: int, target: int, file: Ses
 def growth_of(cut: Cut, policy: EvalPolicy, window: int, name: str) -> Growth:
     """Compare a chain with one compaction at a cut; its budget is the target of the chain."""
     begun = time.perf_counter()
-    last = grown(cut, policy, window)
+    last = grow_view(cut, policy, window)
     seconds = time.perf_counter() - begun
     size = COUNTER.count_all(item.message for item in last.view)
-    chained = refusal(cut, seconds, policy) if last.refused else score_of(cut, last.view, seconds, policy)
-    at_once = scored(replace(cut, budget_tokens=cut.budget_tokens if last.refused else size), policy)
+    chained = (
+        score_refusal(cut, seconds, policy) if last.refused else score_of(cut, last.view, seconds, policy)
+    )
+    at_once = score_policy(replace(cut, budget_tokens=cut.budget_tokens if last.refused else size), policy)
     return Growth(cut.set, name, policy.name, last.compactions, chained, at_once)
 
 
-def drift(some: Iterable[Growth], metric: str) -> Mean | None:
+def mean_drift(some: Iterable[Growth], metric: str) -> Mean | None:
     """Return what chains keep more than one compaction, on average; None if a metric is never asked.
 
     Below zero, the chain lost something: -0.05 is five points of a hundred.
     """
     pairs = ((getattr(growth.chained, metric), getattr(growth.at_once, metric)) for growth in some)
     gains = [chained - at_once for chained, at_once in pairs if chained is not None and at_once is not None]
-    return resampled(gains, [1] * len(gains)) if gains else None
+    return bootstrap_mean(gains, [1] * len(gains)) if gains else None

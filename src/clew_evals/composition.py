@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from clew.message import Item, Origin, Part, Text, Thinking, ToolCall, ToolResult
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import keys_in, spot
 from clew_evals.layout import bare
 from clew_evals.passages import PassageSpeaker, Readable, speaker, text_of, view_text
-from clew_evals.words import plain_words
+from clew_evals.sessions import COUNTER, Cut
+from clew_evals.words import keys_in, plain_words, spot
 
 KINDS = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
 SHORTEST = 12

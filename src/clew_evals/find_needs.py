@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from clew.ledger import Ledger
 from clew.message import Trust
 from clew.message.text import one_line
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.files import Label
-from clew_evals.finished_work import settled_at
+from clew_evals.finished_work import find_finished_work
 from clew_evals.needs import Needs
 from clew_evals.next_action import next_calls
 from clew_evals.obligations import (
@@ -22,11 +20,12 @@ from clew_evals.obligations import (
     failed_attempts,
     last_test_status,
     open_tasks,
-    superseded,
+    replaced_values,
 )
 from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.questions import questions_of
 from clew_evals.reuse import reuse_probes
+from clew_evals.sessions import COUNTER, Cut, Label
 from clew_evals.turns import is_request, later_words, reports_of, turns_of
 
 HORIZON = 14
@@ -52,12 +51,12 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
         files=tuple(changed_files(done)),
         failed=tuple(failed_attempts(done)),
         tests=last_test_status(done),
-        superseded=tuple(superseded(done)),
+        superseded=tuple(replaced_values(done)),
         questions=tuple(questions_of(cut.readable, is_common)),
         next_calls=tuple(next_calls(cut.readable, later)),
         reports=reports,
         report_tokens=sum(COUNTER.count_text(sentence) for report in reports for sentence in report),
-        settled=settled_at(turns, done, worked_on, new_request=new_request),
+        settled=find_finished_work(turns, done, worked_on, new_request=new_request),
     )
 
 

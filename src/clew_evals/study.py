@@ -22,13 +22,21 @@ from clew.errors import ClewError
 from clew.message import Item
 from clew.transcripts import Transcript, load
 from clew_evals.answerers import read_plainly, reader_named
-from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, Cut, cuts_of
-from clew_evals.exact import keys_in
-from clew_evals.files import Label, Labels, SessionFile, session_name
 from clew_evals.find_needs import needs_of
 from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.policies import POLICIES, USUAL, EvalPolicy
-from clew_evals.score import Score, scored
+from clew_evals.score import Score, score_policy
+from clew_evals.sessions import (
+    CUT_SHARES,
+    LEAST_TOKENS,
+    Cut,
+    Label,
+    Labels,
+    SessionFile,
+    cuts_of,
+    session_name,
+)
+from clew_evals.words import keys_in
 
 READ_PER_PART = 40_000
 """Characters of a part that are looked through for what is common to a set."""
@@ -87,14 +95,14 @@ def study(
     """Return a row for every policy, budget and cut; the same each time, but for the seconds."""
     known = common_keys(files, plan, progress) if common is None else common
     measure = partial(_rows_of, plan, known)
-    return [row for rows in mapped(measure, files, plan.jobs, progress, "measuring") for row in rows]
+    return [row for rows in map_files(measure, files, plan.jobs, progress, "measuring") for row in rows]
 
 
 def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | None = None) -> Common:
     """Return by set the marks of values that too many of its sessions name."""
     sessions: Counter[str] = Counter()
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    result = mapped(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
+    result = map_files(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
     for file, marks in zip(files, result, strict=True):
         for item in marks:
             sessions[file.set] += 1
@@ -168,7 +176,7 @@ def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[StudyRow]:
                         probes=sum(not probe.refetched for probe in needs.probes),
                         share=share,
                         policy=policy.name,
-                        score=scored(budgeted, policy, reader),
+                        score=score_policy(budgeted, policy, reader),
                     )
                     for policy in plan.policies
                 ]
@@ -183,7 +191,7 @@ def sessions_of(file: SessionFile) -> Iterator[Transcript]:
         return  # what cannot be read has nothing to be measured by; `clew show` says why
 
 
-def mapped(
+def map_files(
     work: Callable[[SessionFile], _Result],
     files: Sequence[SessionFile],
     jobs: int,

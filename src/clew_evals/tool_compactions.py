@@ -15,18 +15,16 @@ from typing import NamedTuple
 from zlib import crc32
 
 from clew.message import Json, JsonObject
-from clew_evals.cuts import COUNTER, CutCompaction, compactions_of
-from clew_evals.exact import first_place, key_of
-from clew_evals.files import SessionFile, session_name
 from clew_evals.find_needs import needs_of
 from clew_evals.needs import Needs, Probe
 from clew_evals.passages import view_text
 from clew_evals.policies import POLICIES
 from clew_evals.questions import GAP
-from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, scored
-from clew_evals.study import Common, Progress, Study, StudyRow, common_in, mapped, sessions_of
-from clew_evals.summary import ResultLine, summarised
-from clew_evals.words import Survival
+from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, score_policy
+from clew_evals.sessions import COUNTER, CutCompaction, SessionFile, compactions_of, session_name
+from clew_evals.study import Common, Progress, Study, StudyRow, common_in, map_files, sessions_of
+from clew_evals.summary import ResultLine, summarise_rows
+from clew_evals.words import Survival, first_place, key_of
 
 THEIRS = "its own tool"
 OURS = "clew"
@@ -130,7 +128,7 @@ def lost_by_tools(
     files: Sequence[SessionFile], plan: Study, common: Common, progress: Progress | None = None
 ) -> OwnCompactions:
     """Return every compaction on record, in the order of the files."""
-    result = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
+    result = map_files(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
     judged: dict[int, ToolLoss] = {}
     unjudged: dict[Unjudged, None] = {}
     for loss in (item for several in result for item in several):
@@ -185,7 +183,7 @@ def _lost(file: SessionFile, compaction: CutCompaction, needs: Needs) -> ToolLos
             files=len(needs.files),
         ),
         score=theirs,
-        ours=scored(cut, POLICIES[OURS]),
+        ours=score_policy(cut, POLICIES[OURS]),
         values=tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),
         rules=tuple(rule for rule in rules if survives(rule) < RULE_SHARE),
         open=tuple(task for task in needs.open if survives(task) < TASK_SHARE),
@@ -200,18 +198,18 @@ AROUND = 45
 """Characters on either side of a value that show what it was used for."""
 
 
-def sides(judged: Sequence[ToolLoss]) -> list[ResultLine]:
+def tool_and_clew_lines(judged: Sequence[ToolLoss]) -> list[ResultLine]:
     """Return the tools' own line and clew's."""
     # Each compaction had a budget of its own; they are averaged as one.
-    return summarised(replace(row, share=0.0) for loss in judged for row in loss.rows())
+    return summarise_rows(replace(row, share=0.0) for loss in judged for row in loss.rows())
 
 
-def newest(judged: Sequence[ToolLoss], count: int) -> list[ToolLoss]:
+def newest_losses(judged: Sequence[ToolLoss], count: int) -> list[ToolLoss]:
     """Return the last compactions, the newest first."""
     return sorted(judged, key=lambda item: item.time or "", reverse=True)[:count]
 
 
-def in_words(own: OwnCompactions) -> Iterator[str]:
+def loss_sentences(own: OwnCompactions) -> Iterator[str]:
     """Yield what the compactions lost, all together."""
     judged = own.judged
     if judged:

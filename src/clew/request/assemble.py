@@ -223,8 +223,8 @@ def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     last = [one for one in asked if one.section.place is PiecePosition.END or one.late]
     sent = [Item(item.id, message) for item, message in zip(rest, messages, strict=True)]
     contributions = (
-        *_tools(parts.tools, counter),
-        *_prompt_contributions(prompt, counter),
+        *(_whole(TOOLS, one.name, Trust.DEVELOPER, tool_tokens(one, counter)) for one in parts.tools),
+        *(_whole(SYSTEM_PROMPT, one.id, Trust.SYSTEM, counter.count(one.message)) for one in prompt),
         *first,
         *_headings(CONTRACT, [block.text for block in added], first, counter),
         *_message_contributions(sent, counter),
@@ -262,31 +262,21 @@ def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
 # Who contributed ---------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[OfferedTool], counter: TokenCounter) -> Iterator[Contribution]:
-    for tool in tools:
-        yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, tool_tokens(tool, counter))
-
-
 def tool_tokens(tool: OfferedTool, counter: TokenCounter) -> int:
     """Return the tokens of the definition of a tool."""
     return counter.count_text(json.dumps(tool.definition("anthropic"), ensure_ascii=False))
 
 
-def _prompt_contributions(prompt: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
-    for item in prompt:
-        yield _full_contribution(SYSTEM_PROMPT, item.id, Trust.SYSTEM, counter.count(item.message))
-
-
 def _message_contributions(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
     task = last_user_message(items)
     for item in items:
-        section = TASK if item is task else _section_of(item.message)
+        section = TASK if item is task else OBSERVATIONS if any(item.message.results) else HISTORY
         trust = lowest(part.trust for part in item.message.parts)
         rules = rules_text(item.message)
         pinned = counter.count_text(rules) if rules else 0
         if pinned:
-            yield _full_contribution(PINNED, f"{item.id}, rules", rules_trust(rules), pinned)
-        yield _full_contribution(section, item.id, trust, counter.count(item.message) - pinned)
+            yield _whole(PINNED, f"{item.id}, rules", rules_trust(rules), pinned)
+        yield _whole(section, item.id, trust, counter.count(item.message) - pinned)
 
 
 def _headings(
@@ -295,12 +285,9 @@ def _headings(
     """Yield the tokens of headings and tags around pieces: everything written minus the pieces."""
     around = sum(map(counter.count_text, texts)) - sum(contribution.given for contribution in inside)
     if around > 0:
-        yield _full_contribution(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
+        yield _whole(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
 
 
-def _full_contribution(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
+def _whole(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
+    """Return the contribution of a source that got all it asked for."""
     return Contribution(section, source, trust, tokens, tokens)
-
-
-def _section_of(message: Message) -> Section:
-    return OBSERVATIONS if any(message.results) else HISTORY

@@ -101,11 +101,7 @@ def range_in(reason: str) -> str | None:
 
 
 def requested_task(
-    replay: Replay,
-    gauge: Gauge,
-    target_tokens: int | None,
-    focus: str | None,
-    messages: str | None = None,
+    replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None, messages: str | None = None
 ) -> CompactionTask | None:
     """Return the task of a compaction that a person asks for; None if there is nothing to gain."""
     check_focus(focus)

@@ -116,11 +116,7 @@ class RequestAssembler:
         restated = restated_rules(pins.active, view, self._session.counter.count_text) if compacted else None
         rules = filter(None, (rules_by_hand(pins.changed_by_hand, view), restated))
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)
-        before = [
-            *clauses_for(compacted=compacted, memory=bool(parts.tools), data=data),
-            *pieces,
-            *rules,
-        ]
+        before = [*clauses_for(compacted=compacted, memory=bool(parts.tools), data=data), *pieces, *rules]
         after = [*memory_pieces(recalled)] if recalled else []
         yield from before
         now = self._current_state(pieces, parts, view)

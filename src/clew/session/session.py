@@ -256,11 +256,7 @@ class Session:
             from clew.memory import open_memory  # imported only if memory is used
 
             self._memory = open_memory(
-                self.store,
-                self.ctx,
-                counter=self.counter,
-                numbered=self,
-                embedder=self.embedder or "default",
+                self.store, self.ctx, counter=self.counter, numbered=self, embedder=self.embedder or "default"
             )
             self._closing.append(self._memory.close)
         return self._memory

@@ -19,15 +19,15 @@ from clew.errors import InputError, NotFound
 from clew.message import Json, JsonObject
 from clew_evals import POLICIES, SessionFile, Study, labels_near, read_labels, session_files, study
 from clew_evals.answerers import try_reader
-from clew_evals.attacks import Assault, EvictionAttack, assaults, evictions, survival
-from clew_evals.chains import GROWN, Growth, Link, chained, drift, growths
+from clew_evals.attacks import Assault, EvictionAttack, eviction_attacks, run_attacks, survival_share
+from clew_evals.chains import GROWN, Growth, Link, mean_drift, run_chains, run_growths
 from clew_evals.cli.eval_output import tables
 from clew_evals.policies import CEILING, UNCUT, USUAL
 from clew_evals.report import Findings, page
 from clew_evals.report.figures import chain_line
 from clew_evals.study import Progress, StudyRow, common_keys, probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE, ResultLine, agreement, reached, summarised
-from clew_evals.tool_compactions import OURS, lost_by_tools, sides
+from clew_evals.summary import HEADLINE, ResultLine, agreement, share_of_ceiling, summarise_rows
+from clew_evals.tool_compactions import OURS, lost_by_tools, tool_and_clew_lines
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         chosen, args.share, least_tokens=args.least, labels=labels, jobs=args.jobs, reader=args.reader
     )
     try_reader(args.reader)
-    texts = evictions(args.attacks) if args.attack or args.attacks else []
+    texts = eviction_attacks(args.attacks) if args.attack or args.attacks else []
     with drawn_progress(term) as progress:
         findings = _findings(files, plan, args, texts, progress)
     if not findings.rows and not findings.own.judged and not findings.own.unjudged:
@@ -70,9 +70,9 @@ def _findings(
     common = common_keys(files, plan, progress)
     rows = study(files, plan, common, progress)
     own = lost_by_tools(files, plan, common, progress)
-    links = chained(files, plan, common, progress) if args.chain else []
-    grown = growths(files, plan, common, args.grow, progress) if args.grow else []
-    attacks = assaults(files, plan, texts, progress) if texts else []
+    links = run_chains(files, plan, common, progress) if args.chain else []
+    grown = run_growths(files, plan, common, args.grow, progress) if args.grow else []
+    attacks = run_attacks(files, plan, texts, progress) if texts else []
     return Findings(rows, links, own, shlex.join(["clew", *sys.argv[1:]]), attacks, grown)
 
 
@@ -123,8 +123,8 @@ def figures(findings: Findings) -> JsonObject:
         "sessions": len(sessions),
         "probes": sum(cuts.values()),
         "ranked_by": HEADLINE,
-        "policies": _by_policy(summarised(rows)),
-        "sets": {name: _by_policy(summarised(row for row in rows if row.set == name)) for name in sets},
+        "policies": _by_policy(summarise_rows(rows)),
+        "sets": {name: _by_policy(summarise_rows(row for row in rows if row.set == name)) for name in sets},
         "agreement": {metric: _tau(rows, metric) for metric in AGREEING if len(sessions) > 1},
     }
     if ceiling := _reached(rows):
@@ -138,7 +138,7 @@ def figures(findings: Findings) -> JsonObject:
     if findings.own.judged or findings.own.unjudged:
         each: list[Json] = [loss.to_json() for loss in findings.own.judged]
         unjudged: list[Json] = [dict(loss._asdict()) for loss in findings.own.unjudged]
-        both = _by_policy(sides(findings.own.judged))
+        both = _by_policy(tool_and_clew_lines(findings.own.judged))
         figures_found["compactions"] = {"policies": both, "each": each, "unjudged": unjudged}
     return figures_found
 
@@ -158,10 +158,10 @@ def _reached(rows: Sequence[StudyRow]) -> JsonObject:
     if not rows:
         return {}
     budget = usual_budget(row.share for row in rows)
-    lines = {line.policy: line for line in summarised(row for row in rows if row.share == budget)}
+    lines = {line.policy: line for line in summarise_rows(row for row in rows if row.share == budget)}
     if OURS not in lines or CEILING not in lines:
         return {}
-    return {name: round(share, 4) for name, share in reached(lines[OURS], lines[CEILING]).items()}
+    return {name: round(share, 4) for name, share in share_of_ceiling(lines[OURS], lines[CEILING]).items()}
 
 
 def _tau(rows: Sequence[StudyRow], metric: str) -> JsonObject:
@@ -184,7 +184,7 @@ def _grown(every: Sequence[Growth]) -> JsonObject:
     result: dict[str, JsonObject] = {}
     for policy in dict.fromkeys(growth.policy for growth in every):
         mine = [growth for growth in every if growth.policy == policy]
-        drifts = {metric: mean for metric in GROWN if (mean := drift(mine, metric))}
+        drifts = {metric: mean for metric in GROWN if (mean := mean_drift(mine, metric))}
         result[policy] = {
             "sessions": len(mine),
             "compactions": sum(growth.compactions for growth in mine),
@@ -211,4 +211,6 @@ def _attacks(every: Sequence[Assault]) -> JsonObject:
 
 def _survivals(some: Sequence[Assault], of: Callable[[Assault], str]) -> JsonObject:
     names = dict.fromkeys(map(of, some))
-    return {name: round(survival(assault for assault in some if of(assault) == name), 4) for name in names}
+    return {
+        name: round(survival_share(assault for assault in some if of(assault) == name), 4) for name in names
+    }

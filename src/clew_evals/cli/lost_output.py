@@ -32,12 +32,7 @@ PLURALS = {
     NeedKind.FILE: "changed files",
     NeedKind.VALUE: "values used later",
 }
-LABELS = {
-    NeedKind.OPEN: "open",
-    NeedKind.FILE: "file",
-    NeedKind.VALUE: "value",
-    NeedKind.REREAD: "re-read",
-}
+LABELS = {NeedKind.OPEN: "open", NeedKind.FILE: "file", NeedKind.VALUE: "value", NeedKind.REREAD: "re-read"}
 """Short names of kinds in front of a lost item; the others are short enough."""
 WORST = 3
 """Losses listed under the table."""

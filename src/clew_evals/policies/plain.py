@@ -14,20 +14,20 @@ from functools import partial
 from zlib import crc32
 
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult, atoms, cut_points
-from clew_evals.cuts import COUNTER, Cut
 from clew_evals.obligations import exchanges
 from clew_evals.passages import PassageSpeaker, Readable, passages, speaker
 from clew_evals.policies.fit import (
     FRAMING,
     as_summary,
-    emptied,
-    filled,
     first_tokens,
+    indices_that_fit,
     last_tokens,
     newest_that_fit,
-    shortened,
+    shorten_to_fit,
+    with_empty_result,
     without_seals,
 )
+from clew_evals.sessions import COUNTER, Cut
 from clew_evals.turns import turns_of
 
 LAST_MESSAGES = 8
@@ -89,7 +89,7 @@ def _cleared(items: Sequence[Item], kept: int) -> list[Item]:
     for item in items:
         parts: list[Part] = []
         for part in item.message.parts:
-            parts.append(emptied(part, CLEARED) if results_left > kept else part)
+            parts.append(with_empty_result(part, CLEARED) if results_left > kept else part)
             results_left -= isinstance(part, ToolResult)
         shown.append(Item(item.id, replace(item.message, parts=tuple(parts), native=None)))
     return shown
@@ -122,7 +122,7 @@ def user_then_agent(cut: Cut) -> Sequence[Item]:
         *_earlier_summary(cut.items),
         *(passage.text[:LONGEST_PIECE] for passage in (*agents, *calls)),
     ]
-    return as_summary("\n".join(pieces[i] for i in filled(pieces, cut.budget_tokens - FRAMING)))
+    return as_summary("\n".join(pieces[i] for i in indices_that_fit(pieces, cut.budget_tokens - FRAMING)))
 
 
 def _earlier_summary(items: Sequence[Item]) -> Iterator[str]:
@@ -136,10 +136,10 @@ def frame(cut: Cut) -> Sequence[Item]:
     """List what was said and called, of calls on the same thing the last only; keep the last six messages."""
     items = without_seals(cut.items)
     start = _start_of_last(items, FRAME_TAIL)
-    newest = shortened(items[start:], cut.budget_tokens // 2)
+    newest = shorten_to_fit(items[start:], cut.budget_tokens // 2)
     room = cut.budget_tokens - COUNTER.count_all(item.message for item in newest) - FRAMING
     newest_first = [*_earlier_summary(items[:start]), *_conversation_lines(items[:start])][::-1]
-    listed = [newest_first[i] for i in filled(newest_first, room)][::-1]
+    listed = [newest_first[i] for i in indices_that_fit(newest_first, room)][::-1]
     return [*as_summary("\n".join(listed)), *newest]
 
 
@@ -171,7 +171,7 @@ def random_lines(cut: Cut) -> Sequence[Item]:
     lines = [line for line in distinct if len(line) >= SHORTEST_LINE]
     order = list(range(len(lines)))
     random.Random(crc32(cut.session.encode())).shuffle(order)
-    drawn = sorted(order[i] for i in filled((lines[i] for i in order), cut.budget_tokens - FRAMING))
+    drawn = sorted(order[i] for i in indices_that_fit((lines[i] for i in order), cut.budget_tokens - FRAMING))
     return as_summary("\n".join(lines[i] for i in drawn))
 
 
@@ -195,14 +195,15 @@ def masked(cut: Cut) -> Sequence[Item]:
         if over <= 0:
             return items
         if any(item.message.results):
-            items[i] = _with_parts(item, [emptied(part, OMITTED) for part in item.message.parts])
+            items[i] = _with_parts(item, [with_empty_result(part, OMITTED) for part in item.message.parts])
             size = COUNTER.count(items[i].message)
             over -= sizes[i] - size
             sizes[i] = size
     kept = []
     for first, stop in atoms([item.message for item in items]):
         run = items[first:stop]
-        if over > 0 and not any(_is_users(item) for item in run):
+        speakers = [speaker(item.message, part) for item in run for part in item.message.parts]
+        if over > 0 and PassageSpeaker.USER not in speakers:
             over -= sum(sizes[first:stop])
         else:
             kept += run
@@ -299,10 +300,6 @@ def _edges(text: str, room: int) -> str:
 
 def _first_request(history: Readable) -> str:
     return next((passage.text for passage in history.passages if passage.speaker is PassageSpeaker.USER), "")
-
-
-def _is_users(item: Item) -> bool:
-    return any(speaker(item.message, part) is PassageSpeaker.USER for part in item.message.parts)
 
 
 def _with_parts(item: Item, parts: Sequence[Part]) -> Item:

@@ -26,10 +26,10 @@ from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Item, Message, lowest, words
 from clew.providers.model import drive
 from clew.session.summariser import no_model
-from clew_evals.cuts import COUNTER, Cut
 from clew_evals.needs import Probe
 from clew_evals.passages import view_text
 from clew_evals.questions import GAP
+from clew_evals.sessions import COUNTER, Cut
 
 Compact: TypeAlias = Callable[[Cut], Sequence[Item]]
 """Returns what replaces ``cut.items``, within ``cut.budget_tokens``."""

@@ -22,23 +22,23 @@ from clew_evals.report.figures import (
     drift,
     is_apart,
     pace,
-    ranked,
+    rank_lines,
     side_by_side,
     under_attack,
 )
 from clew_evals.report.svg import colours
 from clew_evals.score import RANKED
 from clew_evals.study import StudyRow, probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE, ResultLine, agreement, summarised
+from clew_evals.summary import HEADLINE, ResultLine, agreement, summarise_rows
 from clew_evals.tool_compactions import (
     NONE,
     OURS,
     THEIRS,
     OwnCompactions,
     ToolLoss,
-    in_words,
-    newest,
-    sides,
+    loss_sentences,
+    newest_losses,
+    tool_and_clew_lines,
     use_of,
 )
 
@@ -94,9 +94,9 @@ def _body(findings: Findings) -> Iterator[str]:
 
 
 def _measured(findings: Findings) -> Iterator[str]:
-    every = summarised(findings.rows)
+    every = summarise_rows(findings.rows)
     budget = usual_budget(line.share for line in every)
-    best_first = ranked((line for line in every if line.share == budget), budget)
+    best_first = rank_lines((line for line in every if line.share == budget), budget)
     others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
     tint = colours([OURS, *others])
     yield _lead(findings.rows)
@@ -232,7 +232,7 @@ def _agreement(rows: Sequence[StudyRow]) -> Iterator[str]:
 
 def _lost(own: OwnCompactions) -> Iterator[str]:
     yield "<h2>What the tools themselves lost at their compactions</h2>"
-    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_words(own))}</ul>"
+    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in loss_sentences(own))}</ul>"
     if not own.judged:
         return
     names = (
@@ -247,9 +247,9 @@ def _lost(own: OwnCompactions) -> Iterator[str]:
         "some, in use",
     )
     yield "<h3>The latest, and what they lost</h3>"
-    yield _wide(names, [_lost_row(loss) for loss in newest(own.judged, COMPACTIONS_SHOWN)])
+    yield _wide(names, [_lost_row(loss) for loss in newest_losses(own.judged, COMPACTIONS_SHOWN)])
     yield f"<p>Below, <i>{OURS}</i> was given as many tokens as <i>{THEIRS}</i> left.</p>"
-    yield from _tables(sides(own.judged))
+    yield from _tables(tool_and_clew_lines(own.judged))
 
 
 def _lost_row(loss: ToolLoss) -> str:

@@ -260,7 +260,7 @@ RECALL_SEARCH = Tool(
 def _open(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     """Answer with what a reference points to, and the originals of its messages."""
     ref = arguments["ref"].strip()
-    if _is_rule(ref):
+    if ref.startswith("p") and ref[1:].isdecimal():
         return _rule(context, ref)
     opened = context.memory.open(ref, bounded_number(arguments, "neighbours", 0, MOST_NEIGHBOURS, 1))
     quotations = [*opened.quotations, *_messages(context, opened.holds)]
@@ -281,10 +281,6 @@ def _heading(opened: Resolved) -> str:
     holds = spans(opened.holds) if is_local else f"{opened.holds[0]} to {opened.holds[-1]}"
     of = {"archive": "the digest of older digests", "line": "a line of a digest"}.get(opened.what)
     return f"{opened.ref} is {of or f'a {opened.what}'}" + (f", over {holds}:" if opened.holds else ":")
-
-
-def _is_rule(ref: str) -> bool:
-    return ref.startswith("p") and ref[1:].isdecimal()
 
 
 def _rule(context: ToolContext, ref: str) -> ToolAnswer:

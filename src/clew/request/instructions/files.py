@@ -122,7 +122,8 @@ def why_not(path: str, root: str, files: FileSource) -> str:
     parts = components_below(path, root)
     if foreign := next((part for part in parts[:-1] if part.lower() in FOREIGN_FOLDERS), None):
         return f"it is in {foreign}, which holds third-party files: data, never instructions"
-    if hidden := next((part for part in parts if _is_hidden(part)), None):
+    dotted = (part for part in parts if part.startswith("."))
+    if hidden := next((part for part in dotted if part not in _OPEN_DOT_FOLDERS), None):
         return f"{hidden} is hidden; hidden files often hold secrets"
     return why_not_followed(path, root, files)
 
@@ -147,10 +148,6 @@ def _step_why_not(root: str, parts: Sequence[str], depth: int, files: FileSource
     if kind is FileKind.FILE:
         return ""
     return "it does not exist" if kind is FileKind.MISSING else f"it is not a regular file but a {kind.value}"
-
-
-def _is_hidden(part: str) -> bool:
-    return part.startswith(".") and part not in _OPEN_DOT_FOLDERS
 
 
 def fold_path(path: str) -> str:
