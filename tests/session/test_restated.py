@@ -17,7 +17,7 @@ RULE = "Never modify files under legacy/."
 WINDOW = 8_000
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-4o", "responses": "gpt-4o"}
 KEYS = {"anthropic": "messages", "openai": "messages", "responses": "input"}
-STATED = "They still hold; follow them:"
+STATED = "Reminder of the rules that the user set."
 wires = pytest.mark.parametrize("wire", list(KEYS))
 
 

@@ -27,6 +27,8 @@ _LONGEST_VAGUE = 120
 """...and up to which one that names no part says only that work is done; both chosen by hand."""
 _FEWEST_IN_QUESTION = 2
 """Words of its own that a question needs to be told from "How does that sound?"; chosen by hand."""
+_FEWEST_COVERED, _COVERED = 5, 0.6
+"""Words of a part, and the share of them that a report names, from which it speaks of the part; as above."""
 _MOST_READ = 8_000
 """Characters of one call's arguments that are read for what it works on; chosen by hand."""
 _SPEAKS_OF_ALL = AnyCasePattern(
@@ -115,11 +117,17 @@ def left_out(
         reported = _kinds_named(parts, own, frozenset(word for word, did in touched.items() if did))
     for part, words in zip(parts, own, strict=True):
         fewest = _FEWEST_IN_QUESTION if part.kind is LoopKind.QUESTION else 1
-        if part.kind in reported and len(words - verbs_of_work()) >= fewest and words.isdisjoint(done):
+        is_named = not words.isdisjoint(done) or _covers(done, part.words)
+        if part.kind in reported and len(words - verbs_of_work()) >= fewest and not is_named:
             worked_on = any(touched.get(word, False) or (part.looks and word in touched) for word in words)
             may_be_done = worked_on or (is_vague and worked and not part.thing)
             if not may_be_done or not words.isdisjoint(not_done):
                 yield part
+
+
+def _covers(done: frozenset[str], words: frozenset[str]) -> bool:
+    """Return True if most of many words are named, though other parts have them too."""
+    return len(words) >= _FEWEST_COVERED and len(words & done) >= len(words) * _COVERED
 
 
 def _kinds_named(

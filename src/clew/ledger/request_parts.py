@@ -56,6 +56,14 @@ _POLITE = (
 _ADVERBS = r"(?:also\ |please\ |then\ |now\ |just\ )*"
 _ASKS = lazy_pattern(rf"{_OPENER}(?:{_POLITE})?{_ADVERBS}{_VERB}\b", re.IGNORECASE)
 """The opening of a sentence that asks for work."""
+_PLEASE = lazy_pattern(
+    r"""(?:(?:also|and|then|finally|next|now|so|ok(?:ay)?)\b[\s,]*)*please\s+(?:also\s+)?
+    (?!(?:do\ not|don|never|note|see|ensure|make\ sure|keep|use|remember|let|confirm|be|read|look|have|give
+      |tell)\b)
+    [^\W\d_]{3,}\s+\w""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""One that asks for it with a verb of any kind; "please note" and "please use" say how."""
 _JOINT = lazy_pattern(
     rf"""(?:[,;]\s*|\s+)(?:(?:and\s+)?then|(?:and|but)\s+also|after\ that,?|(?:and\s+)?finally,?)\s+
       (?=(?:please\s+|also\s+)*{_VERB}\s|(?:the(?:\s[\w./-]+){{1,3}}|[\w./-]+)\W*\Z)
@@ -365,7 +373,7 @@ def _spans_of_sentence(text: str, sentence: Sentence, *, objects: bool) -> Itera
 
     With ``objects``, the objects of one verb are told apart.
     """
-    asks = _ASKS.match(sentence.text) is not None
+    asks = _ASKS.match(sentence.text) is not None or _PLEASE.match(sentence.text) is not None
     objects = objects and _IN_A_ROW.search(sentence.text) is not None
     last = sentence.text[-1]
     if last == ":" or not (asks or objects or last == "?"):

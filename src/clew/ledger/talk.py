@@ -44,9 +44,10 @@ _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
-_MOST_BEHIND = 6
+_MOST_BEHIND = 16
 """Requests behind the quoted beginning of a message; with more it is a plan or a specification, and its
-excerpt says how much it leaves out. Chosen by hand."""
+excerpt says how much it leaves out. Chosen by hand: of 425 long messages of real users, 87 have up to 6 of
+them, 2 have 9 or 11, none has more."""
 _MOST_COMPOUND = 8
 """Messages with several parts, the latest, that a report is compared with; chosen by hand."""
 _MOST_ENDED_WORDS = 256
