@@ -169,9 +169,24 @@ def malformed(body: JsonObject) -> Iterator[RuleFinding]:
         yield RuleFinding("messages", "must be a list")
     for i, message in enumerate(as_list(raw)):
         if isinstance(message, dict):
+            if _is_plain(message):
+                continue
             yield from _malformed_message(f"messages.{i}", message)
         else:
             yield RuleFinding(f"messages.{i}", "must be an object")
+
+
+_SPEAKING = frozenset({"system", "developer", "user", "assistant"})
+
+
+def _is_plain(message: JsonObject) -> bool:
+    """Return True for most messages: text of a known role without calls, or the answer to a call."""
+    if not isinstance(message.get("content"), str) or message.get("tool_calls") is not None:
+        return False
+    role = message.get("role")
+    if role == "tool":
+        return isinstance(message.get("tool_call_id"), str)
+    return isinstance(role, str) and role in _SPEAKING
 
 
 def _malformed_message(where: str, message: JsonObject) -> Iterator[RuleFinding]:
@@ -239,6 +254,9 @@ def _unanswered_findings(waiting: dict[str, str]) -> Iterator[RuleFinding]:
         yield RuleFinding(where, f"tool call {call_id} is not answered by a tool message right after it")
 
 
+_SAYS_MORE = ("tool_calls", "function_call", "refusal", "audio")
+
+
 def wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
     """O4: no content, or parts of a kind that the role does not accept."""
     if not may_be_openai(body):
@@ -247,8 +265,7 @@ def wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
         content = message.get("content")
         if content == []:
             yield RuleFinding(f"messages.{i}.content", "must have at least one part")
-        spoken = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
-        if content is None and role == "assistant" and not spoken:
+        if content is None and role == "assistant" and not any(map(message.get, _SAYS_MORE)):
             yield RuleFinding(f"messages.{i}.content", "may be null only with tool_calls")
     for where, role, part in parts(body):
         kind = as_text(part.get("type"))
