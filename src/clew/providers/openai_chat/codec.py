@@ -65,6 +65,8 @@ UNDERSTOOD = frozenset(
 )
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+_PLAIN_FIELDS = frozenset({"role", "content", "tool_calls"})
+"""The fields of most entries."""
 
 
 # Reading ---------------------------------------------------------------------------------------------
@@ -79,7 +81,11 @@ def parse_item(item: Json) -> Message:
     if role is Role.TOOL:
         return Message(role, (_parse_answer(item, native),), native=native)
     if role is Role.ASSISTANT:
-        return Message(role, tuple(_parse_reply(item)), native=native)
+        if item.keys() <= _PLAIN_FIELDS:
+            parts = (*_parse_content(item.get("content"), Trust.ASSISTANT), *_parse_calls(item))
+        else:
+            parts = tuple(_parse_reply(item))
+        return Message(role, parts, native=native)
     origin, trust = origin_and_trust(item, ROLES, role)
     return Message(role, _parse_content(item.get("content"), trust), origin, native)
 
@@ -89,10 +95,17 @@ def parse_system(value: Json) -> Message:
     return Message(Role.SYSTEM, _parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
 
 
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.DEVELOPER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+
 def _role(value: Json) -> Role:
-    if value == "function":
-        return Role.TOOL
-    return Role(value) if value in ("system", "developer", "assistant", "tool") else Role.USER
+    return _ROLES.get(value, Role.USER) if isinstance(value, str) else Role.USER
 
 
 def _parse_reply(item: JsonObject) -> Iterator[Part]:
@@ -241,9 +254,6 @@ def render_items(message: Message) -> list[Json]:
         case _:
             items.append(_render_message(message, rest))
     return items
-
-
-_PLAIN_FIELDS = frozenset({"role", "content", "tool_calls"})
 
 
 def _is_as_read(message: Message, entry: JsonObject) -> bool:
