@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from clew.compaction.plan import Shrink
+from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.near_duplicates import near_duplicates
 from clew.compaction.propose.prune_calls import (
     acknowledged,
@@ -22,9 +23,9 @@ from clew.compaction.propose.prune_calls import (
     repeated_arguments,
     rewritten,
 )
+from clew.compaction.propose.prune_edited import replaced_lines, unchanged_lines
 from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
 from clew.compaction.propose.steps import (
-    NUMBERED_LINE,
     WORTH_A_POINTER,
     WORTH_A_STUB,
     WORTH_OF_PROSE,
@@ -35,7 +36,7 @@ from clew.compaction.propose.steps import (
     long_results,
     steps_of,
 )
-from clew.compaction.propose.stubs import Page, Stubs, excerpted
+from clew.compaction.propose.stubs import REMINDER, REMINDER_END, Page, Stubs, excerpted
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Origin, Place, Role, Text, ToolResult, words
 
@@ -98,7 +99,7 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             and step.asked.name.lower() not in _AGENTS
             and step.action.kind in _ASKED_AGAIN
             and not _shows_other_lines(step, later)
-            and not (step.action.kind is ActionKind.SHELL and _differs_by_a_change(step, later, changes))
+            and not (step.action.kind is ActionKind.SHELL and _is_experiment(page, step, later, changes))
         ):
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
             if verdict := page.telling(step.text).verdict:
@@ -112,11 +113,17 @@ known: the same ``page_down`` shows another page."""
 _CHANGES_FILES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH, ActionKind.DELETE))
 
 
-def _differs_by_a_change(step: Step, later: Step, changes: Sequence[Place]) -> bool:
-    """Whether files changed between two runs with different outcomes: an experiment, no repetition."""
+def _is_experiment(page: Page, step: Step, later: Step, changes: Sequence[Place]) -> bool:
+    """Whether files changed between two runs with different outcomes; not if both passed."""
     first = bisect_right(changes, step.result)
     changed = first < len(changes) and changes[first] < later.call
-    return changed and step.text != later.text
+    return changed and step.text != later.text and not (_passed(page, step) and _passed(page, later))
+
+
+def _passed(page: Page, step: Step) -> bool:
+    """Whether a run says that it passed."""
+    told = page.telling(step.text)
+    return step.succeeded and bool(told.verdict) and not told.has_failed
 
 
 def _shows_other_lines(step: Step, later: Step) -> bool:
@@ -233,6 +240,18 @@ def _prose(page: Page, start: int = 0) -> Iterator[Stub]:
         yield Stub(*found)
 
 
+def _reminders(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find what a harness adds to a result and adds to a later one, too."""
+    seen: set[str] = set()
+    found: list[Stub] = []
+    for step in reversed(steps):
+        if step.text.rstrip().endswith(REMINDER_END) and (reminder := REMINDER.search(step.text)):
+            if reminder[0].strip() in seen:
+                found.append(Stub(step.result, step.text[: reminder.start()], "a later result has it, too"))
+            seen.add(reminder[0].strip())
+    yield from reversed(found)
+
+
 RULES: tuple[Rule, ...] = (
     *(_cycles, _repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
     rewritten,
@@ -277,10 +296,11 @@ def prune_repeated(page: Page, start: int, stop: int, last: int | None = None) -
     stubs = Stubs(page)
     steps = steps_of(page.view, start)
     rules = (rule(page, steps) for rule in IN_RECENT)
-    for stub in chain(*rules, _prose(page, start), repeated_arguments(page, steps)):
+    edited = (unchanged_lines(page, steps), replaced_lines(page, steps))
+    for stub in chain(*rules, _prose(page, start), repeated_arguments(page, steps), *edited):
         if start <= stub.place.message < stop:
             _take(stubs, page, stub)
-    for stub in echoes(page, steps):
+    for stub in chain(echoes(page, steps), _reminders(page, steps)):
         if start <= stub.place.message < (stop if last is None else last):
             _take(stubs, page, stub)
     return stubs.shrinks()

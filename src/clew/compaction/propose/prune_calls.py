@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from clew.compaction.propose.edits import edits
+from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.steps import (
-    NUMBERED_LINE,
     WORTH_A_POINTER,
     WORTH_A_STUB,
     WORTH_CHARACTERS,
@@ -20,6 +21,7 @@ from clew.compaction.propose.steps import (
 )
 from clew.compaction.propose.stubs import Page
 from clew.ledger.tool_actions import ActionKind
+from clew.message import Role, Text
 from clew.message.parts import json_strings
 
 
@@ -115,6 +117,8 @@ def acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 _WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
+_ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
+"""A last sentence that announces the lines which are left out."""
 ECHO_SHARE = 0.5
 """Share of a result from which it counts as an echo of its call; chosen by hand."""
 
@@ -130,7 +134,9 @@ def echoes(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             ]
             if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
                 note = f"[… {len(lines) - len(own):,} lines that repeat the change, kept as {step.name}]"
-                yield Stub(step.result, "\n".join([*own, note]), "repeats what its call wrote")
+                told = "\n".join(own).strip()
+                told = _ANNOUNCES.sub("", told)
+                yield Stub(step.result, f"{told}\n{note}".lstrip(), "repeats what its call wrote")
 
 
 SHORTEST_PROMPT = 800
@@ -138,19 +144,33 @@ SHORTEST_PROMPT = 800
 
 
 def repeated_arguments(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find calls whose long argument a later call repeats: a prompt for another agent, say."""
-    last: dict[str, Step] = {}
+    """Find calls whose long argument a later call or a message to the agent repeats: a prompt, say."""
+    last: dict[str, str] = {}
     found: list[Stub] = []
-    for step in reversed(with_long_argument(steps, SHORTEST_PROMPT)):
+    long = with_long_argument(steps, SHORTEST_PROMPT)
+    asked = _long_requests(page, long[0].call.message) if long else {}
+    for step in reversed(long):
         given = step.asked.arguments
         if not isinstance(given, dict) or step.action.kind in _WRITES:
             continue
         shorter = dict(given)
+        name = page.view[step.call.message].id
         for key, text in given.items():
             if isinstance(text, str) and len(text) >= SHORTEST_PROMPT:
-                later = last.setdefault(text, step)
-                if later is not step:
-                    shorter[key] = f"{text[:WORTH_CHARACTERS]} [… as in {page.view[later.call.message].id}]"
+                same = asked.get(text.strip()) or last.setdefault(text, name)
+                if same != name:
+                    shorter[key] = f"{text[:WORTH_CHARACTERS]} [… as in {same}]"
         if shorter != given:
-            found.append(Stub(step.call, json.dumps(shorter, ensure_ascii=False), "repeated by a later call"))
+            found.append(Stub(step.call, json.dumps(shorter, ensure_ascii=False), "said elsewhere, too"))
     yield from reversed(found)
+
+
+def _long_requests(page: Page, first: int) -> dict[str, str]:
+    """Return the long texts that the agent was given just before an index or later, with their messages."""
+    return {
+        part.text.strip(): item.id
+        for item in page.view[max(0, first - 1) :]
+        if item.message.role is Role.USER
+        for part in item.message.parts
+        if isinstance(part, Text) and len(part.text) >= SHORTEST_PROMPT
+    }

@@ -14,7 +14,6 @@ from clew.ledger.shell import CHANGES, Action
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Place, ToolCall, ToolResult, pair
 from clew.message.once import once
-from clew.message.patterns import LINE_NUMBER
 
 WORTH_CHARACTERS = 120
 """Shorter outputs stay as they are: a stub takes about as much."""
@@ -39,6 +38,10 @@ class Stub(NamedTuple):
     """Another part that says as much or more."""
 
 
+_ABOUT_RUN = ("description", "explanation", "justification", "timeout", "timeout_ms", "initial_wait")
+"""Arguments of a command that say why it is run or how long it may take."""
+
+
 @dataclass(frozen=True)
 class Step:
     """A tool result with the call it answers."""
@@ -57,8 +60,10 @@ class Step:
 
     @once
     def key(self) -> str:
-        """The call in a normal form: the same call made again has the same key."""
+        """The call in a normal form: the same call made again has the same key, also if it says why."""
         given = self.asked.input
+        if isinstance(given, dict) and self.action.kind is ActionKind.SHELL:
+            given = {name: value for name, value in given.items() if name not in _ABOUT_RUN}
         written = json.dumps(given, sort_keys=True) if given is not None else self.asked.input_text
         return f"{self.asked.name} {written}"
 
@@ -115,8 +120,6 @@ def _later(place: Place, messages: int) -> Place:
     return Place(place.message + messages, place.part)
 
 
-NUMBERED_LINE = re.compile(rf"^\s*{LINE_NUMBER}")
-"""The beginning of a line that quotes a file with line numbers."""
 _PART_OF_FILE = re.compile(r"offset|limit|range|start|end|line")
 _WHOLE_FILE = re.compile(r"\s*(?:cat|nl|bat)(?:\s+-\w+)*\s+[^\s|;&<>]+\s*")
 

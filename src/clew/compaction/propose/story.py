@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
-from clew.compaction.propose.excerpt import STRUCTURE, excerpt
-from clew.compaction.propose.steps import NUMBERED_LINE
+from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE, excerpt
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turn, Turns
