@@ -38,17 +38,16 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from clew import Session, SqliteStore
-from clew.hosts.search import SAID, search_text
+from clew.hosts.search import TURN_KINDS, search_text
 from clew.memory.index.protocol import Filters
 from clew.memory.terms import stem, stop_words, surface
 from clew.memory.tools import ask_later
 from clew.message import Role
-from clew_evals.cuts import cuts_of
-from clew_evals.exact import first_place
-from clew_evals.files import session_files
-from clew_evals.reading import view_text
+from clew_evals.passages import view_text
 from clew_evals.reuse import reuse_probes
+from clew_evals.sessions import cuts_of, session_files
 from clew_evals.study import sessions_of
+from clew_evals.words import first_place
 
 SESSIONS = 30
 PER_SET = 4
@@ -154,7 +153,9 @@ def measured(file, cut, keep):
                     answer = box.run("recall_search", {"query": query}).text
                     took, cpu = 1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - busy)
                     hits = _HIT.findall(answer)
-                    other = search_text(session.memory, query, HITS, Filters(sessions=("s",), kinds=SAID))
+                    other = search_text(
+                        session.memory, query, HITS, Filters(sessions=("s",), kinds=TURN_KINDS)
+                    )
                     by_bm25 = first_place(plain.search(query), probe.kind, probe.key) >= 0
                     yield {
                         "session": file.path.name, "set": file.set, "kind": probe.kind, "way": way,

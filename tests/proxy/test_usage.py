@@ -17,8 +17,7 @@ from clew.message import Role, Usage, text_message
 from clew.providers.model import Reply
 from clew.providers.server_side import SERVER_SIDES
 from clew.proxy.reactor import Compactions
-from clew.proxy.stats import ConversationStats, Stats
-from clew.proxy.usage import UsageReader
+from clew.proxy.stats import ConversationStats, Stats, UsageReader
 from clew.testing import ScriptedServer
 from tests.proxy.test_answers import TASK, body, summary, work
 from tests.proxy.test_pass_through import ask, home, proxy_to  # noqa: F401  # a fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from clew.budget import Fill, Region, TokenBudget, Trigger
@@ -17,13 +17,14 @@ from clew.request.assembled import AssembledRequest
 from clew.request.sections import Contribution
 from clew.session import Compaction, DecidedCompaction
 
-_PLURAL = {
+PLURAL = {
     LossKind.RULE: "rules",
     LossKind.OPEN: "open items",
     LossKind.DECISION: "decisions",
     LossKind.GOAL: "earlier goals",
     LossKind.VALUE: "exact values",
 }
+"""The names of what a compaction can lose."""
 MOST_LOST = 4
 
 
@@ -63,18 +64,7 @@ class CompactionNotice:
 
     def to_json(self) -> JsonObject:
         """Return the notice as JSON, for the inspector."""
-        return {
-            "why": self.why,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "done": self.done,
-            "kept": self.kept,
-            "left": list(self.left),
-            "cost": self.cost,
-            "digest": self.digest,
-            "seq": self.seq,
-            "undo": self.undo,
-        }
+        return {**asdict(self), "left": list(self.left), "undo": self.undo}
 
 
 def compaction_notice(result: DecidedCompaction) -> CompactionNotice:
@@ -108,7 +98,7 @@ def _operation_phrases(plan: Plan) -> Iterator[str]:
 
 def _survival_line(report: Report) -> str:
     lines = [
-        f"{survival.stand:,} of {survival.before:,} {_PLURAL[survival.matter]}"
+        f"{survival.stand:,} of {survival.before:,} {PLURAL[survival.matter]}"
         for survival in report.kept
         if survival.before
     ]
@@ -128,7 +118,7 @@ def _loss_phrases(report: Report) -> Iterator[str]:
 
 def _loss_phrase(survival: SurvivalCount) -> str:
     reach = f" ({survival.reachable:,} reachable from a line that was kept)" if survival.reachable else ""
-    return f"{survival.before - survival.stand:,} {_PLURAL[survival.matter]}{reach}"
+    return f"{survival.before - survival.stand:,} {PLURAL[survival.matter]}{reach}"
 
 
 def _cost(result: DecidedCompaction) -> str:

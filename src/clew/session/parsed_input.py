@@ -41,11 +41,7 @@ def wire_codec(wire: Wire) -> Codec:
     return Codec(wire.name, read, wire.render, wire)
 
 
-def _parse_own(message: Any, _place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a Message
-    return split_off_digest(message)
-
-
-OWN = Codec("clew", _parse_own, list)
+OWN = Codec("clew", lambda message, _place: split_off_digest(message), list)
 """For a list of clew's own messages."""
 
 

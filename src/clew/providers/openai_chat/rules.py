@@ -6,7 +6,7 @@ Each function yields the violations of the rule above it, such as a ``tool`` mes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from clew.message import JsonObject
 from clew.providers.rules import (
@@ -149,7 +149,24 @@ def _malformed(body: JsonObject) -> Iterator[RuleFinding]:
     return malformed_entries("messages", body.get("messages"), _malformed_message)
 
 
-def _malformed_message(where: str, message: JsonObject) -> Iterator[RuleFinding]:
+_SPEAKING = frozenset({"system", "developer", "user", "assistant"})
+
+
+def _is_plain(message: JsonObject) -> bool:
+    """Return True for most messages: text of a known role without calls, or the answer to a call."""
+    if not isinstance(message.get("content"), str) or message.get("tool_calls") is not None:
+        return False
+    role = message.get("role")
+    if role == "tool":
+        return isinstance(message.get("tool_call_id"), str)
+    return isinstance(role, str) and role in _SPEAKING
+
+
+def _malformed_message(where: str, message: JsonObject) -> Iterable[RuleFinding]:
+    return () if _is_plain(message) else _malformed_fields(where, message)
+
+
+def _malformed_fields(where: str, message: JsonObject) -> Iterator[RuleFinding]:
     role = as_text(message.get("role"))
     if role not in _ROLES:
         yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
@@ -215,6 +232,9 @@ def _unanswered_findings(waiting: dict[str, str]) -> Iterator[RuleFinding]:
         yield RuleFinding(where, f"tool call {call_id} is not answered by a tool message right after it")
 
 
+_SAYS_MORE = ("tool_calls", "function_call", "refusal", "audio")
+
+
 @RULES.add(
     "O4: content is of the kinds that its role accepts",
     "OpenAPI specification: null only with tool calls, at least one part, tool and system parts "
@@ -229,8 +249,7 @@ def _wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
         content = message.get("content")
         if content == []:
             yield RuleFinding(f"messages.{i}.content", "must have at least one part")
-        spoken = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
-        if content is None and role == "assistant" and not spoken:
+        if content is None and role == "assistant" and not any(map(message.get, _SAYS_MORE)):
             yield RuleFinding(f"messages.{i}.content", "may be null only with tool_calls")
     for where, role, part in parts(body):
         kind = as_text(part.get("type"))
