@@ -436,29 +436,20 @@ def _from_project(
     user adds a warning and is not parsed.
     """
     folders = list(_folders(start))
-    own_paths = [file for folder in folders if (file := folder / FILE).is_file()]
-    shared = [file for folder in folders if _has_table(file := folder / PROJECT)]
-    for file in own_paths[:1]:
-        yield from _from_project_file(file, None, trusted, chose_model, warnings)
-    for file in shared[:1]:
-        yield from _from_project_file(file, "tool.clew", trusted, chose_model, warnings)
-
-
-def _from_project_file(
-    file: Path, table: str | None, trusted: Sequence[Path], chose_model: bool, warnings: list[str]
-) -> Iterator[_Value]:
-    folder = file.resolve().parent
-    is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
-    if not is_trusted and is_foreign(file):
-        warnings.append(f"{file} is ignored: it belongs to another user")
-        return
-    for setting in _from_file(file, table):
-        if chose_model and not is_trusted and setting.key.settable_by is SettableBy.TRUSTED:
-            yield setting._replace(
-                ignored="your own settings choose the model, and trust_roots does not hold this project"
-            )
-        else:
-            yield setting
+    own = [(file, None) for folder in folders if (file := folder / FILE).is_file()]
+    shared = [(file, "tool.clew") for folder in folders if _has_table(file := folder / PROJECT)]
+    for file, table in (*own[:1], *shared[:1]):
+        folder = file.resolve().parent
+        is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
+        if not is_trusted and is_foreign(file):
+            warnings.append(f"{file} is ignored: it belongs to another user")
+            continue
+        for setting in _from_file(file, table):
+            if chose_model and not is_trusted and setting.key.settable_by is SettableBy.TRUSTED:
+                why = "your own settings choose the model, and trust_roots does not hold this project"
+                yield setting._replace(ignored=why)
+            else:
+                yield setting
 
 
 def is_foreign(file: Path, me: int | None = None) -> bool:
