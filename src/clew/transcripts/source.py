@@ -15,9 +15,10 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from clew.errors import InputError, NotFound
 
@@ -25,10 +26,9 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 # A frame without data; parallel compressors start their files with one.
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-STEP_BYTES = 1 << 20
-# One zstd block of 4 bytes can expand to 128 KiB, so 2 KiB of input expand to 64 MiB at worst.
+# Little is passed at a time, because it may expand a lot: one zstd block of 4 bytes to 128 KiB, so 2 KiB to
+# 64 MiB at worst; one byte of gzip to about 1 KiB, so 16 KiB to 16 MiB.
 ZSTD_FEED_BYTES = 2 << 10
-# The rest of the input is copied each time a member ends, so little is passed at a time.
 GZIP_FEED_BYTES = 16 << 10
 MAX_EMPTY_FRAMES = 10_000
 """More empty members or frames in a row than any real file has."""
@@ -82,72 +82,57 @@ def _limit_ratio(pieces: Iterator[bytes], fed: _CountedChunks) -> Iterator[bytes
         yield piece
 
 
-class _EmptyFrameLimit:
-    """Counts empty frames in a row."""
+class _Frame(Protocol):
+    """A gzip member or zstd frame that is being decompressed."""
 
-    def __init__(self) -> None:
-        self._empty = 0
-
-    def ended(self, *, empty: bool) -> None:
-        self._empty = self._empty + 1 if empty else 0
-        if self._empty > MAX_EMPTY_FRAMES:
-            raise Damaged(f"more than {MAX_EMPTY_FRAMES:,} empty frames in a row")
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
 def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members in turn; zero padding between and after them is allowed."""
-    member = zlib.decompressobj(wbits=31)
-    fed, empty, frames = False, True, _EmptyFrameLimit()
-    for piece in _split_chunks(chunks, GZIP_FEED_BYTES):
-        rest = piece
-        while rest:
-            if not fed and not (rest := rest.lstrip(b"\0")):
-                break
-            fed = True
-            if out := _inflate(member, rest):
-                empty = False
-                yield out
-            rest = member.unused_data if member.eof else member.unconsumed_tail
-            if member.eof:
-                frames.ended(empty=empty)
-                member, fed, empty = zlib.decompressobj(wbits=31), False, True
-    while fed and (out := _inflate(member, member.unconsumed_tail)):
-        yield out
-    if fed and not member.eof:
-        raise Damaged("the file ends in the middle of its gzip data")
-
-
-def _inflate(member: zlib._Decompress, data: bytes) -> bytes:
-    try:
-        return member.decompress(data, STEP_BYTES)
-    except zlib.error as cause:
-        raise Damaged(f"the gzip data is damaged ({cause})") from cause
+    new_member = partial(zlib.decompressobj, wbits=31)
+    return _decompress(_split_chunks(chunks, GZIP_FEED_BYTES), "gzip", new_member, zlib.error, padding=b"\0")
 
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress zstd frames in turn."""
     import zstandard
 
-    unpacker = zstandard.ZstdDecompressor()
-    frame = unpacker.decompressobj()
-    fed, empty, frames = False, True, _EmptyFrameLimit()
-    for piece in _split_chunks(chunks, ZSTD_FEED_BYTES):
+    new_frame = zstandard.ZstdDecompressor().decompressobj
+    return _decompress(_split_chunks(chunks, ZSTD_FEED_BYTES), "zstd", new_frame, zstandard.ZstdError)
+
+
+def _decompress(
+    pieces: Iterator[bytes],
+    name: str,
+    new_frame: Callable[[], _Frame],
+    error: type[Exception],
+    padding: bytes = b"",
+) -> Iterator[bytes]:
+    frame, fed, empty, empty_frames = new_frame(), False, True, 0
+    for piece in pieces:
         rest = piece
-        while rest:
+        while rest and (fed or (rest := rest.lstrip(padding) if padding else rest)):
             fed = True
             try:
                 out = frame.decompress(rest)
-            except zstandard.ZstdError as cause:
-                raise Damaged(f"the zstd data is damaged ({cause})") from cause
+            except error as cause:
+                raise Damaged(f"the {name} data is damaged ({cause})") from cause
             if out:
                 empty = False
                 yield out
             rest = frame.unused_data if frame.eof else b""
             if frame.eof:
-                frames.ended(empty=empty)
-                frame, fed, empty = unpacker.decompressobj(), False, True
+                empty_frames = empty_frames + 1 if empty else 0
+                if empty_frames > MAX_EMPTY_FRAMES:
+                    raise Damaged(f"more than {MAX_EMPTY_FRAMES:,} empty frames in a row")
+                frame, fed, empty = new_frame(), False, True
     if fed:
-        raise Damaged("the file ends in the middle of its zstd data")
+        raise Damaged(f"the file ends in the middle of its {name} data")
 
 
 def _split_chunks(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
