@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from clew.errors import InputError, NotFound
 
@@ -51,35 +51,16 @@ def unpack(raw: Iterable[bytes]) -> Iterator[bytes]:
         if not piece:
             break
         head += piece
-    counted = _CountedChunks(chain([head], chunks) if head else chunks)
+    chunks = chain([head], chunks) if head else chunks
     if head.startswith(GZIP):
-        return _limit_ratio(_gunzip(counted), counted)
+        new_member = partial(zlib.decompressobj, wbits=31)
+        return _decompress(chunks, _Packing("gzip", GZIP_FEED_BYTES, new_member, zlib.error, padding=b"\0"))
     if head.startswith(ZSTD) or _SKIPPABLE.match(head):
-        return _limit_ratio(_unzstd(counted), counted)
-    return counted
+        import zstandard
 
-
-class _CountedChunks(Iterator[bytes]):
-    """Passes chunks on and counts their bytes."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self.size = 0
-
-    def __next__(self) -> bytes:
-        chunk = next(self._chunks)
-        self.size += len(chunk)
-        return chunk
-
-
-def _limit_ratio(pieces: Iterator[bytes], fed: _CountedChunks) -> Iterator[bytes]:
-    """Pass decompressed data on until it is out of proportion to the input."""
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        if size > FREE_BYTES + MAX_RATIO * fed.size:
-            raise Damaged(f"{fed.size:,} bytes unpack to more than {size >> 20:,} MiB: the rest is not read")
-        yield piece
+        new_frame = zstandard.ZstdDecompressor().decompressobj
+        return _decompress(chunks, _Packing("zstd", ZSTD_FEED_BYTES, new_frame, zstandard.ZstdError))
+    return chunks
 
 
 class _Frame(Protocol):
@@ -92,47 +73,46 @@ class _Frame(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip members in turn; zero padding between and after them is allowed."""
-    new_member = partial(zlib.decompressobj, wbits=31)
-    return _decompress(_split_chunks(chunks, GZIP_FEED_BYTES), "gzip", new_member, zlib.error, padding=b"\0")
+class _Packing(NamedTuple):
+    """How one format is decompressed."""
+
+    name: str
+    feed_bytes: int
+    """Passed to a frame at a time."""
+    new_frame: Callable[[], _Frame]
+    error: type[Exception]
+    padding: bytes = b""
+    """Bytes that may be between and after frames."""
 
 
-def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress zstd frames in turn."""
-    import zstandard
-
-    new_frame = zstandard.ZstdDecompressor().decompressobj
-    return _decompress(_split_chunks(chunks, ZSTD_FEED_BYTES), "zstd", new_frame, zstandard.ZstdError)
-
-
-def _decompress(
-    pieces: Iterator[bytes],
-    name: str,
-    new_frame: Callable[[], _Frame],
-    error: type[Exception],
-    padding: bytes = b"",
-) -> Iterator[bytes]:
-    frame, fed, empty, empty_frames = new_frame(), False, True, 0
-    for piece in pieces:
-        rest = piece
-        while rest and (fed or (rest := rest.lstrip(padding) if padding else rest)):
-            fed = True
+def _decompress(chunks: Iterator[bytes], packing: _Packing) -> Iterator[bytes]:
+    """Decompress frames in turn, until the output is out of proportion to the input."""
+    frame, in_frame, is_empty, empty_frames = packing.new_frame(), False, True, 0
+    read = written = 0
+    for rest in _split_chunks(chunks, packing.feed_bytes):
+        read += len(rest)
+        while rest and (in_frame or (rest := rest.lstrip(packing.padding) if packing.padding else rest)):
+            in_frame = True
             try:
                 out = frame.decompress(rest)
-            except error as cause:
-                raise Damaged(f"the {name} data is damaged ({cause})") from cause
+            except packing.error as cause:
+                raise Damaged(f"the {packing.name} data is damaged ({cause})") from cause
+            written += len(out)
+            if written > FREE_BYTES + MAX_RATIO * read:
+                raise Damaged(
+                    f"{read:,} bytes unpack to more than {written >> 20:,} MiB: the rest is not read"
+                )
             if out:
-                empty = False
+                is_empty = False
                 yield out
             rest = frame.unused_data if frame.eof else b""
             if frame.eof:
-                empty_frames = empty_frames + 1 if empty else 0
+                empty_frames = empty_frames + 1 if is_empty else 0
                 if empty_frames > MAX_EMPTY_FRAMES:
                     raise Damaged(f"more than {MAX_EMPTY_FRAMES:,} empty frames in a row")
-                frame, fed, empty = new_frame(), False, True
-    if fed:
-        raise Damaged(f"the file ends in the middle of its {name} data")
+                frame, in_frame, is_empty = packing.new_frame(), False, True
+    if in_frame:
+        raise Damaged(f"the file ends in the middle of its {packing.name} data")
 
 
 def _split_chunks(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
