@@ -89,9 +89,10 @@ def _decompress(chunks: Iterator[bytes], packing: _Packing) -> Iterator[bytes]:
     """Decompress frames in turn, until the output is out of proportion to the input."""
     frame, in_frame, is_empty, empty_frames = packing.new_frame(), False, True, 0
     read = written = 0
-    for rest in _split_chunks(chunks, packing.feed_bytes):
-        read += len(rest)
-        while rest and (in_frame or (rest := rest.lstrip(packing.padding) if packing.padding else rest)):
+    for piece in _split_chunks(chunks, packing.feed_bytes):
+        rest = piece
+        read += len(piece)
+        while rest and (in_frame or (rest := rest.lstrip(packing.padding))):
             in_frame = True
             try:
                 out = frame.decompress(rest)
