@@ -32,6 +32,14 @@ def ellipsize(text: str, limit: int) -> str:
     return f"{text[: limit - 1].rstrip()}…" if limit > 0 else ""
 
 
+def join_surrogates(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which UTF-8 cannot encode but real transcripts contain.
+
+    Two that form a pair become the character that they encode; any other becomes the replacement character.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 COLOUR = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
 """A control sequence of a terminal, mostly of a colour."""
 

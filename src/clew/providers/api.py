@@ -13,6 +13,7 @@ from typing import Protocol
 
 from clew.errors import InputError, ModelFailed, ModelRefused
 from clew.message import Json, JsonObject, Role, text_message
+from clew.message.text import join_surrogates
 from clew.providers.model import Ask, Reply, StreamAssembler
 from clew.providers.shapes import as_list, as_object, as_text, objects
 from clew.providers.wire import Wire
@@ -59,17 +60,12 @@ def without_refused(body: JsonObject, refused: ModelRefused, optional: Collectio
 
 
 def sendable(body: JsonObject) -> JsonObject:
-    """Return the body without lone surrogates, which UTF-8 cannot encode but real transcripts contain.
-
-    A lone surrogate becomes the replacement character; two that form a pair become the character they encode.
-    """
+    """Return the body without halves of surrogate pairs, as ``join_surrogates`` does it for a text."""
     try:
         text = json.dumps(body, ensure_ascii=False)
         if _HALF.search(text) is None:
             return body
-        repaired: JsonObject = json.loads(
-            text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        )
+        repaired: JsonObject = json.loads(join_surrogates(text))
     except RecursionError as cause:
         raise ModelRefused("the request is nested too deeply to be written") from cause
     return repaired

@@ -181,7 +181,7 @@ _RANDOM_ID = re.compile(r"ses_([0-9a-f]{8})|.*T\d\d-\d\d-([0-9a-f]{8})")
 _TABLES = {"opencode": "session", "goose": "sessions", "crush": "sessions"}
 _TITLES = ("title", "name", "description")
 _DIRECTORIES = ("directory", "working_dir")
-_PARENTS = ("parent_id", "parent_session_id")
+_PARENTS = ("parent_id", "parent_session_id", "parentID")
 _CHANGES = ("time_updated", "updated_at")
 
 
@@ -309,29 +309,26 @@ def _in_database(file: FoundSession) -> Iterator[FoundSession]:
         yield file
         return
     for row in sessions:
-        if not any(row.get(parent) for parent in _PARENTS):
-            yield replace(
-                file,
-                session_id=str(row.get("id")),
-                title=_first_string(row, _TITLES),
-                project=_first_string(row, _DIRECTORIES),
-                modified=_moment(next((row[key] for key in _CHANGES if row.get(key)), None), file.modified),
-            )
+        changed = next((row[key] for key in _CHANGES if row.get(key)), None)
+        yield from _described(file, row, str(row.get("id")), changed)
 
 
 def _in_storage(folder: FoundSession, path: Path) -> Iterator[FoundSession]:
-    """Yield the session that a file of a folder describes, unless it is a sub-agent's."""
+    """Yield the session that a file of a folder describes."""
     from clew.transcripts.json_document import load
 
     info, _ = load(path)
-    if isinstance(info, dict) and not any(info.get(parent) for parent in (*_PARENTS, "parentID")):
-        yield replace(
-            folder,
-            session_id=string(info, "id") or path.stem,
-            title=_first_string(info, _TITLES),
-            project=_first_string(info, _DIRECTORIES),
-            modified=_moment(mapping(info, "time").get("updated"), folder.modified),
-        )
+    if isinstance(info, dict):
+        changed = mapping(info, "time").get("updated")
+        yield from _described(folder, info, string(info, "id") or path.stem, changed)
+
+
+def _described(found: FoundSession, info: JsonObject, id_: str, changed: Json) -> Iterator[FoundSession]:
+    """Yield the session that a row or file describes, unless it is a sub-agent's."""
+    if not any(info.get(parent) for parent in _PARENTS):
+        title, project = _first_string(info, _TITLES), _first_string(info, _DIRECTORIES)
+        modified = _moment(changed, found.modified)
+        yield replace(found, session_id=id_, title=title, project=project, modified=modified)
 
 
 def _with_head(session: FoundSession) -> FoundSession:

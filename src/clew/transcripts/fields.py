@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from clew.message import Json, JsonObject
+from clew.message.text import join_surrogates
 from clew.transcripts.records import Problem
 from clew.transcripts.source import Source
 
@@ -70,7 +71,7 @@ def has_surrogate_escape(text: str, start: int = 0, end: int | None = None) -> b
 def without_half_pairs(value: Json) -> tuple[Json, bool]:
     """Replace half surrogate pairs, which UTF-8 cannot encode; the second result is True if any."""
     text = json.dumps(value, ensure_ascii=False)
-    repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    repaired = join_surrogates(text)
     if repaired == text:
         return value, False
     return json.loads(repaired), True

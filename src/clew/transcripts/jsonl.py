@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clew.message import Json, JsonObject
 from clew.transcripts.fields import HALF_PAIR, TOO_DEEP, has_surrogate_escape, is_too_deep, without_half_pairs
 from clew.transcripts.records import Problem, Record
-from clew.transcripts.source import PEEK_BYTES, Source
+from clew.transcripts.source import PEEK_BYTES, Source, raw_lines
 
 MAX_LINE_BYTES = 256 << 20
 """A longer line is reported and skipped: it is not a message, and it must not fill the memory."""
@@ -52,24 +52,14 @@ class ObjectLine(NamedTuple):
     value: JsonObject
 
 
-class _Raw(NamedTuple):
-    number: int
-    offset: int
-    data: bytes | None
-    """None if the line was too long to hold."""
-    ends: bool
-    """Whether a line break ends it; the last line of a file may lack one because its writer was killed."""
-
-
 def json_lines(source: Source) -> Iterator[JsonLine]:
     """Yield every value of a JSON-lines source. Never raises on bad data; holds one line at a time."""
     last = 0
-    for raw in _raw_lines(source):
-        last = raw.number
-        if raw.data is None:
-            yield JsonLine(raw.number, raw.offset, None, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
+    for last, offset, data, size, ends in raw_lines(source, MAX_LINE_BYTES):
+        if size > MAX_LINE_BYTES:
+            yield JsonLine(last, offset, None, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
         else:
-            yield from _values(raw.number, raw.offset, raw.data, raw.ends)
+            yield from _values(last, offset, data, ends)
     if source.damage:
         yield JsonLine(last or 1, 0, None, source.damage)
 
@@ -117,30 +107,6 @@ def _first_value(line: bytes) -> Json:
 def head_objects(source: Source, count: int = 20) -> list[JsonObject]:
     """Return the objects among the first values of a JSON-lines source."""
     return [value for value in head_values(source, count) if isinstance(value, dict)]
-
-
-def _raw_lines(source: Source) -> Iterator[_Raw]:
-    """Yield the lines of a source as bytes, of which a chunk may hold many or only a piece."""
-    number, offset = 1, 0
-    line_pieces: list[bytes] = []  # of a line that spans chunks
-    held_bytes = 0
-    for chunk in source.chunks():
-        first, *rest = chunk.split(b"\n")
-        held_bytes += len(first)
-        if held_bytes <= MAX_LINE_BYTES:
-            line_pieces.append(first)
-        else:
-            line_pieces.clear()
-        if not rest:
-            continue
-        yield _Raw(number, offset, b"".join(line_pieces) if held_bytes <= MAX_LINE_BYTES else None, True)
-        number, offset = number + 1, offset + held_bytes + 1
-        for line in rest[:-1]:
-            yield _Raw(number, offset, line, True)
-            number, offset = number + 1, offset + len(line) + 1
-        line_pieces, held_bytes = [rest[-1]], len(rest[-1])
-    if held_bytes:
-        yield _Raw(number, offset, b"".join(line_pieces) if held_bytes <= MAX_LINE_BYTES else None, False)
 
 
 def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[JsonLine]:

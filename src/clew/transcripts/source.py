@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from clew.errors import InputError, NotFound
 
@@ -300,41 +300,42 @@ def _read_from_start(file: BinaryIO) -> Iterator[bytes]:
         yield chunk
 
 
+RawLine: TypeAlias = tuple[int, int, bytes, int, bool]
+"""A line without its line break: its number from 1, its byte offset, its data (only the beginning of a line
+that is longer than the limit), its whole size, and whether a line break ends it: the last line of a file may
+lack one because its writer was killed. A plain tuple, because a file may have millions."""
+
+
+def raw_lines(source: Source, most_bytes: int) -> Iterator[RawLine]:
+    """Yield the lines of a source, of which a chunk may hold many or only a piece."""
+    number, offset = 1, 0
+    pieces: list[bytes] = []  # of a line that spans chunks
+    size = 0
+    for chunk in source.chunks():
+        first, *rest = chunk.split(b"\n")
+        pieces.append(first[: max(0, most_bytes - size)])
+        size += len(first)
+        if not rest:
+            continue
+        yield number, offset, b"".join(pieces), size, True
+        number, offset = number + 1, offset + size + 1
+        for line in rest[:-1]:
+            size = len(line)
+            yield number, offset, line if size <= most_bytes else line[:most_bytes], size, True
+            number, offset = number + 1, offset + size + 1
+        pieces, size = [rest[-1][:most_bytes]], len(rest[-1])
+    if size:
+        yield number, offset, b"".join(pieces), size, False
+
+
 MAX_LINE_BYTES = 64 << 20
 """Only the start of a longer line is read: a person did not write it, and it must not fill the memory."""
 
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, without its line break; bytes that are not UTF-8 are replaced."""
-    number, long_line = 1, _LongLine()
-    for chunk in source.chunks():
-        first, *rest = chunk.split(b"\n")
-        long_line.add(first)
-        for line in rest:
-            yield number, long_line.text()
-            number += 1
-            long_line = _LongLine()
-            long_line.add(line)
-    if long_line.size:
-        yield number, long_line.text()
-
-
-class _LongLine:
-    """The pieces of a line that spans chunks."""
-
-    __slots__ = ("pieces", "size")
-
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.size = 0
-
-    def add(self, piece: bytes) -> None:
-        room = MAX_LINE_BYTES - self.size
-        if room > 0:
-            self.pieces.append(piece[:room])
-        self.size += len(piece)
-
-    def text(self) -> str:
-        line = b"".join(self.pieces).removesuffix(b"\r").decode(errors="replace")
-        left_out = self.size - MAX_LINE_BYTES
-        return f"{line}[… {left_out:,} more bytes of this line are not read]" if left_out > 0 else line
+    for number, _, data, size, _ in raw_lines(source, MAX_LINE_BYTES):
+        text = data.removesuffix(b"\r").decode(errors="replace")
+        if size > MAX_LINE_BYTES:
+            text += f"[… {size - MAX_LINE_BYTES:,} more bytes of this line are not read]"
+        yield number, text
