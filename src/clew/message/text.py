@@ -33,7 +33,7 @@ def ellipsize(text: str, limit: int) -> str:
 
 
 def join_surrogates(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which UTF-8 cannot encode but real transcripts contain.
+    """Return a text without halves of surrogate pairs, which UTF-8 cannot encode but real sessions contain.
 
     Two that form a pair become the character that they encode; any other becomes the replacement character.
     """

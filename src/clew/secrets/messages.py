@@ -216,10 +216,7 @@ class _Masking:
 
     def _name(self, name: str) -> str:
         """Return a field name without its secrets: a tool may be given an object with tokens as names."""
-        if len(name) < MIN_RUN:
-            return name
-        masked = mask(name, self._key)
-        return masked.text if masked.found else name
+        return name if len(name) < MIN_RUN else mask(name, self._key).text
 
     def _field(self, holder: JsonObject, name: str) -> Json:
         child = holder[name]
