@@ -203,8 +203,7 @@ class _Masking:
     def _fresh(self, value: str | list[Json] | JsonObject) -> Json:
         """Return a text, list or object with its secrets masked; the same object if it has none."""
         if isinstance(value, str):
-            masked = mask(value, self._key)
-            return masked.text if masked.found else value
+            return mask(value, self._key).text
         if isinstance(value, list):
             values = [self._json(child) for child in value]
             return value if all(map(is_, values, value)) else values

@@ -52,6 +52,17 @@ class Factor:
     value: float
     variance: float
 
+    def moved(self, surprise: float, spread: float, amount: float, start: Factor) -> Factor:
+        """Return the factor after a report: it takes its share of the surprise, and becomes more certain.
+
+        ``surprise`` is the error of the expected tokens and ``spread`` its variance; ``amount`` is how much
+        of this factor's kind the report has, ``start`` the factor before any report.
+        """
+        gain = self.variance * amount / spread
+        value = _clamp(self.value + gain * surprise, start.value / MAX_FACTOR, start.value * MAX_FACTOR)
+        variance = self.variance * (1.0 - gain * amount) + (start.value * FORGETTING) ** 2
+        return Factor(value, min(start.variance, variance))
+
 
 @dataclass(frozen=True, slots=True)
 class CalibratedScale:
@@ -98,14 +109,11 @@ def learn(family: Family, known: CalibratedScale, counted: Tally, reported: int)
     spread = noise**2 + sum(variances)
     limit = MAX_DEVIATIONS * math.sqrt(spread)
     surprise = _clamp(reported - expected, -limit, limit)
-    factors = []
-    for start, factor, amount in zip(
-        before_reports(family).factors, known.factors, counted.kinds, strict=True
-    ):
-        gain = factor.variance * amount / spread
-        value = _clamp(factor.value + gain * surprise, start.value / MAX_FACTOR, start.value * MAX_FACTOR)
-        variance = factor.variance * (1.0 - gain * amount) + (start.value * FORGETTING) ** 2
-        factors.append(Factor(value, min(start.variance, variance)))
+    starts = before_reports(family).factors
+    factors = [
+        factor.moved(surprise, spread, amount, start)
+        for factor, amount, start in zip(known.factors, counted.kinds, starts, strict=True)
+    ]
     error = abs(expected / reported - 1.0)
     start_error = abs(counted.tokens(family.scale) / reported - 1.0)
     return CalibratedScale(
