@@ -21,20 +21,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from clew.message import Item
-from clew_evals.asking import needs_of
-from clew_evals.cuts import Cut, cuts_of
-from clew_evals.files import SessionFile, session_files
-from clew_evals.growth import GROWN, TARGET, WINDOW, Growth, drift, growths
+from clew_evals.chains import GROWN, TARGET, WINDOW, Growth, mean_drift, run_growths
+from clew_evals.find_needs import needs_of
+from clew_evals.finished_work import presents_deleted, presents_finished, presents_overruled
 from clew_evals.layout import GOAL, layout_of
 from clew_evals.next_action import reasons_in_view, targets_in_view
+from clew_evals.passages import view_text
 from clew_evals.policies import POLICIES
-from clew_evals.reading import view_text
-from clew_evals.redo import presents_deleted, presents_finished, presents_overruled
-from clew_evals.score import scored
+from clew_evals.score import score_policy
+from clew_evals.sessions import Cut, SessionFile, cuts_of, session_files
 from clew_evals.study import Study, StudyRow, sessions_of
-from clew_evals.summary import ResultLine, summarised
-from clew_evals.survive import Survival
+from clew_evals.summary import ResultLine, summarise_rows
 from clew_evals.turns import plain
+from clew_evals.words import Survival
 
 SEED = 17
 COMPARED = ("clew", "tail", "first-and-tail", "masked", "story-calls-recent", "graded-40", "graded-60")
@@ -90,7 +89,7 @@ def rows_of(cuts: list[Cut], policies: list[str], shares: list[float]) -> Iterat
             given = cut.budgeted(share)
             for name in policies:
                 policy = replace(POLICIES[name], recall=None, recall_by_words=None)  # searching takes long
-                score = scored(given, policy)
+                score = score_policy(given, policy)
                 yield StudyRow(cut.set, cut.session, cut.format, cut.at, cut.tokens, 0, share, name, score)
 
 
@@ -121,7 +120,7 @@ def show_chains(folder: Path, sessions: int, policies: list[str]) -> None:
     plan = Study(chosen, cut_shares=(0.75,), least_tokens=LONG, jobs=1)
     found: list[Growth] = []
     for file in files:
-        found += growths([file], plan, {})
+        found += run_growths([file], plan, {})
         if len({one.session for one in found}) >= sessions:
             break
     for name in policies:
@@ -136,7 +135,7 @@ def show_chains(folder: Path, sessions: int, policies: list[str]) -> None:
 def _chain_line(mine: list[Growth], metric: str) -> str:
     both = [(getattr(one.chained, metric), getattr(one.at_once, metric)) for one in mine]
     known = [pair for pair in both if None not in pair]
-    difference = drift(mine, metric)
+    difference = mean_drift(mine, metric)
     if difference is None:
         return f"{metric:>14}        –        –"
     chained, at_once = (sum(side) / len(known) for side in zip(*known, strict=True))
@@ -182,7 +181,7 @@ def missed(cut: Cut, view: list[Item], what: str) -> list[str]:
 def show_misses(cuts: list[Cut], policy: str, share: float, what: str) -> None:
     for cut in cuts:
         given = cut.budgeted(share)
-        value = getattr(scored(given, POLICIES[policy]), what)
+        value = getattr(score_policy(given, POLICIES[policy]), what)
         if value is None or value == (0 if what == "redo" else 1):
             continue
         print(f"\n## {cut.set}/{cut.session} at {cut.at:g}: {what} {value:.2f}")
@@ -215,7 +214,7 @@ def main() -> int:
         return 0
     rows = list(rows_of(cuts, policies, shares))
     for share in shares:
-        lines = summarised(row for row in rows if row.share == share)
+        lines = summarise_rows(row for row in rows if row.share == share)
         for names in (ASKED, FLOORS, MADE_OF):
             print(f"\nat {share:.0%}")
             print("\n".join(table(lines, names)))

@@ -25,8 +25,8 @@ from clew.memory.features import DenseFeatures, LexicalFeatures
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.scope import InView
 from clew.memory.search import Query, score_candidates
-from clew_evals.exact import first_place
 from clew_evals.retrieval.datasets import datasets
+from clew_evals.words import first_place
 
 WEIGHTS = Path(__file__).parent.parent / "src" / "clew" / "memory" / "weights.toml"
 STRENGTH = 1e-3

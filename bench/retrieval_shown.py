@@ -43,12 +43,11 @@ from clew.memory.index.protocol import Filters
 from clew.memory.terms import stem, stop_words, surface
 from clew.memory.tools import ask_later
 from clew.message import Role
-from clew_evals.cuts import cuts_of
-from clew_evals.exact import first_place
-from clew_evals.files import session_files
-from clew_evals.reading import view_text
+from clew_evals.passages import view_text
 from clew_evals.reuse import reuse_probes
+from clew_evals.sessions import cuts_of, session_files
 from clew_evals.study import sessions_of
+from clew_evals.words import first_place
 
 SESSIONS = 30
 PER_SET = 4

@@ -11,8 +11,8 @@ from typing import Any
 from peers.catalogue import OWN
 from peers.tables import HEADS, Measured, place_of, rank_of, write_both
 
-from clew_evals import StudyRow, summarised
-from clew_evals.chain import Link
+from clew_evals import StudyRow, summarise_rows
+from clew_evals.chains import Link
 from clew_evals.summary import HEADLINE, difference
 
 DRIFTING = ("constraints", "retained", "far", HEADLINE, "roundtrip", "files", "open")
@@ -45,7 +45,7 @@ def to_json(
 ) -> dict[str, Any]:
     """Return everything that the page tells."""
     rows = [_row(link) for link in links]
-    lines = summarised(rows)
+    lines = summarise_rows(rows)
     return {
         "command": command,
         "python": platform.python_version(),
@@ -68,7 +68,7 @@ def _row(link: Link) -> StudyRow:
 
 def _ahead(rows: Sequence[StudyRow], share: float) -> Iterator[dict[str, Any]]:
     """Yield where somebody that keeps the room is ahead of clew after so many compactions."""
-    for line in summarised(rows):
+    for line in summarise_rows(rows):
         if line.policy.startswith(OWN) or place_of(_placed(line.policy, line.means["share"].value), share):
             continue
         for metric in DRIFTING:

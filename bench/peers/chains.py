@@ -42,8 +42,8 @@ from peers.tables import Measured
 
 from clew.providers import OPENAI
 from clew_evals import POLICIES
-from clew_evals.chain import Link, after_times, pieces, planted
-from clew_evals.cuts import COUNTER
+from clew_evals.chains import Link, after_times, pieces, plant_rule
+from clew_evals.sessions import COUNTER
 
 TIMES = (1, 5, 20)
 SHARE = 0.10
@@ -64,7 +64,7 @@ def chained_peers() -> dict[str, Peer]:
 def with_rule(case: Case) -> Case:
     """Return the case with a rule planted, which is all that counts as one; room for a tenth."""
     assert case.cut.needs is not None
-    found = as_case(case.session, planted(case.cut, case.cut.needs))
+    found = as_case(case.session, plant_rule(case.cut, case.cut.needs))
     return replace(found, cut=found.cut.budgeted(SHARE))
 
 

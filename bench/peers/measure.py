@@ -31,8 +31,8 @@ from peers.sample import Case, sample
 from peers.tables import Measured, page, to_json, write
 
 from clew.providers import OPENAI, CheckScope
-from clew_evals import POLICIES, Score, StudyRow, score_of, scored
-from clew_evals.score import refusal
+from clew_evals import POLICIES, Score, StudyRow, score_of, score_policy
+from clew_evals.score import score_refusal
 
 SHARES = (0.05, 0.10, 0.20, 0.40)
 SESSIONS = 80
@@ -111,7 +111,7 @@ def rows_of(measured: Sequence[Measured], shares: Sequence[float], case: Case) -
             if score:
                 rows.append(StudyRow(*place, asked, share, name, score))
         for name in BESIDE:
-            rows.append(StudyRow(*place, asked, share, name, scored(cut, POLICIES[name])))
+            rows.append(StudyRow(*place, asked, share, name, score_policy(cut, POLICIES[name])))
     return rows
 
 
@@ -119,7 +119,7 @@ def score_of_result(case: Case, result: Result) -> Score | None:
     """Score a peer's list; None where it broke. The API of its format judges whether it is valid."""
     if result.messages is None:
         gave_up = (result.error or "").startswith(GIVES_UP)
-        return refusal(case.cut, result.cpu_seconds, POLICIES["clew"]) if gave_up else None
+        return score_refusal(case.cut, result.cpu_seconds, POLICIES["clew"]) if gave_up else None
     score = score_of(case.cut, case.view(result.messages), result.cpu_seconds)
     refused = OPENAI.check({"messages": result.messages}, scope=CheckScope.MESSAGES).rule_ids
     before = OPENAI.check({"messages": case.messages}, scope=CheckScope.MESSAGES).rule_ids

@@ -15,9 +15,8 @@ from clew.message import Item, Message, Thinking
 from clew.providers import OPENAI
 from clew.providers.conversion import convert
 from clew_evals import Cut, SessionFile, Study, cuts_of, labels_near, needs_of, session_files
-from clew_evals.asking import session_name
-from clew_evals.cuts import LEAST_TOKENS
-from clew_evals.study import Common, Progress, common_keys, mapped, sessions_of
+from clew_evals.sessions import LEAST_TOKENS, session_name
+from clew_evals.study import Common, Progress, common_keys, map_files, sessions_of
 from clew_evals.study import mark as key_mark
 
 SEED = 20_260
@@ -68,7 +67,7 @@ def sample(
     common = common_keys(files, plan, progress)
     cases = partial(_cases_of, plan, common)
     if count is None:
-        return [case for some in mapped(cases, files, 0, progress, "cutting") for case in some]
+        return [case for some in map_files(cases, files, 0, progress, "cutting") for case in some]
     source = random.Random(SEED)
     source.shuffle(files)
     drawn: list[Case] = []

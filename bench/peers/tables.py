@@ -13,7 +13,7 @@ from typing import Any
 
 from peers.catalogue import OWN, REPOSITORY, Peer
 
-from clew_evals import POLICIES, StudyRow, agreement, summarised
+from clew_evals import POLICIES, StudyRow, agreement, summarise_rows
 from clew_evals.report.figures import SLACK
 from clew_evals.study import probes_by_cut, usual_budget
 from clew_evals.summary import HEADLINE, difference
@@ -74,7 +74,7 @@ def to_json(
             if one.errors
         },
         "missing": dict(missing),
-        "lines": [{"policy": line.policy, **line.to_json()} for line in summarised(rows)],
+        "lines": [{"policy": line.policy, **line.to_json()} for line in summarise_rows(rows)],
         "ahead": list(ahead(rows)),
         "agreement": {metric: _tau(rows, metric) for metric in AGREEING if rows},
     }
@@ -89,7 +89,7 @@ def _tau(rows: Sequence[StudyRow], metric: str) -> dict[str, float]:
 
 def ahead(rows: Sequence[StudyRow]) -> Iterator[dict[str, Any]]:
     """Yield where somebody is ahead of clew: in what, by how much, and whether it is more than chance."""
-    lines = {(line.policy, line.share): line for line in summarised(rows)}
+    lines = {(line.policy, line.share): line for line in summarise_rows(rows)}
     for (policy, share), line in lines.items():
         ours = lines.get((OWN, share))
         if ours is None or policy == OWN or _is_apart(policy):

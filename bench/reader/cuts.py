@@ -24,11 +24,10 @@ import clew
 from clew.errors import ClewError
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
 from clew.transcripts import Boundary, Entry, Transcript
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import spot
-from clew_evals.files import session_files
-from clew_evals.growth import TARGET, WINDOW, grown
+from clew_evals.chains import TARGET, WINDOW, grow_view
 from clew_evals.policies import POLICIES
+from clew_evals.sessions import COUNTER, Cut, session_files
+from clew_evals.words import spot
 
 Row = dict[str, Any]
 
@@ -226,7 +225,7 @@ def _chain_views(messages: Sequence[Message]) -> dict[str, list[Row]]:
     """Return clew's last view of a session that outgrew its window again and again, and one made at once."""
     items = tuple(Item(f"m{n}", message) for n, message in enumerate(messages, start=1))
     cut = Cut("chain", "chain", "", (), items, budget_tokens=TARGET)
-    chained = grown(cut, POLICIES["clew"], WINDOW)
+    chained = grow_view(cut, POLICIES["clew"], WINDOW)
     room = COUNTER.count_all(item.message for item in chained.view)
     once = POLICIES["clew"].compact(Cut("once", "chain", "", (), items, budget_tokens=room))
     both = {"chain@once": chained.view, "clew@once": once}

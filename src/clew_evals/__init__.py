@@ -5,15 +5,22 @@ tokens; the second part shows what was really needed: values that were written a
 share of it that the view still holds is the policy's *score*. README.md says what each file does.
 """
 
-from clew_evals.asking import needs_of, read_labels
-from clew_evals.cuts import Cut, CutCompaction, compactions_of, cuts_of
-from clew_evals.files import SessionFile, labels_near, session_files
-from clew_evals.needs import Needs
+from clew_evals.find_needs import needs_of
+from clew_evals.needs import Needs, Probe
 from clew_evals.policies import POLICIES, EvalPolicy, clew_policy
-from clew_evals.probe import Probe
-from clew_evals.score import METRICS, Score, score_of, scored
+from clew_evals.score import METRICS, Score, score_of, score_policy
+from clew_evals.sessions import (
+    Cut,
+    CutCompaction,
+    SessionFile,
+    compactions_of,
+    cuts_of,
+    labels_near,
+    read_labels,
+    session_files,
+)
 from clew_evals.study import Study, StudyRow, study
-from clew_evals.summary import ResultLine, agreement, summarised
+from clew_evals.summary import ResultLine, agreement, summarise_rows
 
 __all__ = [
     "METRICS",
@@ -36,8 +43,8 @@ __all__ = [
     "needs_of",
     "read_labels",
     "score_of",
-    "scored",
+    "score_policy",
     "session_files",
     "study",
-    "summarised",
+    "summarise_rows",
 ]

@@ -14,20 +14,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
-from clew_evals.exact import places
-from clew_evals.probe import Probe
+from clew_evals.needs import Probe
 from clew_evals.questions import GAP
-from clew_evals.words import plain_words
+from clew_evals.words import places, plain_words
 
 NEAR = 160
-"""Characters on either side of a value."""
+"""Characters on either side of a value that count as near it: about one line of a summary each."""
 MOST_PLACES = 60
+"""Mentions of a value in a view that are looked at."""
 FEWEST_WORDS = 3
-"""Lines with fewer plain words say nothing that could be asked for."""
+"""A line with fewer plain words says nothing that could be asked for."""
 MOST_ASKED = 16
-"""Words of a source that are looked for."""
+"""Words of a source line that are looked for: a view may shorten a long line."""
 EXPLAINED_SHARE = 0.5
-"""Of them that must be on the value's line, in order."""
+"""The share of these words that must be on the value's line, in order."""
 
 _NEAR_WORD = re.compile(r"[a-z]{3,}")
 
@@ -42,10 +42,10 @@ class Binding:
         question = probe.question.replace(GAP, " ")
         asked = (*probe.lines[:2], question)
         self._any = frozenset(word for line in asked for word in plain_words(line))
-        """Of these words, enough must be near the value, in any order..."""
+        """The words of which enough must be near the value, in any order (``is_in_context``)."""
         sources = (*probe.lines, question)
         self._orders = [words for line in sources if len(words := plain_words(line)) >= FEWEST_WORDS]
-        """...or of one of these, on its line and in this order."""
+        """The lines of which one must be on the value's line, in this order (``is_explained``)."""
 
     def is_in_context(self, text: str) -> bool | None:
         """Whether at least two, and a quarter, of the plain words are near it; None if unasked."""

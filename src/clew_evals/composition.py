@@ -1,7 +1,8 @@
-"""What a view is made of: messages as they were, words of user and agent, tool lines, bare values.
+"""What a view is made of: messages as they were, words of user and agent, tool lines, bare or made-up values.
 
 Each line that a policy wrote is looked for in the session: ``- User: never push to main`` is found in a
-message of the user, so its tokens count as ``user_words``.
+message of the user, so its tokens count as ``user_words``. A value that is nowhere in the session is
+``unsupported``: the policy made it up.
 """
 
 from __future__ import annotations
@@ -9,22 +10,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from clew.message import Item, Origin, Part, Text, Thinking, ToolCall, ToolResult
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import spot
 from clew_evals.layout import bare
-from clew_evals.reading import PassageSpeaker, Readable, speaker, text_of
-from clew_evals.words import plain_words
+from clew_evals.passages import PassageSpeaker, Readable, speaker, text_of, view_text
+from clew_evals.sessions import COUNTER, Cut
+from clew_evals.words import keys_in, plain_words, spot
 
 KINDS = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
 SHORTEST = 12
-"""Characters of a line by which its source is looked for."""
+"""Characters of the shortest piece that is looked for in the session."""
 PREFIX = 48
-"""Of a longer one; it may have been shortened."""
+"""Characters of a longer piece that are looked for: its end may have been cut off."""
 VALUES_SHARE = 0.6
-"""Of a line's characters that belong to exact values, for it to be a list of values."""
+"""If exact values make up this share of a line's characters, it is a list of values…"""
 FEW_PLAIN_WORDS = 2
+"""…unless it has more plain words than these."""
 _OF_SPEAKER = {
     PassageSpeaker.USER: "user_words",
     PassageSpeaker.AGENT: "agent_prose",
@@ -120,3 +122,21 @@ def is_bare_values(text: str) -> bool:
         return False
     characters = sum(not character.isspace() for character in text)
     return sum(value.end - value.start for value in values) >= VALUES_SHARE * characters
+
+
+def unsupported(cut: Cut, view: Sequence[Item]) -> float | None:
+    """Return the share of values in what was written that the session never held; None without any."""
+    source = cut.readable.text
+    written = [text for item in view if (text := view_text([item])) not in source]
+    names = keys_in("\n".join(written))
+    if not names:
+        return None
+    strange = names - _known(source)
+    system = view_text(cut.system)
+    return sum(key not in source and key not in system for key in strange) / len(names)
+
+
+@lru_cache(maxsize=4)
+def _known(source: str) -> set[str]:
+    """Return the values of a session: worked out once for all policies."""
+    return keys_in(source)

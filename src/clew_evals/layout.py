@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.message import Item, Origin, Text
-from clew_evals.reading import passages, text_of, view_text
+from clew_evals.passages import passages, text_of, view_text
 from clew_evals.turns import EvalTurn, goals_of, turns_of
 
 GOAL = re.compile(

@@ -1,27 +1,19 @@
-"""Everything that a view is asked for at one cut."""
+"""``Needs``: everything that a view of one cut is asked for. ``find_needs.py`` finds it.
+
+The largest part are probes. The user says "port 8123" early on, the session is cut, and later the agent types
+``curl localhost:8123``: then ``8123`` is a probe, and a view of the first part ought to hold it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from clew_evals.finished_work import NOTHING_SETTLED, FinishedWork
 from clew_evals.next_action import NextCall
 from clew_evals.obligations import Superseded
-from clew_evals.probe import Probe
+from clew_evals.passages import PassageSpeaker
 from clew_evals.questions import ReaderQuestion
-from clew_evals.redo import NOTHING_SETTLED, FinishedWork
-
-
-class Label(NamedTuple):
-    """A sentence of the user's that people read and found to be a rule or a decision."""
-
-    text: str
-    is_decision: bool
-
-
-Labels: TypeAlias = Mapping[str, Sequence[Label]]
-"""By the name of the session's file, without ``.zst`` or ``.gz``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +47,59 @@ class Needs:
     """...and what they take together."""
     settled: FinishedWork = NOTHING_SETTLED
     """The goal, and what is over."""
+
+
+RARE_MENTIONS = 3
+FAR_SHARE = 0.25
+HARD_SHARE = 0.10
+
+
+class Fetch(NamedTuple):
+    """A tool result that could be fetched again for a value that was lost."""
+
+    turn: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A value that the session turned out to need again."""
+
+    kind: str
+    value: str
+    key: str
+    """What must be found in a view: of a path its last two components."""
+    origin: PassageSpeaker
+    """Who named it first."""
+    first_turn: int
+    last_turn: int
+    """Of the messages that are compacted, counted from 0."""
+    use_turn: int
+    use: str
+    """Where the agent wrote it: ``text``, ``thinking``, or the tool and the argument (``Bash.command``)."""
+    question: str
+    """The words around its use, with a gap in its place: ``curl localhost:____ | head``."""
+    mentions: int
+    gap_share: float
+    """Of what is compacted, the share between its last mention and the cut."""
+    refetched: bool
+    """A tool had to show it again before the agent wrote it."""
+    fetch: Fetch | None
+    """The smallest tool result that holds it: what losing the value costs."""
+    lines: tuple[str, ...] = field(repr=False)
+    """Where it was said: first, last, and some between."""
+
+    @property
+    def rare(self) -> bool:
+        """Whether it was said at most three times."""
+        return self.mentions <= RARE_MENTIONS
+
+    @property
+    def far(self) -> bool:
+        """Whether it was last said more than a quarter of the compacted part ago."""
+        return self.gap_share > FAR_SHARE
+
+    @property
+    def hard(self) -> bool:
+        """Whether it is rare and no short tail would hold it."""
+        return self.rare and self.gap_share > HARD_SHARE

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.message import Json, Text, ToolCall
-from clew_evals.exact import first_place, key_of, spot
-from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage, forward
-from clew_evals.survive import Survival
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, with_forward_slashes
 from clew_evals.turns import is_request, sentences
-from clew_evals.words import content_words
+from clew_evals.words import Survival, content_words, first_place, key_of, spot
 
 CALLS = 3
 """After the cut; calls that only change the agent's plan are passed over."""
@@ -144,7 +142,7 @@ def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) 
                 if command in commands and command not in shown:
                     targets[ActionTarget("command", command)] = None
         if len(text) <= LONGEST_ARGUMENT:
-            for value in spot(forward(text)):
+            for value in spot(with_forward_slashes(text)):
                 target = ActionTarget(value.kind, key_of(value.kind, value.value))
                 if first_place(before, *target) >= 0 and first_place(shown, *target) < 0:
                     targets[target] = None

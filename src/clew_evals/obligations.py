@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from clew.message import Item, Json, JsonObject, Place, ToolCall, ToolResult, pair
-from clew_evals.reading import forward
+from clew_evals.passages import with_forward_slashes
 from clew_evals.words import content_words
 
 MOST_FAILURES = 10
@@ -138,9 +138,9 @@ def _targets(call: ToolCall) -> Iterator[str]:
             return
         path = next((value for name in _PATH_NAMES if isinstance(value := data.get(name), str)), "")
         if path:
-            yield forward(path)
+            yield with_forward_slashes(path)
     elif "*** " in (text := call.input_text):
-        yield from (forward(match[1]) for match in _PATCHED.finditer(text))
+        yield from (with_forward_slashes(match[1]) for match in _PATCHED.finditer(text))
 
 
 # Failed attempts ---------------------------------------------------------------------------------------
@@ -183,7 +183,8 @@ def last_test_status(done: Sequence[ToolExchange]) -> tuple[str, ...]:
         text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
         counted = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
         failed = [match[2] for match in _GO.finditer(text) if match[1]]
-        bad = [*(status for status in counted if status[0] != "0" and _is_bad(status)), *failed[:3]]
+        bad = [status for status in counted if status[0] != "0" and any(sign in status for sign in _BAD)]
+        bad += failed[:3]
         if counted or failed:
             return tuple(bad or counted[-1:])
     return ()
@@ -194,10 +195,6 @@ def _runs(call: ToolCall) -> bool:
     if data is None:
         return True
     return any(name in data for name in _SHELL) and not any(name in data for name in _PATH_NAMES)
-
-
-def _is_bad(status: str) -> bool:
-    return any(sign in status for sign in _BAD)
 
 
 # Superseded values -------------------------------------------------------------------------------------
@@ -218,7 +215,7 @@ class Superseded(NamedTuple):
     new: str
 
 
-def superseded(done: Sequence[ToolExchange]) -> list[Superseded]:
+def replaced_values(done: Sequence[ToolExchange]) -> list[Superseded]:
     """Return the replaced values, the last state of each line only."""
     result: dict[tuple[str, ...], Superseded] = {}
     for exchange in done:

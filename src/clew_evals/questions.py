@@ -14,9 +14,8 @@ from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 from clew.message import ToolCall
-from clew_evals.exact import key_of, spot
-from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage
-from clew_evals.words import content_words
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage
+from clew_evals.words import content_words, key_of, spot
 
 MOST_QUESTIONS = 12
 FEWEST_WORDS = 5

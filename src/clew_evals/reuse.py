@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from clew.message import Json, Origin, Thinking, ToolCall, ToolResult
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import SpottedValue, first_place, key_of, places, spot
-from clew_evals.probe import Fetch, Probe
+from clew_evals.needs import Fetch, Probe
+from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, passages, with_forward_slashes
 from clew_evals.questions import GAP
-from clew_evals.reading import PassageSpeaker, Readable, ReadablePassage, forward, passages
+from clew_evals.sessions import COUNTER, Cut
+from clew_evals.words import SpottedValue, first_place, key_of, places, spot
 
 SHORT_ARGUMENT = 300
 """Characters up to which an argument is something the agent typed; longer ones are bodies of files."""
@@ -92,10 +92,10 @@ def _written(passage: ReadablePassage) -> Iterator[tuple[str, str]]:
     data = part.input
     if data is None:
         if len(part.input_text) <= 2 * SHORT_ARGUMENT:
-            yield part.name, forward(part.input_text)
+            yield part.name, with_forward_slashes(part.input_text)
         return
     for name, text in _short(data, "argument"):
-        yield f"{part.name}.{name}", forward(text)
+        yield f"{part.name}.{name}", with_forward_slashes(text)
 
 
 def _short(value: Json, name: str) -> Iterator[tuple[str, str]]:

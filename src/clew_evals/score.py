@@ -15,23 +15,20 @@ from clew.message import Item
 from clew.providers.conversion import convert
 from clew.providers.conversion.targets import ConversionOptions
 from clew.providers.rules import CheckScope
+from clew_evals.answerers import read_plainly, reader_of
 from clew_evals.binding import binding_of
-from clew_evals.composition import composition
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import first_place, key_of
-from clew_evals.grounding import unsupported
+from clew_evals.composition import composition, unsupported
+from clew_evals.finished_work import presents_deleted, presents_finished, presents_overruled, states_goal
 from clew_evals.layout import layout_of
-from clew_evals.needs import Needs
+from clew_evals.needs import Needs, Probe
 from clew_evals.next_action import reasons_in_view, targets_in_view
 from clew_evals.obligations import Superseded
+from clew_evals.passages import PassageSpeaker, view_text
 from clew_evals.policies.policy import EvalPolicy, Recall
-from clew_evals.probe import Probe
 from clew_evals.questions import Answerer, ReaderQuestion
-from clew_evals.reader import read_plainly, reader_of
-from clew_evals.reading import PassageSpeaker, view_text
-from clew_evals.redo import presents_deleted, presents_finished, presents_overruled, states_goal
-from clew_evals.survive import Survival
+from clew_evals.sessions import COUNTER, Cut
 from clew_evals.turns import plain
+from clew_evals.words import Survival, first_place, key_of
 
 RULE_SHARE = 0.8
 """Of a rule's words, within 40 words of the view, for it to have survived..."""
@@ -126,17 +123,17 @@ class Score:
 METRICS = tuple(field.name for field in fields(Score))
 
 
-def scored(cut: Cut, policy: EvalPolicy, answerer: Answerer = read_plainly) -> Score:
+def score_policy(cut: Cut, policy: EvalPolicy, answerer: Answerer = read_plainly) -> Score:
     """Let a policy compact a cut, and score what it returns; questions go to the answerer."""
     begun = time.perf_counter()
     try:
         view = policy.compact(cut if policy.sees_future else cut.blind())
     except (BudgetExceeded, CompactionRefused):
-        return refusal(cut, time.perf_counter() - begun, policy)
+        return score_refusal(cut, time.perf_counter() - begun, policy)
     return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
 
 
-def refusal(cut: Cut, seconds: float, policy: EvalPolicy) -> Score:
+def score_refusal(cut: Cut, seconds: float, policy: EvalPolicy) -> Score:
     """Score a policy that gave up: nothing was sent, so nothing was kept."""
     return replace(score_of(cut, (), seconds, policy), refused=1.0, invalid=0.0)
 
@@ -155,7 +152,7 @@ def score_of(
     tokens = COUNTER.count_all(item.message for item in view)
     asked = _ProbeResults(cut, needs, text, policy)
     survives = Survival(text).share
-    going_on = continuing(cut, needs, view, text)
+    going_on = continuity_scores(cut, needs, view, text)
     roundtrip = _mean(_answers(text, needs.questions, answerer))
     current = _mean(_is_current(change, text) for change in needs.superseded)
     return Score(
@@ -185,7 +182,7 @@ def score_of(
     )
 
 
-def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[str, float | None]:
+def continuity_scores(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[str, float | None]:
     """Return how well an agent can go on from a view, by the names of the fields."""
     targets = targets_in_view(needs.next_calls, text)
     reasons = reasons_in_view(needs.next_calls, Survival(text))

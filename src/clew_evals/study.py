@@ -21,16 +21,22 @@ from zlib import crc32
 from clew.errors import ClewError
 from clew.message import Item
 from clew.transcripts import Transcript, load
-from clew_evals.asked_model import reader_named
-from clew_evals.asking import needs_of, session_name
-from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, cuts_of
-from clew_evals.exact import keys_in
-from clew_evals.files import SessionFile
-from clew_evals.needs import Label, Labels
+from clew_evals.answerers import read_plainly, reader_named
+from clew_evals.find_needs import needs_of
+from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.policies import POLICIES, USUAL, EvalPolicy
-from clew_evals.reader import read_plainly
-from clew_evals.reading import PassageSpeaker, passages
-from clew_evals.score import Score, scored
+from clew_evals.score import Score, score_policy
+from clew_evals.sessions import (
+    CUT_SHARES,
+    LEAST_TOKENS,
+    Cut,
+    Label,
+    Labels,
+    SessionFile,
+    cuts_of,
+    session_name,
+)
+from clew_evals.words import keys_in
 
 READ_PER_PART = 40_000
 """Characters of a part that are looked through for what is common to a set."""
@@ -89,14 +95,14 @@ def study(
     """Return a row for every policy, budget and cut; the same each time, but for the seconds."""
     known = common_keys(files, plan, progress) if common is None else common
     measure = partial(_rows_of, plan, known)
-    return [row for rows in mapped(measure, files, plan.jobs, progress, "measuring") for row in rows]
+    return [row for rows in map_files(measure, files, plan.jobs, progress, "measuring") for row in rows]
 
 
 def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | None = None) -> Common:
     """Return by set the marks of values that too many of its sessions name."""
     sessions: Counter[str] = Counter()
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    result = mapped(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
+    result = map_files(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
     for file, marks in zip(files, result, strict=True):
         for item in marks:
             sessions[file.set] += 1
@@ -123,14 +129,23 @@ def mark(key: str) -> int:
     return crc32(key.encode("utf-8", "surrogatepass"))
 
 
-def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
-    """Return for each session of a file that will be cut the marks of all values before its last cut."""
-    marks = []
+def common_in(common: Common, set_name: str) -> Callable[[str], bool]:
+    """Return a function that says whether a key is common to the sessions of a set."""
+    marks = common.get(set_name, frozenset())
+    return lambda key: mark(key) in marks
+
+
+def last_cuts(file: SessionFile, plan: Study) -> Iterator[tuple[str, Cut]]:
+    """Yield the last cut of each session of a file that is long enough, after the session's name."""
     for session in sessions_of(file):
         cuts = list(cuts_of(session, file.set, plan.cut_shares, plan.least_tokens))
         if cuts:
-            marks.append(array("Q", sorted({mark(key) for key in _keys(cuts[-1].items)})))
-    return marks
+            yield f"{file.path.name}#{session.id}", cuts[-1]
+
+
+def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
+    """Return for each session of a file that will be cut the marks of all values before its last cut."""
+    return [array("Q", sorted(map(mark, _keys(cut.items)))) for _, cut in last_cuts(file, plan)]
 
 
 def _keys(items: Sequence[Item]) -> set[str]:
@@ -142,13 +157,13 @@ def _keys(items: Sequence[Item]) -> set[str]:
 
 
 def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[StudyRow]:
-    known = common.get(file.set, frozenset())
+    is_common = common_in(common, file.set)
     labels: Sequence[Label] = plan.labels.get(session_name(file.path), ())
     reader = reader_named(plan.reader) or read_plainly
     rows = []
     for session in sessions_of(file):
         for cut in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
-            needs = needs_of(cut, lambda key: mark(key) in known, labels)
+            needs = needs_of(cut, is_common, labels)
             for share in plan.shares:
                 budgeted = replace(cut, needs=needs).budgeted(share)  # one for all: it remembers its text
                 rows += [
@@ -161,7 +176,7 @@ def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[StudyRow]:
                         probes=sum(not probe.refetched for probe in needs.probes),
                         share=share,
                         policy=policy.name,
-                        score=scored(budgeted, policy, reader),
+                        score=score_policy(budgeted, policy, reader),
                     )
                     for policy in plan.policies
                 ]
@@ -176,7 +191,7 @@ def sessions_of(file: SessionFile) -> Iterator[Transcript]:
         return  # what cannot be read has nothing to be measured by; `clew show` says why
 
 
-def mapped(
+def map_files(
     work: Callable[[SessionFile], _Result],
     files: Sequence[SessionFile],
     jobs: int,

@@ -77,7 +77,7 @@ class ResultLine:
         }
 
 
-def summarised(rows: Iterable[StudyRow]) -> list[ResultLine]:
+def summarise_rows(rows: Iterable[StudyRow]) -> list[ResultLine]:
     """Return a line for each policy and budget, in the order of the rows."""
     groups: defaultdict[tuple[str, float], list[StudyRow]] = defaultdict(list)
     for row in rows:
@@ -85,7 +85,7 @@ def summarised(rows: Iterable[StudyRow]) -> list[ResultLine]:
     return [_line(policy, share, rows) for (policy, share), rows in groups.items()]
 
 
-def reached(line: ResultLine, ceiling: ResultLine) -> dict[str, float]:
+def share_of_ceiling(line: ResultLine, ceiling: ResultLine) -> dict[str, float]:
     """Return how much of what a ceiling reaches a policy does, by metric."""
     both = (name for name in CEILED if name in line.means and name in ceiling.means)
     return {
@@ -128,7 +128,7 @@ def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence
     )
 
 
-def resampled(sums: Sequence[float], counts: Sequence[int]) -> Mean:
+def bootstrap_mean(sums: Sequence[float], counts: Sequence[int]) -> Mean:
     """Return the mean over cuts, given their sum and number by session, with its interval."""
     return _mean(sums, counts, _draws(len(sums)))
 
@@ -146,7 +146,9 @@ def difference(rows: Sequence[StudyRow], names: tuple[str, str], share: float, m
     for cut in first.keys() & second.keys():
         by_session[cut[0]].append(first[cut] - second[cut])
     ordered = [by_session[session] for session in sorted(by_session)]
-    return resampled([sum(item) for item in ordered], [len(item) for item in ordered]) if ordered else None
+    return (
+        bootstrap_mean([sum(item) for item in ordered], [len(item) for item in ordered]) if ordered else None
+    )
 
 
 def _draws(sessions: int) -> list[list[int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from clew.message import Text
-from clew_evals.reading import PassageSpeaker, ReadablePassage
+from clew_evals.passages import PassageSpeaker, ReadablePassage
 from clew_evals.words import content_words
 
 GO_AHEAD_WORDS = 6
@@ -146,7 +146,7 @@ def goals_of(turns: Sequence[EvalTurn]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*asked, *proposed))) if asked else ()
 
 
-def finished(turns: Sequence[EvalTurn], later: str) -> list[EvalTurn]:
+def finished_turns(turns: Sequence[EvalTurn], later: str) -> list[EvalTurn]:
     """Return the turns whose request was done: reported so, not objected to, not worked on afterwards.
 
     ``later`` is what the agent says and does next. The last request is never among them.
@@ -213,17 +213,15 @@ def reports_of(turns: Sequence[EvalTurn]) -> list[list[str]]:
     """Return the agent's end-of-turn reports, each as its sentences of enough words."""
     ended = (sentences(turn.report) for turn in turns if turn.ended and turn.report)
     said = (report[:-1] if _announces(report) else report for report in ended)
-    split = ([sentence for sentence in report if _is_asked(sentence)] for report in said)
+    split = (
+        [text for text in report if len(text) <= LONGEST_SENTENCE and is_distinct(text)] for report in said
+    )
     return [report for report in split if report]
 
 
 def _announces(report: Sequence[str]) -> bool:
     """Whether a text ends with what the agent is about to do: then the user interrupted it."""
     return bool(report) and (report[-1].endswith(":") or _STEP.match(report[-1]) is not None)
-
-
-def _is_asked(sentence: str) -> bool:
-    return len(sentence) <= LONGEST_SENTENCE and is_distinct(sentence)
 
 
 def later_words(passages: Sequence[ReadablePassage], most: int) -> Iterator[str]:

@@ -17,7 +17,7 @@ from peers.sample import Case, sample
 from peers.tables import Measured
 
 from clew_evals import score_of
-from clew_evals.chain import PLANTED, Link
+from clew_evals.chains import PLANTED, Link
 from tests.evals.sessions import write_sessions
 
 SUMMARY = {"role": "system", "content": "Earlier: much."}

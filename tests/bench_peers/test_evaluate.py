@@ -11,7 +11,7 @@ import pytest
 from evaluate import budgets, lines_at, page, show, summary_of
 
 from clew_evals import POLICIES, Study, session_files, study
-from clew_evals.cli.eval_json import figures
+from clew_evals.cli.eval import figures
 from clew_evals.report import Findings
 from tests.evals.sessions import write_sessions
 

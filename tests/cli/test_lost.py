@@ -14,7 +14,7 @@ import pytest
 
 from clew.cli import main
 from clew.transcripts import load
-from clew_evals.forgotten import _GREEN, CompactionLosses, NeededItem, NeedKind, forgotten
+from clew_evals.lost_items import _GREEN, CompactionLosses, NeededItem, NeedKind, losses_of_session
 from tests.cli.homes import BEGIN, CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
@@ -25,7 +25,7 @@ __all__ = ["home"]
 def plain_clew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clew keep the same words whatever its compactor chooses: the golden files are about the report."""
     kept = f"{RULE} Round half up in the tax table. rate_17_42 tax_table.py 1 failed"
-    monkeypatch.setattr("clew_evals.forgotten._by_clew", lambda _cut: kept)
+    monkeypatch.setattr("clew_evals.lost_items._by_clew", lambda _cut: kept)
     monkeypatch.setattr("clew_evals.cli.lost._age", lambda _row: "3d")
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 
@@ -76,12 +76,12 @@ def test_what_a_tool_showed_again_is_not_counted_as_lost(home: Home, monkeypatch
     """The table, the report of one session and the page count the same."""
     (one,) = json.loads(home.run("lost", "3f2a9c10", "--json"))["compactions"]
     again = NeededItem(NeedKind.REREAD, "shop/again.py", by_tool=False, by_clew=True)
-    real = forgotten
+    real = losses_of_session
 
     def with_again(*args: object, **options: object) -> list[CompactionLosses]:
         return [replace(item, things=(*item.things, again)) for item in real(*args, **options)]
 
-    monkeypatch.setattr("clew_evals.cli.lost.forgotten", with_again)
+    monkeypatch.setattr("clew_evals.cli.lost.losses_of_session", with_again)
     shown = home.run("lost", "3f2a9c10")
     assert "Not counted as lost: 1 value that a tool showed again before the next use." in shown
     assert "shop/again.py" not in shown
@@ -153,7 +153,7 @@ def test_real_compactions_are_judged_item_by_item():
     folder = real_data("transcripts") / "claude-code-entire-cli"
     path = next(folder.glob("2026-01-08-0442a060*"))
     (session,) = load(path)
-    found = forgotten(session, last=1)
+    found = losses_of_session(session, last=1)
     assert [one.name for one in found] == ["c2"]
     assert {thing.kind for thing in found[0].things} >= {NeedKind.FILE, NeedKind.VALUE}
     assert all(

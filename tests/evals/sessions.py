@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
-from clew_evals.asking import needs_of
-from clew_evals.cuts import Cut
+from clew_evals.find_needs import needs_of
 from clew_evals.needs import Needs
+from clew_evals.sessions import Cut
 
 FILLER = "the quick brown fox jumps over the lazy dog while nothing of note happens here\n" * 12
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from clew.message import Item, Message, Origin, Role, Text
-from clew_evals.cuts import Cut
+from clew_evals.finished_work import deleted_files, overruled_sentences
 from clew_evals.layout import sections_of
 from clew_evals.obligations import exchanges
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
-from clew_evals.redo import deleted_files, overruled
 from clew_evals.score import Score, score_of
+from clew_evals.sessions import Cut
 from clew_evals.turns import EvalTurn, goals_of, reports_of, turns_of
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
@@ -120,7 +120,7 @@ def test_an_overruled_decision_listed_as_valid_is_redo(given: Cut):
 @pytest.mark.parametrize("later", ["Don't forget the start command.", HIDE, "Actually, fix the tests."])
 def test_a_reminder_a_repetition_and_another_subject_overrule_nothing(later: str):
     turns = [EvalTurn(HIDE, "done", ended=True), EvalTurn(later, "", ended=False)]
-    assert list(overruled(turns)) == []
+    assert list(overruled_sentences(turns)) == []
 
 
 def test_a_deleted_file_named_as_if_it_existed_is_redo(given: Cut):

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES
 from clew_evals.policies.fit import as_summary
-from clew_evals.score import METRICS, Score, score_of, scored
+from clew_evals.score import METRICS, Score, score_of, score_policy
+from clew_evals.sessions import Cut
 from clew_evals.study import StudyRow
 from clew_evals.summary import difference
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
@@ -64,7 +64,7 @@ def given() -> Cut:
 
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_keeps_values_and_nothing_else(name: str, given: Cut):
-    score = scored(given, POLICIES[name])
+    score = score_policy(given, POLICIES[name])
     assert score.retained is not None
     assert score.retained > 0.5
     assert (score.explained, score.constraints) == (0, 0)
@@ -74,7 +74,7 @@ def test_a_cheat_keeps_values_and_nothing_else(name: str, given: Cut):
 
 @pytest.mark.parametrize("name", CHEATS)
 def test_clew_is_ahead_of_every_cheat_in_what_a_list_cannot_say(name: str, given: Cut):
-    ours, theirs = scored(given, POLICIES["clew"]), scored(given, POLICIES[name])
+    ours, theirs = score_policy(given, POLICIES["clew"]), score_policy(given, POLICIES[name])
     compared = ("explained", "constraints", "tests", "current", "roundtrip", "recoverable")
     assert [metric for metric in compared if getattr(ours, metric) < getattr(theirs, metric)] == []
 

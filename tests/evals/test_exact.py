@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew_evals.exact import SpottedValue, first_place, key_of, keys_in, spot
+from clew_evals.words import SpottedValue, first_place, key_of, keys_in, spot
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew_evals.grounding import unsupported
+from clew_evals.composition import unsupported
 from clew_evals.policies.fit import as_summary
 from tests.evals.sessions import agent, cut, user
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.errors import BudgetExceeded
-from clew_evals.chain import planted
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.growth import drift, grown, growth_of
+from clew.errors import BudgetExceeded, ClewError, CompactionRefused
+from clew_evals.chains import after_times, grow_view, growth_of, mean_drift, plant_rule
 from clew_evals.policies import POLICIES, EvalPolicy
 from clew_evals.policies.fit import as_summary, newest_that_fit
+from clew_evals.sessions import COUNTER, Cut
 from tests.cli.conftest import Run, clew
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
 
@@ -29,7 +28,7 @@ def long_cut() -> Cut:
             result(n, f"limit_of_part_{n} is here\n{FILLER}"),
         ]
     given = cut(before, [agent("So limit_of_part_3 is here, and limit_of_part_39 is here, too.")])
-    return planted(given, needs(given))
+    return plant_rule(given, needs(given))
 
 
 def budgeted(given: Cut) -> Cut:
@@ -43,7 +42,7 @@ def test_a_view_is_compacted_only_when_the_window_is_full(long_cut: Cut):
         sizes.append(given.tokens)
         return newest_that_fit(given.items, given.budget_tokens)
 
-    last = grown(budgeted(long_cut), EvalPolicy("newest", keep_newest), WINDOW)  # type: ignore[arg-type]
+    last = grow_view(budgeted(long_cut), EvalPolicy("newest", keep_newest), WINDOW)  # type: ignore[arg-type]
     assert last.compactions == len(sizes) > 2
     assert max(sizes) <= WINDOW
     assert min(sizes[:-1]) > WINDOW - 600  # but for the last, at the cut
@@ -57,10 +56,10 @@ def test_what_is_lost_on_the_way_is_the_difference_to_one_compaction(long_cut: C
 
     growth = growth_of(budgeted(long_cut), EvalPolicy("first", first_words), WINDOW, "s")  # type: ignore[arg-type]
     assert (growth.chained.retained, growth.at_once.retained) == (0, 0.5)
-    found = drift([growth], "retained")
+    found = mean_drift([growth], "retained")
     assert found is not None
     assert found.value == -0.5
-    assert drift([growth], "user") is None
+    assert mean_drift([growth], "user") is None
 
 
 def test_clew_keeps_the_planted_rule_through_a_chain(long_cut: Cut):
@@ -69,12 +68,15 @@ def test_clew_keeps_the_planted_rule_through_a_chain(long_cut: Cut):
     assert growth.compactions > 2
 
 
-def test_a_policy_that_refuses_has_kept_nothing(long_cut: Cut):
+@pytest.mark.parametrize("error", [BudgetExceeded, CompactionRefused])
+def test_a_policy_that_refuses_has_kept_nothing(long_cut: Cut, error: type[ClewError]):
     def refuse(given: Cut) -> object:
-        raise BudgetExceeded("too much", "give more room")
+        raise error("too much", "give more room")
 
-    growth = growth_of(budgeted(long_cut), EvalPolicy("no", refuse), WINDOW, "s")  # type: ignore[arg-type]
+    policy = EvalPolicy("no", refuse)  # type: ignore[arg-type]
+    growth = growth_of(budgeted(long_cut), policy, WINDOW, "s")
     assert (growth.chained.refused, growth.at_once.refused) == (1, 1)
+    assert after_times(budgeted(long_cut), policy, 5).refused == 1
 
 
 def test_the_command_prints_chains_and_refuses_a_window_below_its_target(clew: Run, tmp_path: Path):

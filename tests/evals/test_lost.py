@@ -8,8 +8,18 @@ from pathlib import Path
 import pytest
 
 from clew_evals import POLICIES, Study, session_files
-from clew_evals.lost import SEALED, TOO_SHORT, NeededCounts, OwnCompactions, ToolLoss, Unjudged, lost_by_tools
-from clew_evals.report.losses import in_words, sides, use_of
+from clew_evals.tool_compactions import (
+    SEALED,
+    TOO_SHORT,
+    NeededCounts,
+    OwnCompactions,
+    ToolLoss,
+    Unjudged,
+    loss_sentences,
+    lost_by_tools,
+    tool_and_clew_lines,
+    use_of,
+)
 from tests.conftest import real_data, tries
 from tests.evals.sessions import FILLER
 
@@ -86,7 +96,7 @@ def test_a_summary_that_holds_them_has_lost_nothing(tmp_path: Path):
 
 
 def test_the_loss_is_explained_in_words(own: OwnCompactions, lost: ToolLoss):
-    words = list(in_words(own))
+    words = list(loss_sentences(own))
     assert words[0].endswith("each time (claude-code; 1 judged).")
     assert words[1].startswith(
         "Of the values that the work needed afterwards, 1 of 1 were gone; after clew's"
@@ -100,7 +110,7 @@ def test_what_cannot_be_judged_is_counted_and_not_passed_over(tmp_path: Path):
     short = found(compacted_session(tmp_path / "short.jsonl", after=3))
     assert (sealed.judged, sealed.unjudged) == ((), (Unjudged("2026-01-01T00:24:00Z", SEALED),))
     assert (short.judged, short.unjudged) == ((), (Unjudged("2026-01-01T00:24:00Z", TOO_SHORT),))
-    assert list(in_words(sealed)) == ["Not judged: 1, because its summary is sealed."]
+    assert list(loss_sentences(sealed)) == ["Not judged: 1, because its summary is sealed."]
 
 
 def test_a_session_that_was_resumed_counts_its_compactions_once(tmp_path: Path, lost: ToolLoss):
@@ -110,12 +120,12 @@ def test_a_session_that_was_resumed_counts_its_compactions_once(tmp_path: Path, 
 
 
 def test_both_sides_are_lines_of_one_table(lost: ToolLoss):
-    assert [line.policy for line in sides([lost])] == ["its own tool", "clew"]
+    assert [line.policy for line in tool_and_clew_lines([lost])] == ["its own tool", "clew"]
 
 
 @pytest.mark.slow
 def test_real_summaries_keep_what_others_measured():
     files = session_files([real_data("transcripts") / "claude-code-entire-cli"])[: tries(6, 12)]
-    theirs = sides(lost_by_tools(files, PLAN, {}).judged)[0]
+    theirs = tool_and_clew_lines(lost_by_tools(files, PLAN, {}).judged)[0]
     assert 0.6 < theirs.means["retained"].value < 0.95
     assert theirs.means["share"].value < 0.1

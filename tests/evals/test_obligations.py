@@ -10,9 +10,9 @@ from clew_evals.obligations import (
     failed_attempts,
     last_test_status,
     open_tasks,
-    superseded,
+    replaced_values,
 )
-from clew_evals.survive import Survival
+from clew_evals.words import Survival
 from tests.evals.sessions import call, items, result
 
 
@@ -73,7 +73,7 @@ def test_what_only_sounds_like_a_test_run_is_none():
 
 def test_an_edit_that_changes_one_word_of_a_line_supersedes_it():
     edit = call(1, "Edit", old_string="a\ntimeout = load(300)\n", new_string="a\ntimeout = load(450)\n")
-    assert superseded(exchanges(items(edit))) == [Superseded(("timeout", "load"), "300", "450")]
+    assert replaced_values(exchanges(items(edit))) == [Superseded(("timeout", "load"), "300", "450")]
 
 
 def test_a_sentence_survives_where_its_words_stand_close_together():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import PinsDoNotFit
-from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES, EvalPolicy
-from clew_evals.score import Score, scored
+from clew_evals.score import Score, score_policy
+from clew_evals.sessions import Cut
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 BUDGETED = [policy for policy in POLICIES.values() if policy.keeps_budget]
@@ -29,7 +29,7 @@ def long_cut() -> Cut:
 @pytest.mark.parametrize("share", [0.05, 0.10, 0.40])
 @pytest.mark.parametrize("policy", BUDGETED, ids=lambda one: one.name)
 def test_a_view_is_within_its_budget_and_providers_take_it(policy: EvalPolicy, share: float, long_cut: Cut):
-    score = scored(long_cut.budgeted(share), policy)
+    score = score_policy(long_cut.budgeted(share), policy)
     assert (score.over, score.invalid) == (0, 0)
     assert score.share is not None
     assert score.share <= share
@@ -41,11 +41,11 @@ def test_a_policy_is_not_shown_the_future(long_cut: Cut):
         assert given.needs is None
         return ()
 
-    assert scored(long_cut.budgeted(0.1), EvalPolicy("peek", peek)).retained == 0
+    assert score_policy(long_cut.budgeted(0.1), EvalPolicy("peek", peek)).retained == 0
 
 
 def at_ten_percent(name: str, given: Cut) -> Score:
-    return scored(given.budgeted(0.10), POLICIES[name])
+    return score_policy(given.budgeted(0.10), POLICIES[name])
 
 
 def test_the_ceiling_reaches_everything(long_cut: Cut):
@@ -64,13 +64,13 @@ def test_a_tail_knows_nothing_of_what_is_far(long_cut: Cut):
 
 def test_what_everything_holds_is_scored_in_full(long_cut: Cut):
     whole = EvalPolicy("whole", lambda given: given.items)
-    score = scored(long_cut.budgeted(1.0), whole)
+    score = score_policy(long_cut.budgeted(1.0), whole)
     assert (score.share, score.retained, score.explained, score.refetch_tokens) == (1, 1, 1, 0)
 
 
 def test_what_a_search_brings_back_is_recoverable(long_cut: Cut):
     found = EvalPolicy("memory", lambda _: (), recall=lambda given, probe: given.readable.text)
-    score = scored(long_cut.budgeted(0.1), found)
+    score = score_policy(long_cut.budgeted(0.1), found)
     assert (score.retained, score.recoverable) == (0, 1)
 
 
@@ -78,12 +78,12 @@ def test_a_policy_that_gives_up_has_kept_nothing(long_cut: Cut):
     def give_up(_: Cut) -> tuple[()]:
         raise PinsDoNotFit
 
-    score = scored(long_cut.budgeted(0.1), EvalPolicy("gives up", give_up))
+    score = score_policy(long_cut.budgeted(0.1), EvalPolicy("gives up", give_up))
     assert (score.refused, score.retained, score.share, score.invalid) == (1, 0, 0, 0)
 
 
 def test_losing_more_costs_more(long_cut: Cut):
-    nothing = scored(long_cut.budgeted(0.1), EvalPolicy("nothing", lambda _: ()))
+    nothing = score_policy(long_cut.budgeted(0.1), EvalPolicy("nothing", lambda _: ()))
     tail = at_ten_percent("tail", long_cut)
     assert nothing.refetch_tokens is not None
     assert tail.refetch_tokens is not None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from clew.errors import ModelTimeout
 from clew.providers.scripted import ScriptedModel
-from clew_evals.asked_model import ModelReader, reader_named
+from clew_evals.answerers import ModelReader, read_plainly, reader_named
 from clew_evals.policies import EvalPolicy
 from clew_evals.policies.fit import as_summary
 from clew_evals.questions import MOST_QUESTIONS, ReaderQuestion, questions_of
-from clew_evals.reader import read_plainly
-from clew_evals.score import score_of, scored
+from clew_evals.score import score_of, score_policy
 from tests.evals.sessions import agent, cut, needs, result, user
 
 SAID = "We found that the retry limit of the upload worker is called upload_retry_cap there."
@@ -71,7 +70,7 @@ def test_the_reader_decides_the_round_trip():
     assert score_of(GIVEN, view, 0.0).roundtrip == 0
     model = ModelReader(ScriptedModel("1: upload_retry_cap"))
     assert score_of(GIVEN, view, 0.0, None, model).roundtrip == 1
-    assert scored(GIVEN, EvalPolicy("whole", lambda given: given.items)).roundtrip == 1
+    assert score_policy(GIVEN, EvalPolicy("whole", lambda given: given.items)).roundtrip == 1
 
 
 def test_no_name_is_no_model():

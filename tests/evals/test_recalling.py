@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clew_evals.cuts import Cut
 from clew_evals.policies import POLICIES, EvalPolicy
-from clew_evals.recalling import by_value, by_words
-from clew_evals.score import scored
+from clew_evals.policies.policy import by_value, by_words
+from clew_evals.score import score_policy
+from clew_evals.sessions import Cut
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 
@@ -33,12 +33,12 @@ def test_a_search_for_the_words_around_its_use_finds_it_too(given: Cut):
 
 def test_who_drops_all_and_can_search_has_lost_nothing(given: Cut):
     searching = EvalPolicy("searching", lambda _: (), recall=by_value)
-    score = scored(given.budgeted(0.1), searching)
+    score = score_policy(given.budgeted(0.1), searching)
     assert (score.retained, score.recoverable, score.recalled) == (0, 1, 0)
 
 
 def test_a_policy_without_a_memory_can_bring_nothing_back(given: Cut):
-    score = scored(given.budgeted(0.05), POLICIES["tail"])
+    score = score_policy(given.budgeted(0.05), POLICIES["tail"])
     assert (score.retained, score.recoverable, score.recalled) == (0, 0, 0)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clew_evals.cuts import Cut
-from clew_evals.reading import PassageSpeaker
+from clew_evals.passages import PassageSpeaker
 from clew_evals.reuse import reuse_probes
+from clew_evals.sessions import Cut
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 BEFORE = [

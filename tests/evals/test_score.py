@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from clew_evals.asking import needs_of
-from clew_evals.cuts import Cut
-from clew_evals.needs import Label
+from clew_evals.find_needs import needs_of
 from clew_evals.policies.fit import as_summary
 from clew_evals.score import Score, score_of
+from clew_evals.sessions import Cut, Label
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 RULE = "Never modify generated files under the vendor folder."

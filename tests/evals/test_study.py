@@ -18,9 +18,9 @@ from clew_evals import (
     labels_near,
     session_files,
     study,
-    summarised,
+    summarise_rows,
 )
-from clew_evals.chain import chained
+from clew_evals.chains import run_chains
 from clew_evals.report import Findings, page
 from clew_evals.study import common_keys, mark
 from clew_evals.summary import kendall
@@ -69,14 +69,16 @@ def test_several_processes_give_the_same(files: list[SessionFile], rows: list[St
 
 
 def test_means_lie_within_their_intervals(rows: list[StudyRow]):
-    for line in summarised(rows):
+    for line in summarise_rows(rows):
         assert (line.cuts, line.sessions) == (6, 3)
         for mean in line.means.values():
             assert mean.low <= mean.value <= mean.high
 
 
 def test_the_ceiling_is_above_the_others(rows: list[StudyRow]):
-    lines = {line.policy: line.means["explained"].value for line in summarised(rows) if line.share == 0.10}
+    lines = {
+        line.policy: line.means["explained"].value for line in summarise_rows(rows) if line.share == 0.10
+    }
     assert max(lines, key=lambda name: lines[name]) == "oracle"
 
 
@@ -97,7 +99,7 @@ def test_what_most_sessions_of_a_large_set_name_is_common(tmp_path: Path):
 
 
 def test_a_planted_rule_is_all_that_counts_in_a_chain(files: list[SessionFile]):
-    links = chained(files[:1], PLAN, {}, times=(1, 3))
+    links = run_chains(files[:1], PLAN, {}, times=(1, 3))
     kept = {(link.policy, link.times): link.score.constraints for link in links}
     assert kept["oracle", 1] == kept["oracle", 3] == 1
     assert kept["tail", 3] == 0
@@ -106,7 +108,7 @@ def test_a_planted_rule_is_all_that_counts_in_a_chain(files: list[SessionFile]):
 def test_the_report_is_one_file_with_a_figure_for_each_question(
     files: list[SessionFile], rows: list[StudyRow]
 ):
-    links = chained(files[:1], PLAN, {}, times=(1, 3))
+    links = run_chains(files[:1], PLAN, {}, times=(1, 3))
     written = page(Findings(rows, links, command="clew eval <x>"))
     assert written.count("<svg") == 9
     assert "clew eval &lt;x&gt;" in written
@@ -129,7 +131,7 @@ def test_on_real_sessions_no_cheat_wins():
     plan = Study(tuple(POLICIES[name] for name in names), labels=labels_near([folder]), jobs=1)
     rows = study(sampled(session_files([folder]), 6), plan)
     means = {
-        line.policy: {name: mean.value for name, mean in line.means.items()} for line in summarised(rows)
+        line.policy: {name: mean.value for name, mean in line.means.items()} for line in summarise_rows(rows)
     }
     told = {policy: found["explained"] for policy, found in means.items()}
     assert max(told["bare-values"], told["stuffed"]) < 0.1 < min(told["tail"], told["user-then-agent"])

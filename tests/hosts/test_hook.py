@@ -29,7 +29,7 @@ from clew.hosts.reminder import (
 from clew.hosts.session_state import MOST_USER_BYTES, WHOLE_BYTES, flat, read_session, work_state
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult
 from clew.message.text import escape_tags
-from clew.session.view_text import view_text
+from clew.session.view import view_text
 from tests.transcripts.test_goose import SCHEMA
 
 RULE = "Never touch the files under legacy/."

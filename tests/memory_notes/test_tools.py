@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -194,6 +195,25 @@ def test_a_giant_neighbour_leaves_room_for_the_message_that_was_asked_for():
     opened = box.run("recall_open", {"ref": "m2"})
     assert "The answer is 42." in opened.text
     assert len(opened.text) < MOST_CHARACTERS + 500
+
+
+def test_a_shortened_hit_says_where_in_its_message_to_go_on(tmp_path):
+    text = "\n".join([*(f"Line {n} of a long log, nothing in it." for n in range(200)), "zebra xylo " * 120])
+    others = [text_message(Role.USER, f"zebra number {n} " + f"word{n} " * 200) for n in range(5)]
+    with SqliteStore(tmp_path / "clew.db") as store, SqliteIndex(tmp_path / "clew.db", model="") as index:
+        earlier = Session.open("earlier", store, workspace="home")
+        earlier.add(text_message(Role.USER, text), *others)
+        now = Session.open("now", store, workspace="home", window=12_000)
+        Memory(store, earlier.ctx, index).catch_up()
+        box = Memory(store, now.ctx, index, numbered=now).toolbox(now)
+        found = box.run("recall_search", {"query": "zebra xylo", "limit": 5}).text
+    block = found.partition("[m1@earlier, ")[2]
+    first = re.match(r".*?characters (\d+)-", block)
+    shown = re.search(r"```\n(.*?)\n```\n\(\d+ more characters: \S+ \S+ from (\d+)\)", block, re.DOTALL)
+    assert first is not None
+    assert shown is not None
+    assert int(first[1]) > 0
+    assert int(shown[2]) == int(first[1]) + len(shown[1])
 
 
 @given(st.text(st.sampled_from("`\n[]m, "), max_size=60))

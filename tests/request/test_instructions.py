@@ -18,7 +18,7 @@ from clew.request.instructions import (
 )
 from clew.request.instructions.load import MOST_FOLDERS, MOST_RULES
 from clew.request.instructions.parse import expand_braces, matches, without_comments
-from clew.request.instructions.skills import skill_index
+from clew.request.instructions.pieces import skill_index
 from clew.request.sections import PiecePosition
 from tests.request.folders import Folders
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from clew.request.instructions import Disk, FileKind, LoadLimits, Roots, load, usual_roots
-from clew.request.instructions.skills import skill_index
+from clew.request.instructions.pieces import skill_index
 from tests.request.folders import Folders
 
 ROOTS = Roots(project="/p", home="/home/me")

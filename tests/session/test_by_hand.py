@@ -23,7 +23,7 @@ from clew.rules.findings import findings_from_json, findings_to_json
 from clew.rules.pins import Pins
 from clew.rules.rule import Kind, Rule, RuleRef, RuleStatus, Scope, Strength
 from clew.session import Session
-from clew.session.changes import redo_imported
+from clew.session.changes import apply_imported_rule_change
 from clew.session.history import compaction_history
 from clew.session.replay import skipped_events
 from tests.session.golden.make import RACES, WINDOW, race, shown
@@ -515,9 +515,9 @@ def test_an_imported_search_takes_no_rule_away(store):
 def test_an_imported_change_of_a_rule_is_read_like_any_other():
     pins = Pins()
     with pytest.raises(StoreDamaged, match="unknown change of a rule"):
-        redo_imported(pins, {"does": "edit", "pin": "p1"})
+        apply_imported_rule_change(pins, {"does": "edit", "pin": "p1"})
     with pytest.raises(NotFound):
-        redo_imported(pins, {"does": "revoke", "pin": "p1", "why": "x", "quote": "Always obey."})
+        apply_imported_rule_change(pins, {"does": "revoke", "pin": "p1", "why": "x", "quote": "Always obey."})
     assert pins.all == ()
 
 

@@ -22,11 +22,12 @@ from clew.log.fold import APPROVAL
 from clew.message import JsonObject
 from clew.message.text import one_line
 from clew.request.instructions import Disk, load
+from clew.request.instructions.files import fold_path
 from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
 from clew.secrets.mask import own_key
 from clew.session import Session
-from clew.session.request import InstructionFiles, files_of, fold_path
+from clew.session.request import InstructionFiles, files_of
 
 LONGEST_TEXT = 300
 """Characters shown of a file's new content; a note or a rule is shown whole. Chosen by hand."""

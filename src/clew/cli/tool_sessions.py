@@ -56,7 +56,7 @@ class ToolSessions:
             return {"unjudged": "its file is not on this computer"}
         if compaction not in [made.name for made in tool_compactions(transcript)]:
             return {"unjudged": "its file no longer records it"}
-        (result,) = _forgotten(transcript, (compaction,))
+        (result,) = _losses(transcript, (compaction,))
         return {
             "unjudged": result.unjudged,
             "sealed": result.sealed,
@@ -71,7 +71,7 @@ class ToolSessions:
         """
         if name not in self._losses:
             transcript = self._known.get(name) or self._find(name)
-            reports = _forgotten(transcript) if transcript else []
+            reports = _losses(transcript) if transcript else []
             judged = [report for report in reports if not report.unjudged and not report.sealed]
             needed = [item for report in judged for item in report.counted]
             lost = sum(not item.by_tool for item in needed)
@@ -94,9 +94,9 @@ class ToolSessions:
         return None
 
 
-def _forgotten(transcript: Transcript, names: tuple[str, ...] | None = None) -> list[Any]:
+def _losses(transcript: Transcript, names: tuple[str, ...] | None = None) -> list[Any]:
     """Compare; by name, like the command ``clew lost``, because no room imports the measurements."""
-    found: list[Any] = import_module("clew_evals.forgotten").forgotten(transcript, names=names)
+    found: list[Any] = import_module("clew_evals.lost_items").losses_of_session(transcript, names=names)
     return found
 
 

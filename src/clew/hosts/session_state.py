@@ -263,7 +263,7 @@ def digest_text(messages: Sequence[Message], focus: str | None = None) -> str:
     """
     from clew.budget import DEFAULT
     from clew.session import compact
-    from clew.session.view_text import view_text
+    from clew.session.view import view_text
 
     policy = replace(DEFAULT, keep_messages=0)
     whole_messages = [*messages, text_message(Role.USER, _NOW)]

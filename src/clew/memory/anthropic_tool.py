@@ -19,8 +19,8 @@ except ImportError as cause:
 DEFINITION: BetaMemoryTool20250818Param = {"type": "memory_20250818", "name": "memory"}
 
 
-class MemoryTool(BetaBuiltinFunctionTool):
-    """The memory tool for a synchronous client."""
+class _WithFiles:
+    """What both tools share: the files, and the entry in the list of tools."""
 
     def __init__(self, files: MemoryFiles) -> None:
         super().__init__()
@@ -29,22 +29,18 @@ class MemoryTool(BetaBuiltinFunctionTool):
     def to_dict(self) -> BetaMemoryTool20250818Param:
         """Return its entry in the list of tools."""
         return DEFINITION.copy()
+
+
+class MemoryTool(_WithFiles, BetaBuiltinFunctionTool):
+    """The memory tool for a synchronous client."""
 
     def call(self, input: object) -> str:  # noqa: A002  # the SDK's name
         """Run a call; a refusal becomes a result with ``is_error``."""
         return _answer(self.files, input)
 
 
-class AsyncMemoryTool(BetaAsyncBuiltinFunctionTool):
+class AsyncMemoryTool(_WithFiles, BetaAsyncBuiltinFunctionTool):
     """The memory tool for an asynchronous client. Each call is one short append to the log."""
-
-    def __init__(self, files: MemoryFiles) -> None:
-        super().__init__()
-        self.files = files
-
-    def to_dict(self) -> BetaMemoryTool20250818Param:
-        """Return its entry in the list of tools."""
-        return DEFINITION.copy()
 
     async def call(self, input: object) -> str:  # noqa: A002  # the SDK's name
         """Run a call; a refusal becomes a result with ``is_error``."""

@@ -26,7 +26,7 @@ from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.terms import analyse
 from clew.memory.tiers.events import digest_ids, move_from_json, own_digests, stale_undos, undone_since
 from clew.memory.tiers.tier import Tier
-from clew.message import Json, Message, ToolCall, ToolResult, Trust, lowest, words
+from clew.message import Message, ToolCall, ToolResult, Trust, lowest, words
 
 PIECE = 800
 """Most characters of one entry. A longer text is split, so that a hit is short enough to show whole.
@@ -84,13 +84,11 @@ class UnescapedText:
         for text, is_call in self._parts:
             if at < end and start < at + len(text):
                 piece = text[max(0, start - at) : end - at]
-                pieces.append(_ESCAPES.sub(_characters, piece) if is_call else piece)
+                if is_call:
+                    piece = _ESCAPES.sub(lambda escapes: str(json.loads(f'"{escapes[0]}"')), piece)
+                pieces.append(piece)
             at += len(text) + 1
         return "\n".join(pieces)
-
-
-def _characters(escapes: re.Match[str]) -> str:
-    return str(json.loads(f'"{escapes[0]}"'))
 
 
 def trust_of(message: Message) -> Trust:
@@ -101,12 +99,9 @@ def trust_of(message: Message) -> Trust:
 def files_of(call: ToolCall) -> Iterator[str]:
     """Yield the names of the files that a call asks for."""
     for key, value in (call.input or {}).items():
-        if key in _FILE_KEYS and _is_name(value):
+        is_name = isinstance(value, str) and 0 < len(value) < 1_000 and "\n" not in value
+        if key in _FILE_KEYS and is_name:
             yield str(value)
-
-
-def _is_name(value: Json) -> bool:
-    return isinstance(value, str) and 0 < len(value) < 1_000 and "\n" not in value
 
 
 def digest_entries(at: Entry, digest: Digest) -> Iterator[Entry]:

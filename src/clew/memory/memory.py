@@ -104,7 +104,8 @@ class Memory:
         self.store = store
         self.ctx = ctx
         self.index = index
-        self.embedder = _embedder_of(index) if embedder == "default" else embedder
+        own_model = getattr(index, "model", "")
+        self.embedder = default_embedder(own_model) if embedder == "default" else embedder
         self.policy = policy
         self.notebook = notebook or Notebook(store, ctx.workspace, ctx.session, clock=clock)
         self.resolver = Resolver(store, ctx, index, numbered)
@@ -471,10 +472,6 @@ def why_outdated(entry: Entry, outdated: Mapping[tuple[str, str], str]) -> str:
 
 def _sources(note: Note) -> list[tuple[str, str]]:
     return [(note.source.session, message) for message in note.source.messages]
-
-
-def _embedder_of(index: Index | None) -> Embedder | None:
-    return default_embedder(getattr(index, "model", ""))
 
 
 def _is_out(ref: str, tiers: Tiers) -> bool:

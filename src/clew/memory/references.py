@@ -56,6 +56,8 @@ class Quotation(NamedTuple):
     text: str
     about: str = ""
     """Of a line of a digest its kind and its sources; of an archive digest the time it begins at."""
+    start: int = 0
+    """Where the text begins in what ``ref`` names, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

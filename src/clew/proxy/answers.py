@@ -16,11 +16,8 @@ from typing import Any
 
 from clew.hosts.reminder import summary_request
 from clew.message import Json, JsonObject, Role, Usage, text_message
-from clew.providers.anthropic.server_side import AnthropicServerSide
 from clew.providers.model import Reply
-from clew.providers.openai_chat.server_side import OpenaiChatServerSide
-from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
-from clew.providers.server_side import ServerSide
+from clew.providers.server_side import SERVER_SIDES
 from clew.proxy.conversations import Conversations
 from clew.proxy.digests import DigestWriter, WrittenDigest, complete_summary
 from clew.proxy.reaction import HttpAnswer, Reaction
@@ -28,11 +25,6 @@ from clew.proxy.requests import LIST_KEYS, CompactionRequest, RequestKind
 from clew.proxy.sealed import open_digests, sealed_item
 from clew.proxy.stats import Stats
 
-SERVER_SIDES: dict[str, ServerSide] = {
-    "anthropic": AnthropicServerSide(),
-    "openai": OpenaiChatServerSide(),
-    "responses": OpenaiResponsesServerSide(),
-}
 USER_CHARS = 80_000
 """Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""
 THREADS_BETA = "message-threads-2026-08-12"

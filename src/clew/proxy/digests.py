@@ -14,7 +14,7 @@ from clew.proxy.conversations import ClientList, Conversation, Conversations, Di
 from clew.proxy.requests import CompactionRequest
 from clew.proxy.sealed import SealedDigest
 from clew.session import Session
-from clew.session.view_text import view_text
+from clew.session.view import view_text
 
 DIGEST_TOKENS = 6_000
 """Target size of an answer. Agents' own summaries have 1,000 to 8,000 tokens."""

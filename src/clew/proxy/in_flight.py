@@ -37,6 +37,7 @@ from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.stats import Stats
 from clew.proxy.thinking import running_loop, thinking_in, without_thinking
 from clew.session import Compactor, CompactResult
+from clew.session.restated import restated
 from clew.tokens import counter_for, model_named
 
 CONVERSATIONS = 64
@@ -146,7 +147,7 @@ class InFlight:
         the loop keeps its own.
         """
         if not self._drop_thinking:
-            return _checked_body(body, wire, result.messages), 0
+            return _with_rules(body, wire, result.messages, result), 0
         entries: Any = body[LIST_KEYS[wire]]
         stale = self._stale.get(key)
         if result.changed or stale is None:
@@ -159,7 +160,7 @@ class InFlight:
                     self._stale[key] = stale
         shorter = without_thinking(result.messages, stale)
         dropped = len(thinking_in(result.messages)) - len(thinking_in(shorter))
-        return _checked_body(body, wire, shorter), dropped
+        return _with_rules(body, wire, shorter, result), dropped
 
     def _fits_whole(self, body: JsonObject, raw: bytes) -> bool:
         """Estimate from samples whether the client's own request fits the model's window.
@@ -238,6 +239,14 @@ def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:
     """Return the rules of the API that a list breaks, also those that are not certain."""
     report = wire_named(wire).check({**body, LIST_KEYS[wire]: messages})
     return {violation.rule.id for violation in report.violations}
+
+
+def _with_rules(body: JsonObject, wire: str, messages: list[Any], result: CompactResult) -> bytes:
+    """Return the new body, with the rules that only the digest shows at its end if the API takes them."""
+    try:
+        return _checked_body(body, wire, [*messages, *restated(result)])
+    except Exception:  # noqa: BLE001  # fail open: the compacted list without them
+        return _checked_body(body, wire, messages)
 
 
 def _checked_body(body: JsonObject, wire: str, messages: list[Any]) -> bytes:

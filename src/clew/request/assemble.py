@@ -27,6 +27,7 @@ from clew.request.sections import (
     OBSERVATIONS,
     PINNED,
     REMINDERS,
+    RULES,
     SYSTEM_PROMPT,
     TASK,
     TOOLS,
@@ -146,17 +147,20 @@ def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -
     """Return the message that follows the last one; None without pieces.
 
     It has the user's role, because no wire format offers another one at that place, and states that the user
-    did not write it. ``announced``: the system prompt already explains fences.
+    did not write it. Only rules do not stand under that statement: they are the user's words, and come last,
+    where models follow them best. ``announced``: the system prompt already explains fences.
     """
     if not pieces:
         return None
-    fenced = any(piece.fenced for piece in pieces)
+    rules = [piece.text for piece in pieces if piece.section is RULES]
+    others = [piece for piece in pieces if piece.section is not RULES]
     lines = [f"<{TAG}>", PREAMBLE]
-    if fenced and not announced:
+    if any(piece.fenced for piece in others) and not announced:
         lines.append(ANNOUNCEMENT)
-    for section, own_pieces in _by_section(pieces):
+    for section, own_pieces in _by_section(others):
         lines += _section_texts(section, own_pieces, fence)
-    text = "\n".join([*lines, f"</{TAG}>"])
+    lines.append(f"</{TAG}>")
+    text = "\n".join([*(lines if others else ()), *rules])
     label = min(Trust.SEMI_TRUSTED, lowest(piece.trust for piece in pieces))
     return Message(Role.USER, (Text(text, trust=label),), Origin.INJECTED)
 
@@ -219,8 +223,8 @@ def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     last = [one for one in asked if one.section.place is PiecePosition.END or one.late]
     sent = [Item(item.id, message) for item, message in zip(rest, messages, strict=True)]
     contributions = (
-        *_tools(parts.tools, counter),
-        *_prompt_contributions(prompt, counter),
+        *(_whole(TOOLS, one.name, Trust.DEVELOPER, tool_tokens(one, counter)) for one in parts.tools),
+        *(_whole(SYSTEM_PROMPT, one.id, Trust.SYSTEM, counter.count(one.message)) for one in prompt),
         *first,
         *_headings(CONTRACT, [block.text for block in added], first, counter),
         *_message_contributions(sent, counter),
@@ -258,31 +262,21 @@ def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
 # Who contributed ---------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[OfferedTool], counter: TokenCounter) -> Iterator[Contribution]:
-    for tool in tools:
-        yield _full_contribution(TOOLS, tool.name, Trust.DEVELOPER, tool_tokens(tool, counter))
-
-
 def tool_tokens(tool: OfferedTool, counter: TokenCounter) -> int:
     """Return the tokens of the definition of a tool."""
     return counter.count_text(json.dumps(tool.definition("anthropic"), ensure_ascii=False))
 
 
-def _prompt_contributions(prompt: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
-    for item in prompt:
-        yield _full_contribution(SYSTEM_PROMPT, item.id, Trust.SYSTEM, counter.count(item.message))
-
-
 def _message_contributions(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
     task = last_user_message(items)
     for item in items:
-        section = TASK if item is task else _section_of(item.message)
+        section = TASK if item is task else OBSERVATIONS if any(item.message.results) else HISTORY
         trust = lowest(part.trust for part in item.message.parts)
         rules = rules_text(item.message)
         pinned = counter.count_text(rules) if rules else 0
         if pinned:
-            yield _full_contribution(PINNED, f"{item.id}, rules", rules_trust(rules), pinned)
-        yield _full_contribution(section, item.id, trust, counter.count(item.message) - pinned)
+            yield _whole(PINNED, f"{item.id}, rules", rules_trust(rules), pinned)
+        yield _whole(section, item.id, trust, counter.count(item.message) - pinned)
 
 
 def _headings(
@@ -291,12 +285,9 @@ def _headings(
     """Yield the tokens of headings and tags around pieces: everything written minus the pieces."""
     around = sum(map(counter.count_text, texts)) - sum(contribution.given for contribution in inside)
     if around > 0:
-        yield _full_contribution(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
+        yield _whole(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
 
 
-def _full_contribution(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
+def _whole(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
+    """Return the contribution of a source that got all it asked for."""
     return Contribution(section, source, trust, tokens, tokens)
-
-
-def _section_of(message: Message) -> Section:
-    return OBSERVATIONS if any(message.results) else HISTORY

@@ -22,6 +22,18 @@ from clew.message import Json, JsonObject
 from clew.request.prompt_cache import Call
 from clew.request.sections import PINNED, SECTIONS, Contribution
 
+_RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
+MOST_CONTRIBUTORS = 200
+"""Most lines about contributors in the request, and about those left out of it (chosen by hand), so that a
+report about the window does not fill it."""
+_ALWAYS_REPORTED = (Region.SYSTEM, Region.HISTORY, Region.MEMORY)
+"""Regions that are reported even if they are empty."""
+_REPORTED = (
+    *(Region.SYSTEM, Region.TOOLS, Region.PINNED, Region.INSTRUCTIONS),
+    *(Region.HISTORY, Region.TOOL_OUTPUTS, Region.MEMORY),
+)
+"""Regions in the order of the report."""
+
 
 class RecordedCompaction(Protocol):
     """A compaction that took effect, as ``Session.trace()`` returns them."""
@@ -58,6 +70,9 @@ class Diagnosis:
 
     text: str
     value: JsonObject
+
+
+# traceSummaries ----------------------------------------------------------------------------------------
 
 
 def trace_summaries(state: RequestState, digest: str | None = None) -> Diagnosis:
@@ -143,19 +158,15 @@ def _lineage_json(compaction: RecordedCompaction, digest: Digest, folded: Mappin
     }
 
 
-_RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
-MOST_CONTRIBUTORS = 200
-"""Most lines about contributors in the request, and about those left out of it (chosen by hand), so that a
-report about the window does not fill it."""
-
-
 # contextBudget -----------------------------------------------------------------------------------------
 
 
 def context_budget(state: RequestState) -> Diagnosis:
     """Return the split of the window in one line, then everything that was cut and why."""
     split = state.allotment
-    listed = [f"{_name(region)}: {tokens} tokens" for region, tokens in _shown_regions(split)]
+    shown = [split.of(region) for region in _REPORTED]
+    shown = [slice_ for slice_ in shown if slice_.given or slice_.region in _ALWAYS_REPORTED]
+    listed = [f"{slice_.region.value.capitalize()}: {slice_.given} tokens" for slice_ in shown]
     reserve = sum(split.of(region).given for region in _RESERVES)
     total = split.window_tokens - split.free_tokens
     lines = [f"{', '.join([*listed, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
@@ -179,26 +190,6 @@ def context_budget(state: RequestState) -> Diagnosis:
     return Diagnosis("\n".join(lines), value)
 
 
-def _shown_regions(split: Allotment) -> Iterator[tuple[Region, int]]:
-    for region in _REPORTED:
-        given = split.of(region).given
-        if given or region in _ALWAYS_REPORTED:
-            yield region, given
-
-
-_ALWAYS_REPORTED = (Region.SYSTEM, Region.HISTORY, Region.MEMORY)
-"""Regions that are reported even if they are empty."""
-_REPORTED = (
-    *(Region.SYSTEM, Region.TOOLS, Region.PINNED, Region.INSTRUCTIONS),
-    *(Region.HISTORY, Region.TOOL_OUTPUTS, Region.MEMORY),
-)
-"""Regions in the order of the report."""
-
-
-def _name(region: Region) -> str:
-    return region.value.capitalize()
-
-
 def _cut(split: Allotment) -> list[Slice]:
     return [slice_ for slice_ in split.slices if slice_.cut]
 
@@ -210,17 +201,13 @@ def _until_compaction(state: RequestState) -> Iterator[str]:
         yield f"Compaction starts at {state.compact_at_tokens:,} tokens: {when}."
 
 
-def _used_tokens(split: Allotment) -> int:
-    return sum(slice_.given for slice_ in split.slices if slice_.region not in _RESERVES)
-
-
 # contextSnapshot ---------------------------------------------------------------------------------------
 
 
 def context_snapshot(state: RequestState) -> Diagnosis:
     """Return the current tokens of every region and section, with the reason for each size."""
     split = state.allotment
-    used = _used_tokens(split)
+    used = sum(slice_.given for slice_ in split.slices if slice_.region not in _RESERVES)
     lines = [f"{used:,} of {split.window_tokens:,} tokens are in use, {split.free_tokens:,} are free."]
     for slice_ in split.slices:
         lines.append(f"{slice_.region.value:>12}  {slice_.given:>9,}  {slice_.why}")
@@ -298,6 +285,9 @@ def _contribution_line(contribution: Contribution) -> str:
     why = f"; {contribution.why}" if contribution.why else ""
     source = f"{contribution.section.name} {contribution.source} ({contribution.trust.label})"
     return f"{source}: {contribution.given:,} of {contribution.asked:,} tokens{why}"
+
+
+# The tools ---------------------------------------------------------------------------------------------
 
 
 def diagnostic_tools(current: Callable[[], RequestState]) -> tuple[Tool, ...]:

@@ -241,7 +241,11 @@ def _decision_points(ledger: Ledger, since: int) -> Iterator[ProgressPoint]:
 def _files(ledger: Ledger, since: int) -> list[ProgressPoint]:
     """Return the changed files. They have their own limit: a resumed session must know them."""
     points = [
-        _point(f"{_action(file)}: {file.name}", file.last_change, Trust.UNTRUSTED)
+        _point(
+            f"{file.action if file.action in CHANGES else Action.MODIFIED}: {file.name}",
+            file.last_change,
+            Trust.UNTRUSTED,
+        )
         for file in ledger.artifacts.changed
         if file.last_change and _is_new(file.last_change, since)
     ]
@@ -251,10 +255,6 @@ def _files(ledger: Ledger, since: int) -> list[ProgressPoint]:
         *(replace(point, text=f"and {len(earlier):,} more files") for point in earlier[-1:]),
         *named_points,
     ]
-
-
-def _action(file: Artifact) -> Action:
-    return file.action if file.action in CHANGES else Action.MODIFIED
 
 
 def _closed_points(ledger: Ledger, since: int, quote: Quote) -> Iterator[ProgressPoint]:

@@ -61,87 +61,44 @@ class Section:
     """
 
 
-SYSTEM_PROMPT = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, PiecePosition.SYSTEM, Region.SYSTEM)
+_TOOLS, _SYSTEM, _HISTORY, _END = PiecePosition
+
+SYSTEM_PROMPT = Section("policy", 1, "", Owner.PROVIDER, Trust.SYSTEM, _SYSTEM, Region.SYSTEM)
 """The session's own system prompt; its name is "policy" in logs."""
 ORGANIZATION = Section(
-    "organization",
-    2,
-    "Policy of the organization",
-    Owner.DEVELOPER,
-    Trust.DEVELOPER,
-    PiecePosition.SYSTEM,
-    Region.SYSTEM,
+    "organization", 2, "Policy of the organization", Owner.DEVELOPER, Trust.DEVELOPER, _SYSTEM, Region.SYSTEM
 )
-CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, PiecePosition.SYSTEM, Region.SYSTEM)
-TASK = Section("task", 4, "", Owner.USER, Trust.USER, PiecePosition.HISTORY, Region.HISTORY)
-RULES = Section("rules", 4, "Rules of the user", Owner.USER, Trust.USER, PiecePosition.END, Region.PINNED)
+CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, _SYSTEM, Region.SYSTEM)
+TASK = Section("task", 4, "", Owner.USER, Trust.USER, _HISTORY, Region.HISTORY)
+RULES = Section("rules", 4, "", Owner.USER, Trust.USER, _END, Region.PINNED)
 PLAN = Section(
-    "plan",
-    5,
-    "State of the work",
-    Owner.HARNESS,
-    Trust.UNTRUSTED,
-    PiecePosition.END,
-    Region.HISTORY,
+    "plan", 5, "State of the work", Owner.HARNESS, Trust.UNTRUSTED, _END, Region.HISTORY,
     Limit(share=0.05, tokens=2_000),
-)
+)  # fmt: skip
 INSTRUCTIONS = Section(
-    "instructions",
-    6,
-    "Instructions for this work",
-    Owner.USER,
-    Trust.USER,
-    PiecePosition.SYSTEM,
-    Region.INSTRUCTIONS,
+    "instructions", 6, "Instructions for this work", Owner.USER, Trust.USER, _SYSTEM, Region.INSTRUCTIONS,
     Limit(share=0.15),
-)
+)  # fmt: skip
 MEMORY = Section(
-    "memory",
-    6,
-    "",
-    Owner.HARNESS,
-    Trust.UNTRUSTED,
-    PiecePosition.END,
-    Region.MEMORY,
-    Limit(share=0.10, tokens=500),
+    "memory", 6, "", Owner.HARNESS, Trust.UNTRUSTED, _END, Region.MEMORY, Limit(share=0.10, tokens=500)
 )
 RETRIEVED = Section(
-    "retrieved",
-    7,
-    "Found for this request",
-    Owner.OUTSIDE,
-    Trust.UNTRUSTED,
-    PiecePosition.END,
-    Region.TOOL_OUTPUTS,
+    "retrieved", 7, "Found for this request", Owner.OUTSIDE, Trust.UNTRUSTED, _END, Region.TOOL_OUTPUTS,
     Limit(share=0.10, tokens=4_000),
-)
+)  # fmt: skip
 SKILLS = Section(
-    "skills",
-    8,
-    "Skills that can be opened",
-    Owner.DEVELOPER,
-    Trust.USER,
-    PiecePosition.SYSTEM,
-    Region.SYSTEM,
+    "skills", 8, "Skills that can be opened", Owner.DEVELOPER, Trust.USER, _SYSTEM, Region.SYSTEM,
     Limit(share=0.03, tokens=2_000),
-)
-TOOLS = Section("tools", 9, "", Owner.DEVELOPER, Trust.DEVELOPER, PiecePosition.TOOLS, Region.TOOLS)
-OBSERVATIONS = Section(
-    "observations", 10, "", Owner.OUTSIDE, Trust.UNTRUSTED, PiecePosition.HISTORY, Region.TOOL_OUTPUTS
-)
-HISTORY = Section("history", 11, "", Owner.AGENT, Trust.UNTRUSTED, PiecePosition.HISTORY, Region.HISTORY)
-PINNED = Section("pinned", 11, "", Owner.USER, Trust.UNTRUSTED, PiecePosition.HISTORY, Region.PINNED)
+)  # fmt: skip
+TOOLS = Section("tools", 9, "", Owner.DEVELOPER, Trust.DEVELOPER, _TOOLS, Region.TOOLS)
+OBSERVATIONS = Section("observations", 10, "", Owner.OUTSIDE, Trust.UNTRUSTED, _HISTORY, Region.TOOL_OUTPUTS)
+HISTORY = Section("history", 11, "", Owner.AGENT, Trust.UNTRUSTED, _HISTORY, Region.HISTORY)
+PINNED = Section("pinned", 11, "", Owner.USER, Trust.UNTRUSTED, _HISTORY, Region.PINNED)
 """The rules in a digest: a part of the history that takes no pieces and has a region of its own."""
 REMINDERS = Section(
-    "reminders",
-    12,
-    "Now",
-    Owner.HARNESS,
-    Trust.UNTRUSTED,
-    PiecePosition.END,
-    Region.HISTORY,
+    "reminders", 12, "Now", Owner.HARNESS, Trust.UNTRUSTED, _END, Region.HISTORY,
     Limit(share=0.02, tokens=500),
-)
+)  # fmt: skip
 
 SECTIONS = (
     *(SYSTEM_PROMPT, ORGANIZATION, CONTRACT, TASK, RULES, PLAN, INSTRUCTIONS, MEMORY),

@@ -1,34 +1,46 @@
-"""Changes that a person makes to rules, kept facts and open work: append them, and replay them from the log.
+"""Changes that a person makes to rules, kept facts and open work: append them, and apply them from the log.
 
-``on_pin``, ``on_loop`` and ``on_fact`` append a change; ``redo``, ``redo_loop`` and ``redo_fact`` apply it
-when the log is read. The ids p1 and t2 are for people, and another version of clew may number differently, so
-an event also identifies its subject by wording and place::
+``change_…`` appends an event, ``apply_…_change`` applies it to the ledger when the log is read, in this
+process and in others. The ids p1 and t2 are for people, and another version of clew may number differently,
+so an event also identifies its subject by wording and place::
 
     {"does": "revoke", "pin": "p2", "why": "…", "rule": {"quote": "never push", "source": …}}
 
-Logs of an earlier version have no ``rule``; ``rule_numbers`` finds out which rule such an event means.
+Logs of an earlier version have no ``rule``; ``rules_meant`` finds out which rule such an event means.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.errors import InputError, NotFound, StoreDamaged
+from clew.ledger.exchange import Reading
 from clew.ledger.kept_facts import KeptFact, KeptFacts
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
-from clew.log import LOOP, PIN, new_event
-from clew.log.protocol import Event
-from clew.message import Cite, Json, JsonObject, Trust
+from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
+from clew.log.protocol import Event, StoredEvent
+from clew.message import Cite, Item, Json, JsonObject, Message, Trust, message_number, words
+from clew.rules.find import find_candidates
 from clew.rules.findings import FINDER, ref_from_json, ref_to_json
 from clew.rules.pins import Pins
-from clew.rules.rule import MadeBy, Pin, RuleRef
+from clew.rules.rule import MadeBy, Pin, Rule, RuleRef
+from clew.rules.speech import utterances
+from clew.session.history import read_compaction
 
 if TYPE_CHECKING:
     from clew.session.replay import Replay
 
 
-def on_pin(replay: Replay, body: JsonObject, shown: str | None = None) -> Pin:
+ADVICE = "nothing was changed; `clew pin SESSION` lists the rules in force"
+
+
+# Append a change --------------------------------------------------------------------------------------
+
+
+def change_rule(replay: Replay, body: JsonObject, shown: str | None = None) -> Pin:
     """Append a change of a rule; return the rule after the change.
 
     ``shown`` is the wording that a person saw under the id: rules that were searched again have other ids.
@@ -38,8 +50,7 @@ def on_pin(replay: Replay, body: JsonObject, shown: str | None = None) -> Pin:
     if shown is not None and (shown_rule is None or shown_rule.quote != shown):
         shown_rule = replay.ledger.pins.worded(shown)
         if shown_rule is None:
-            advice = "nothing was changed; `clew pin SESSION` lists the rules in force"
-            raise InputError(f"the rule shown as {named} is no longer in force", advice)
+            raise InputError(f"the rule shown as {named} is no longer in force", ADVICE)
 
     def decide() -> list[Event]:
         if named is None:
@@ -48,15 +59,14 @@ def on_pin(replay: Replay, body: JsonObject, shown: str | None = None) -> Pin:
         pin = pins.match(shown_rule.ref, shown_rule.id) if shown_rule else pins.get(str(named))
         if pin is None or not pin.is_active:
             why = f"{pin.status.value}: {pin.why}" if pin else "the rules were searched again"
-            advice = "nothing was changed; `clew pin SESSION` lists the rules in force"
-            raise InputError(f"{named} is no longer in force ({why})", advice)
+            raise InputError(f"{named} is no longer in force ({why})", ADVICE)
         rule: JsonObject = {**ref_to_json(pin.ref), "finder": FINDER}
         return [new_event(PIN.name, {**body, "pin": pin.id, "rule": rule}, PIN.version)]
 
     return replay.ledger.pins.get(replay.changed_rule(replay.append(decide)))
 
 
-def on_loop(replay: Replay, body: JsonObject) -> None:
+def change_loop(replay: Replay, body: JsonObject) -> None:
     """Append a change of open work."""
     name, closes = str(body["loop"]), body["does"] == "close"
     shown_loops = _loops_seen(replay.ledger, name, closes)
@@ -81,7 +91,7 @@ def _loops_seen(ledger: Ledger, name: str, closes: bool) -> tuple[Loop, ...]:
         return ()
 
 
-def on_fact(replay: Replay, body: JsonObject) -> KeptFact:
+def change_fact(replay: Replay, body: JsonObject) -> KeptFact:
     """Append that a passage is kept, or no longer kept; return it."""
 
     def decide() -> list[Event]:
@@ -95,10 +105,44 @@ def on_fact(replay: Replay, body: JsonObject) -> KeptFact:
     return known_fact or replay.ledger.facts.get(name)
 
 
+def keep_passage(replay: Replay, quote: str, source: str) -> KeptFact:
+    """Append that a passage of a message is kept; return it."""
+    message = replay.original(source)
+    if message is None:
+        raise NotFound(f"there is no message {source:.40}", "message ids are m1, m2, …")
+    for place, part in enumerate(message.parts):
+        start = words(part).find(quote)
+        if quote.strip() and start >= 0:
+            cite: list[Json] = [source, place, start, start + len(quote)]
+            body: JsonObject = {"does": "keep", "quote": quote, "source": cite, "trust": part.trust.label}
+            return change_fact(replay, body)
+    raise InputError(f"{source} does not contain this passage", "quote its exact words")
+
+
+def confirm_imported(replay: Replay, shown: Iterable[str] | None) -> tuple[Pin, ...]:
+    """Append that imported rules apply, of those waiting the ones with these wordings; return them.
+
+    Without ``shown``, those that wait as far as this process has read the log.
+    """
+    seen = {pin.quote for pin in replay.ledger.pins.waiting} if shown is None else {*shown}
+    confirmed: list[str] = []
+
+    def decide() -> list[Event]:
+        waiting = [pin for pin in replay.ledger.pins.waiting if pin.quote in seen]
+        confirmed[:] = [pin.id for pin in waiting]
+        body: JsonObject = {"does": "confirm", "quotes": [pin.quote for pin in waiting]}
+        return [new_event(PIN.name, body, PIN.version)] if waiting else []
+
+    replay.append(decide)
+    return tuple(map(replay.ledger.pins.get, confirmed))
+
+
+# Apply a change from the log --------------------------------------------------------------------------
+
 FACT_ACTS = ("keep", "drop")
 
 
-def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
+def apply_fact_change(facts: KeptFacts, body: dict[str, Any]) -> str:
     """Apply a logged change to the kept facts; return the id of the fact."""
     match body:
         case {
@@ -117,7 +161,7 @@ def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
     raise StoreDamaged(f"unknown change of a kept fact: {body.get('does')!r}")
 
 
-def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
+def apply_imported_rule_change(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
     """Apply a change of rules that came with an imported file.
 
     Rules from the file wait for confirmation. Rules set or confirmed here are never changed.
@@ -135,10 +179,10 @@ def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None)
                 if pin:
                     pins.revoke(pin.id, "edited in an imported file")
                 return pins.import_pin(body["quote"]).id
-    return redo(pins, body, rule)
+    return apply_rule_change(pins, body, rule)
 
 
-def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
+def apply_rule_change(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
     """Apply a logged change to the rules; return the id of the rule.
 
     ``rule`` identifies the rule of an event that has only its number, if it can be determined.
@@ -151,13 +195,15 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
             return ",".join(pin.id for pin in pins.confirm(quotes if isinstance(quotes, list) else None))
         case {"does": "edit", "pin": str(name), "quote": str(quote)}:
             old = _target_rule(pins, body, name, rule)
-            return (
-                pins.edit(old.id, quote) if old else pins.pin(quote)
-            ).id  # the new wording applies in any case
+            edited = pins.edit(old.id, quote) if old else pins.pin(quote)  # it applies in any case
+            return edited.id
         case {"does": "revoke" | "expire" as does, "pin": str(name), "why": str(why)}:
             pin = _target_rule(pins, body, name, rule)
+            if pin is None and ("rule" in body or rule):
+                raise NotFound(f"the rule that it revokes, {name}, is not found in this session")
             if pin is None:
-                raise NotFound(_unknown(body, name, rule))
+                what = f"an earlier version recorded only the number {name}"
+                raise NotFound(f"{what}, and no digest says which rule that was")
             return (pins.revoke if does == "revoke" else pins.expire)(pin.id, why).id
     raise StoreDamaged(f"unknown change of a rule: {body.get('does')!r}")
 
@@ -168,13 +214,7 @@ def _target_rule(pins: Pins, body: dict[str, Any], name: str, rule: RuleRef | No
     return pins.match(rule, name) if rule else None
 
 
-def _unknown(body: dict[str, Any], name: str, rule: RuleRef | None) -> str:
-    if "rule" in body or rule:
-        return f"the rule that it revokes, {name}, is not found in this session"
-    return f"an earlier version recorded only the number {name}, and no digest says which rule that was"
-
-
-def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
+def apply_loop_change(ledger: Ledger, body: dict[str, Any]) -> None:
     """Apply a logged change to open work."""
     match body:
         case {"does": "close", "loop": str(name), "why": str(why)}:
@@ -210,3 +250,82 @@ def _id_of(loop: Loop | None, target: LoopRef | str) -> str:
 def names_by_number(body: dict[str, Any]) -> bool:
     """Whether an event names a rule by its number only."""
     return "pin" in body and "rule" not in body and body.get("does") not in FACT_ACTS
+
+
+# Logs that name rules by number -----------------------------------------------------------------------
+#
+# Earlier versions recorded changes of rules by number only ({"does": "revoke", "pin": "p2"}), and the
+# installed rule finder may number differently: p2 must not revoke the wrong rule. The digests of the session
+# help, because they show each rule with number and quote. A number is accepted if a digest shows it, or if a
+# digest shows a higher one and all rules up to that get the same numbers when searched for again.
+
+NEEDED_KINDS = (MESSAGE.name, PIN.name, COMPACTION.name)
+"""The kinds of events that ``rules_meant`` reads."""
+
+
+class _Candidates(Pins):
+    """Numbers every candidate sentence, as earlier rule finders did."""
+
+    def _search(self, message: Message) -> list[Rule]:
+        return find_candidates(message)
+
+
+def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
+    """Return the rule meant by each event, by its position; events that cannot be resolved are omitted."""
+    pins, messages = _Candidates(), 0
+    changes: list[_NumberedChange] = []
+    quotes: dict[str, str] = {}  # what the digests say: {"p2": "never push"}
+    for stored in events:
+        if stored.event.kind == MESSAGE.name:
+            messages += 1
+            (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+            item = Item(f"m{messages}", message)
+            pins.add(Reading(messages, item, utterances(item), [], []))
+        elif stored.event.kind == PIN.name:
+            body: dict[str, Any] = stored.event.body
+            named_rule = pins.held.get(str(body.get("pin")))
+            rule = named_rule.ref if named_rule else None
+            if names_by_number(body):
+                changes.append(_NumberedChange(stored.seq, str(body["pin"]), rule))
+            with suppress(InputError, StoreDamaged):
+                apply_rule_change(pins, body, rule)
+        else:
+            digest = read_compaction(COMPACTION.current(stored)).digest
+            quotes |= {pin.id: pin.quote for pin in digest.pins} if digest else {}
+    upto = _numbered_alike(pins, quotes)
+    meant: dict[int, RuleRef] = {}
+    for change in changes:
+        if change.name in quotes:
+            meant[change.seq] = _ref(pins, quotes[change.name])
+        elif change.rule and 0 < _number(change.name) <= upto:
+            meant[change.seq] = change.rule
+    return meant
+
+
+class _NumberedChange(NamedTuple):
+    """An event that names a rule by number."""
+
+    seq: int
+    name: str
+    """The number: p2."""
+    rule: RuleRef | None
+    """The rule that has this number when the messages before the event are searched again."""
+
+
+def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:
+    """Return the number up to which digests and pins agree."""
+    upto = 0
+    for name in sorted(quotes, key=_number):
+        if name not in pins.held or pins.held[name].quote != quotes[name]:
+            break
+        upto = _number(name)
+    return upto
+
+
+def _ref(pins: Pins, quote: str) -> RuleRef:
+    alike = [pin.ref for pin in pins.all if pin.quote == quote]
+    return alike[-1] if alike else RuleRef(quote, None)
+
+
+def _number(name: str) -> int:
+    return message_number(f"m{name.removeprefix('p')}")

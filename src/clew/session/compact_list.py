@@ -61,37 +61,6 @@ if TYPE_CHECKING:  # imported at the first compaction: most calls need none of i
 
 NEVER_FULL = 1 << 40
 """A window that holds any list."""
-KEPT = 32
-"""How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
-ADVICE = (
-    "clew.compact was given a longer version of a list that it compacted before, without previous=: every "
-    "call compacts from the beginning and the prompt cache is lost. Pass the last result as previous=, or "
-    "use clew.Compactor"
-)
-_seen: OrderedDict[int, list[int]] = OrderedDict()
-"""The message sizes of lists that were compacted without ``previous=``, by a hash of their first message."""
-_lock = Lock()
-
-
-def warn_if_forgotten(conversation: ConversationState) -> None:
-    """Warn if a list begins with one that was compacted before; lists are compared by message sizes."""
-    view = conversation.view
-    if view.digest is not None or not view.items:
-        return  # the caller keeps the compacted list, whose digest carries the state
-    key = hash((view.items[0].message.role, view.items[0].message.text[:1_000]))
-    with _lock:
-        before = _seen.pop(key, None)
-        _seen[key] = list(view.sizes)
-        while len(_seen) > KEPT:
-            _seen.popitem(last=False)
-    if before and len(before) < len(view.sizes) and view.sizes[: len(before)] == before:
-        warnings.warn(ADVICE, UserWarning, stacklevel=8)
-
-
-def forget() -> None:
-    """Clear the remembered lists, as in a new process."""
-    with _lock:
-        _seen.clear()
 
 
 def compact(  # noqa: PLR0913  # the front door: all but the list and the window are keywords with defaults
@@ -206,24 +175,12 @@ def _compacting(
     summariser: Model | AsyncModel | None,
 ) -> Steps[CompactResult]:
     """Return what ``compact`` returns: parse the list, measure it, and compact it if it is too full."""
-    # 1. Parse the list. With a previous result, only what was appended since is parsed, and the codec that
-    #    read the rest is tried first.
+    # 1. Parse the list: with a previous result, only what was appended since.
     if switched_off():
         options, previous = replace(options, window=NEVER_FULL, target_tokens=None), None
-    conversation = previous.conversation if previous else None
-    codec = conversation.record.codec if conversation else None
-    wire = wire_named(options.wire) if options.wire else None
-    if not isinstance(messages, Mapping | str | bytes | list) and isinstance(messages, Iterable):
-        messages = list(messages)  # an iterator can be read only once
-    parsed = ParsedInput.of(messages, wire, codec if wire is None or (codec and codec.wire is wire) else None)
-    model = model_named(options.model or parsed.model or "unknown")
-    counter, gauge = _counter(model, conversation), Gauge(model, options.policy, options.window)
-    conversation = advance(parsed, conversation, counter) if conversation else None
-    from_start = conversation is None
-    if conversation is None:  # no previous result, or the list is not a continuation of it
-        parsed = ParsedInput.of(messages, wire) if codec else parsed
-        conversation = _start(parsed, previous, counter)
-    conversation.record.counter = model, counter
+    parsed, conversation, counter, continued = _parse(messages, options, previous)
+    model, _ = conversation.record.counter or (UNKNOWN, counter)
+    gauge = Gauge(model, options.policy, options.window)
 
     # 2. Measure. Most calls end here: there is room left.
     now = _unchanged_result(parsed, conversation, counter, gauge, options)
@@ -233,10 +190,8 @@ def _compacting(
 
     # 3. Before a compaction, look for entries that the caller changed in place since they were parsed. That
     #    compares whole entries, which is too slow for every call.
-    if (
-        not from_start
-        and conversation.record.changed_at(conversation.entries, whole=True) < conversation.entries
-    ):
+    known = conversation.entries
+    if continued and conversation.record.changed_at(known, whole=True) < known:
         conversation = advance(parsed, conversation, counter, thorough=True) or start(parsed, counter)
         now = _unchanged_result(parsed, conversation, counter, gauge, options)
     if previous is None and goal.trigger is not Trigger.MANUAL:
@@ -257,6 +212,35 @@ def _compacting(
         task = _mask_task(task, conversation)
         outcome = yield from decide(task, writer)
     return _compacted_result(now, conversation, outcome, task) if outcome.plan.operations else now
+
+
+class _ParsedList(NamedTuple):
+    parsed: ParsedInput
+    conversation: ConversationState
+    counter: TokenCounter
+    continued: bool
+    """The list continues that of the last call."""
+
+
+def _parse(
+    messages: Iterable[Any] | Mapping[str, Any], options: Options, previous: CompactResult | None
+) -> _ParsedList:
+    """Parse a list as the continuation of the last one, trying its codec first, or from its beginning."""
+    conversation = previous.conversation if previous else None
+    codec = conversation.record.codec if conversation else None
+    wire = wire_named(options.wire) if options.wire else None
+    if not isinstance(messages, Mapping | str | bytes | list) and isinstance(messages, Iterable):
+        messages = list(messages)  # an iterator can be read only once
+    parsed = ParsedInput.of(messages, wire, codec if wire is None or (codec and codec.wire is wire) else None)
+    model = model_named(options.model or parsed.model or "unknown")
+    counter = _counter(model, conversation)
+    conversation = advance(parsed, conversation, counter) if conversation else None
+    continued = conversation is not None
+    if conversation is None:  # no previous result, or the list is not a continuation of it
+        parsed = ParsedInput.of(messages, wire) if codec else parsed
+        conversation = _start(parsed, previous, counter)
+    conversation.record.counter = model, counter
+    return _ParsedList(parsed, conversation, counter, continued)
 
 
 def read_current(items: Sequence[Item], hidden: range, model: str) -> CompactResult:
@@ -461,3 +445,38 @@ def _compacted_result(
         digest=view.digest,
         conversation=ConversationState(record, conversation.entries, view, len(view.slots), len(view.items)),
     )
+
+
+# A warning for callers that forget previous= --------------------------------------------------------
+
+KEPT = 32
+"""How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
+ADVICE = (
+    "clew.compact was given a longer version of a list that it compacted before, without previous=: every "
+    "call compacts from the beginning and the prompt cache is lost. Pass the last result as previous=, or "
+    "use clew.Compactor"
+)
+_seen: OrderedDict[int, list[int]] = OrderedDict()
+"""The message sizes of lists that were compacted without ``previous=``, by a hash of their first message."""
+_lock = Lock()
+
+
+def warn_if_forgotten(conversation: ConversationState) -> None:
+    """Warn if a list begins with one that was compacted before; lists are compared by message sizes."""
+    view = conversation.view
+    if view.digest is not None or not view.items:
+        return  # the caller keeps the compacted list, whose digest carries the state
+    key = hash((view.items[0].message.role, view.items[0].message.text[:1_000]))
+    with _lock:
+        before = _seen.pop(key, None)
+        _seen[key] = list(view.sizes)
+        while len(_seen) > KEPT:
+            _seen.popitem(last=False)
+    if before and len(before) < len(view.sizes) and view.sizes[: len(before)] == before:
+        warnings.warn(ADVICE, UserWarning, stacklevel=8)
+
+
+def forget() -> None:
+    """Clear the remembered lists, as in a new process."""
+    with _lock:
+        _seen.clear()

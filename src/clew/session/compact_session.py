@@ -1,4 +1,9 @@
-"""Compact a session and undo it: set the goal, decide on a plan, commit it if the view is still the same."""
+"""Compact a session and undo it: set the goal, decide on a plan, commit it if the view is still the same.
+
+``requested_task`` (a person asks) and ``fitting`` (the window is full) make a ``CompactionTask``;
+``compacting`` decides on it, which may call a model, and appends the result to the log; ``undo`` takes
+compactions back.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +84,10 @@ def split_range(text: str) -> tuple[str | None, str | None]:
     return chosen, focus.strip() or None
 
 
+# The goal ---------------------------------------------------------------------------------------------
+
 _AS_ASKED = ", as asked"
+"""The end of the reason of a compaction that a person asked for."""
 _MESSAGE = lazy_pattern(r"\bm(\d+)")
 
 
@@ -93,11 +101,7 @@ def range_in(reason: str) -> str | None:
 
 
 def requested_task(
-    replay: Replay,
-    gauge: Gauge,
-    target_tokens: int | None,
-    focus: str | None,
-    messages: str | None = None,
+    replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None, messages: str | None = None
 ) -> CompactionTask | None:
     """Return the task of a compaction that a person asks for; None if there is nothing to gain."""
     check_focus(focus)
@@ -214,6 +218,9 @@ def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller 
     )
 
 
+# Decide and commit ------------------------------------------------------------------------------------
+
+
 def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
     """Return what a compaction would do; no model is called and nothing is logged."""
     if task is None:
@@ -301,6 +308,9 @@ def _commit(replay: Replay, outcome: DecidedCompaction, task: CompactionTask, ho
     return replay.compaction(seq)
 
 
+# Before a request -------------------------------------------------------------------------------------
+
+
 def fitting(
     replay: Replay, gauge: Gauge, request: Request, writer: Writer | None, auto: bool
 ) -> Steps[FitResult]:
@@ -369,6 +379,8 @@ def _prune_only_option(task: CompactionTask, other_tokens: int) -> Option | None
     after, unchanged = left
     return Option(CostMove.PRUNE, after + other_tokens, unchanged)
 
+
+# Undo -------------------------------------------------------------------------------------------------
 
 ADVICE = "nothing was changed; list the compactions in force, then undo again"
 

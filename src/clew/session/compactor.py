@@ -77,7 +77,7 @@ class Compactor:
 
     def _fit(self, args: tuple[Any, ...], options: CompactOptions) -> CompactResult:
         key, messages = self._arguments(args)
-        slot = self._slot(key, messages)
+        slot = self._slot_of_list(known_entries(messages)) if key is None else self._slot_of_key(key)
         with slot.lock:
             whole: CompactOptions = {**self._options, **options}
             slot.result = compact(
@@ -145,9 +145,6 @@ class Compactor:
         raise InputError(
             "fit takes a list, or a key and a list", 'for example fit("conversation-7", messages)'
         )
-
-    def _slot(self, key: str | None, messages: MessageList) -> _Slot:
-        return self._slot_of_key(key) if key is not None else self._slot_of_list(known_entries(messages))
 
     def _slot_of_key(self, key: str | int) -> _Slot:
         with self._lock:

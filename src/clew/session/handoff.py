@@ -23,7 +23,7 @@ from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
-from clew.message import Cite, Item, Origin, Role, Trust, words
+from clew.message import Cite, Item, Origin, Role, Trust
 from clew.message.text import one_line
 from clew.secrets import mask
 
@@ -196,7 +196,7 @@ class Quotes:
         """Return the cited words; empty if the message is unknown."""
         message = self._messages.get(cite.message)
         known = message is not None and cite.part < len(message.parts)
-        return words(message.parts[cite.part])[cite.start : cite.end].strip() if message and known else ""
+        return cite.quote(message).strip() if message and known else ""
 
 
 def _harness_task(items: Sequence[Item]) -> Item | None:

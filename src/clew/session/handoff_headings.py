@@ -162,8 +162,7 @@ def handoff_headings(sections: Sections, items: Sequence[Item], ledger: Ledger) 
         ),
         errors_blockers_and_attempted_fixes=_lines(failed, "No relevant failure was found."),
         pending_tasks=_lines(
-            [line for line in sections.now if line.topic is HandoffTopic.OPEN],
-            "Nothing else is open.",
+            [line for line in sections.now if line.topic is HandoffTopic.OPEN], "Nothing else is open."
         ),
         next_recommended_step=_lines(sections.next_step, "Ask the user."),
         do_not_redo=_lines(_finished_items(ledger, failed), "Nothing was finished, refused or fixed yet."),

@@ -150,23 +150,23 @@ class ListView:
             if place in members:
                 members[place].append(item.message)
         for group, slot, following in _groups(items, slots):
+            messages = [item.message for item in group]
             start = len(new.slots)
-            if slot is not None and slot < 0:
-                new.slot_of.extend(slot for _ in group)
+            if slot is not None and slot < 0:  # in no entry of the list: SYSTEM_FIELD or UNSENT
+                place = slot
             else:
-                messages = [item.message for item in group]
                 if slot is not None and _same_objects(members[slot], messages):
                     new._copy_slot(self, slot)
                 else:
                     new._write(codec, messages, *self._range(new, slot, following))
-                new.slot_of.extend(start if len(new.slots) > start else UNSENT for _ in group)
+                place = start if len(new.slots) > start else UNSENT
             for item in group:
                 known = index.get(item.id)
                 same = known is not None and self.items[known].message is item.message
+                size = self.sizes[known] if known is not None and same else counter.count(item.message)
                 new.items.append(item)
-                new.sizes.append(
-                    self.sizes[known] if known is not None and same else counter.count(item.message)
-                )
+                new.sizes.append(size)
+                new.slot_of.append(place)
         new.sum_up()
         return new
 

@@ -17,7 +17,7 @@ from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.frameworks import Codec, foreign_codec
 from clew.providers.openai_chat.codec import STRAY
 from clew.providers.shapes import plain
-from clew.transcripts.speakers import label_speakers
+from clew.transcripts.messages import label_speakers
 
 MODELS = frozenset({"assistant", "model"})
 UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})
@@ -41,11 +41,7 @@ def wire_codec(wire: Wire) -> Codec:
     return Codec(wire.name, read, wire.render, wire)
 
 
-def _parse_own(message: Any, _place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a Message
-    return split_off_digest(message)
-
-
-OWN = Codec("clew", _parse_own, list)
+OWN = Codec("clew", lambda message, _place: split_off_digest(message), list)
 """For a list of clew's own messages."""
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from clew.log import PROGRESS, new_event
 from clew.log.protocol import Event
-from clew.message import Cite, words
+from clew.message import Cite
 from clew.request.progress_log import Checkpoint, checkpoint_to_json, checkpoints, next_checkpoint
 from clew.session.replay import Replay
 
@@ -22,7 +22,7 @@ def upcoming(replay: Replay, past: list[Checkpoint], why: str) -> Checkpoint | N
     def quote(cite: Cite) -> str:
         message = replay.original(cite.message)
         known = message is not None and cite.part < len(message.parts)
-        return words(message.parts[cite.part])[cite.start : cite.end].strip() if message and known else ""
+        return cite.quote(message).strip() if message and known else ""
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return next_checkpoint(replay.ledger, past, time=now, why=why, quote=quote)

@@ -56,12 +56,20 @@ from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Snapshots, Store
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.message import Item, JsonObject, Message, Role, message_number
 from clew.rules.rule import RuleRef
-from clew.session.changes import FACT_ACTS, names_by_number, redo, redo_fact, redo_imported, redo_loop
+from clew.session.changes import (
+    FACT_ACTS,
+    NEEDED_KINDS,
+    apply_fact_change,
+    apply_imported_rule_change,
+    apply_loop_change,
+    apply_rule_change,
+    names_by_number,
+    rules_meant,
+)
 from clew.session.digest_in_list import carried_by, digest_in, restore
 from clew.session.found_rules import RecordedRules
 from clew.session.history import Compaction, read_compaction, state_of
-from clew.session.rule_numbers import NEEDED_KINDS, rules_meant
-from clew.session.view_messages import ViewMessages
+from clew.session.view import ViewMessages
 from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
 
 if TYPE_CHECKING:
@@ -306,10 +314,10 @@ class Replay:
         body = stored.event.body
         try:
             if stored.event.kind == LOOP.name:
-                redo_loop(self.ledger, body)
+                apply_loop_change(self.ledger, body)
                 name = ""
             elif body.get("does") in FACT_ACTS:
-                name = redo_fact(self.ledger.facts, body)
+                name = apply_fact_change(self.ledger.facts, body)
             else:
                 name = self._take_rule_change(stored)
         except (InputError, StoreDamaged) as cause:
@@ -322,8 +330,8 @@ class Replay:
     def _take_rule_change(self, stored: StoredEvent) -> str:
         """Apply a change of a rule; return the rule's id."""
         body, rule = stored.event.body, self._rule_meant(stored)
-        redo_change = redo_imported if self._is_imported(stored.seq) else redo
-        name = redo_change(self.ledger.pins, body, rule)
+        apply_change = apply_imported_rule_change if self._is_imported(stored.seq) else apply_rule_change
+        name = apply_change(self.ledger.pins, body, rule)
         if names_by_number(body) and not rule:
             reason = f"the log does not say which rule {body['pin']} was: only the new words apply"
             self._problem(stored, reason)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 from clew.errors import InputError
 from clew.log import INSTRUCTION, MESSAGE
@@ -33,7 +32,8 @@ from clew.request.instructions import (
     pieces_of,
     settled_ids,
 )
-from clew.request.instructions.skills import skill_index
+from clew.request.instructions.files import fold_path
+from clew.request.instructions.pieces import skill_index
 from clew.request.pieces import clauses_for, memory_pieces, restated_rules, rules_by_hand
 from clew.request.rehydration import RequestStatus, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
@@ -116,11 +116,7 @@ class RequestAssembler:
         restated = restated_rules(pins.active, view, self._session.counter.count_text) if compacted else None
         rules = filter(None, (rules_by_hand(pins.changed_by_hand, view), restated))
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)
-        before = [
-            *clauses_for(compacted=compacted, memory=bool(parts.tools), data=data),
-            *pieces,
-            *rules,
-        ]
+        before = [*clauses_for(compacted=compacted, memory=bool(parts.tools), data=data), *pieces, *rules]
         after = [*memory_pieces(recalled)] if recalled else []
         yield from before
         now = self._current_state(pieces, parts, view)
@@ -325,8 +321,3 @@ def files_of(instruction: Instruction) -> Iterator[tuple[str, str]]:
     """Yield the files that an instruction consists of, each with its hash."""
     yield instruction.path, instruction.sha256
     yield from instruction.includes
-
-
-def fold_path(path: str) -> str:
-    """Return a path in a form in which two names of one file are equal on any file system."""
-    return normalize("NFC", path).casefold()

@@ -8,6 +8,15 @@
         reply = client.messages.create(**request.body("anthropic", {"model": …, "max_tokens": 8_000}))
         session.add({"role": "assistant", "content": reply.content})
 
+The methods, in this order:
+
+- open and close, facts about the session: ``open``, ``close``, ``ledger``, ``memory``, …
+- messages: ``add``, ``events``, ``originals``
+- the view and the next request: ``view``, ``context``, ``request``, ``report_usage``
+- compaction: ``compact``, ``preview``, ``fit``, ``undo``, ``trace``, ``switch_off``
+- rules, kept facts and open work: ``pin``, ``keep``, ``close_loop``, ``rescan_rules``
+- looking back: ``expand``, ``explain``, ``handoff``, ``progress``
+
 Everything is written to the log of the session, and ``Replay`` computes the state from it; the methods here
 are thin. Logic that may ask a model is a generator of questions (``Steps``), which ``_drive`` and
 ``_drive_async`` answer, so that both kinds of callers share it.
@@ -48,12 +57,12 @@ from clew.log import (
     new_event,
 )
 from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
-from clew.message import Item, Json, JsonObject, Message, Native, fixed_prefix, words
+from clew.message import Item, JsonObject, Message, Native, fixed_prefix
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
-from clew.session.changes import on_fact, on_loop, on_pin
+from clew.session.changes import change_fact, change_loop, change_rule, confirm_imported, keep_passage
 from clew.session.compact_session import (
     Request,
     compacting,
@@ -100,6 +109,8 @@ class Session:
     Open it with ``Session.open``. Several processes may open the same session: each reads what the others
     append. In one process, use it from one thread at a time.
     """
+
+    # Open and close -------------------------------------------------------------------------------------
 
     def __init__(  # noqa: PLR0913  # Session.open makes them
         self,
@@ -208,7 +219,7 @@ class Session:
     ) -> None:
         self.close()
 
-    # Reading ---------------------------------------------------------------------------------------------
+    # Facts about the session ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -226,24 +237,29 @@ class Session:
         return self._replay.ctx
 
     @property
-    def ledger(self) -> Ledger:
-        """Return what code extracted from the session: rules, goal, open loops, files, failures, values."""
-        return self._replay.ledger
-
-    @property
-    def pins(self) -> tuple[Pin, ...]:
-        """Return the rules in force."""
-        return self._replay.ledger.pins.active
-
-    @property
     def counter(self) -> TokenCounter:
         """Return the token counter of the session."""
         return self._replay.counter
 
     @property
-    def tokens(self) -> int:
-        """Return the number of tokens of the view."""
-        return self._replay.tokens
+    def ledger(self) -> Ledger:
+        """Return what code extracted from the session: rules, goal, open loops, files, failures, values."""
+        return self._replay.ledger
+
+    @property
+    def memory(self) -> Memory:
+        """Return the memory: search, recall and notes over this session and earlier ones.
+
+        It searches with the store's index; if the store has none, notes work and a search raises ``NoIndex``.
+        """
+        if self._memory is None:
+            from clew.memory import open_memory  # imported only if memory is used
+
+            self._memory = open_memory(
+                self.store, self.ctx, counter=self.counter, numbered=self, embedder=self.embedder or "default"
+            )
+            self._closing.append(self._memory.close)
+        return self._memory
 
     @property
     def about(self) -> JsonObject:
@@ -261,28 +277,127 @@ class Session:
         return self._replay.off_here
 
     @property
-    def memory(self) -> Memory:
-        """Return the memory: search, recall and notes over this session and earlier ones.
+    def head(self) -> Head:
+        """Return the end of the log as far as this object has read it."""
+        return self._replay.head
 
-        It searches with the store's index; if the store has none, notes work and a search raises ``NoIndex``.
+    @property
+    def problems(self) -> list[LogProblem]:
+        """Return the events that no longer apply and were skipped, or whose meaning was guessed."""
+        return self._replay.problems
+
+    # Messages -------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        *messages: Message | Mapping[str, Any],
+        wire: str | None = None,
+        about: JsonObject | None = None,
+        once: str | None = None,
+    ) -> list[str]:
+        """Append messages, durably; return their ids.
+
+        A message is a ``clew.Message`` or an entry of a provider's message list; without ``wire`` its format
+        is detected. A digest that ``clew.compact`` wrote passes on its rules, goal and open work; text after
+        it in the same entry becomes a message of its own. ``about`` holds facts about the session that are
+        appended in the same transaction. With ``once``, a key of the caller's choice, a repeated call with
+        the same key appends nothing and returns the ids of the first: for callers that may lose the reply.
         """
-        if self._memory is None:
-            from clew.memory import open_memory  # imported only if memory is used
+        if not messages:
+            return []
+        parsed_messages = [
+            part for message in messages for part in split_off_digest(one_message(message, wire))
+        ]
+        masked = [mask_message(message) if self._masks else message for message in parsed_messages]
+        replay = self._replay
+        replay.catch_up()
+        facts = self._new_facts(about)  # before the messages: the times of a log do not go back
+        events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
+        if once:
+            key = sha256(once.encode("utf-8", "surrogatepass")).hexdigest()
+            events = [replace(event, id=f"once:{key}:{nth}") for nth, event in enumerate(events)]
+        try:
+            seq = replay.append_anywhere([*facts, *events])
+        except DuplicateEvent as cause:
+            seq = self._appended_before(events, cause)
+        last = self._replay.view.number(seq)
+        return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
-            self._memory = open_memory(
-                self.store,
-                self.ctx,
-                counter=self.counter,
-                numbered=self,
-                embedder=self.embedder or "default",
-            )
-            self._closing.append(self._memory.close)
-        return self._memory
+    def _appended_before(self, events: Sequence[Event], cause: DuplicateEvent) -> int:
+        """Return the position of the last of these events, which an earlier call appended."""
+        prefix = events[0].id.rpartition(":")[0] + ":"
+        try:
+            first = self.store.find(self.ctx, events[0].id)
+        except NotFound:
+            raise cause from None
+        stored_events = self.events(first.seq - 1)
+        earlier_events = list(takewhile(lambda stored: stored.event.id.startswith(prefix), stored_events))
+        if [stored.event.body.get("message") for stored in earlier_events] != [
+            event.body.get("message") for event in events
+        ]:
+            raise InputError("this key was used for other messages", "use a new key") from cause
+        self._replay.catch_up()
+        return earlier_events[-1].seq
+
+    def _new_facts(self, about: JsonObject | None = None) -> list[Event]:
+        """Return events for facts not in the log yet: model, project, and those of the caller."""
+        events, model = list[Event](), self.gauge.model
+        if about:
+            events.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
+        if model != UNKNOWN and self._replay.about.get("model") != model.id:
+            events.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
+        window = self.gauge.window_tokens
+        if window is not None and self._replay.about.get(WINDOW) != window:
+            events.append(new_event(ABOUT.name, {WINDOW: window}, ABOUT.version))
+        if self.project and "project" not in self._replay.about:
+            events.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
+        return events
+
+    def record(self, kind: str, body: JsonObject) -> int:
+        """Append an event that does not change the view; return its position in the log."""
+        event_kind = KINDS.get(kind)
+        if event_kind is None or kind in SHAPING:
+            raise InputError(f"unknown event kind {kind!r}", "the kinds are in clew.log.fold")
+        kept = mask_json(body) if self._masks else body
+        return self._replay.append(lambda: [new_event(kind, kept, event_kind.version)])
+
+    def events(self, after: int = 0) -> Iterator[StoredEvent]:
+        """Yield the events of the log that follow a position."""
+        return self._replay.store.read(self._replay.ctx, after)
+
+    def number(self, seq: int) -> int:
+        """Return how many messages the log holds up to a position: 12 at the event of m12."""
+        self._replay.catch_up()
+        return self._replay.view.number(seq)
+
+    def originals(self, ids: Iterable[str] | None = None) -> Iterator[Item]:
+        """Yield messages as they were added, even if the view shows them shortened or not at all.
+
+        Without ``ids``, all messages of the session.
+        """
+        if ids is not None:
+            yield from self._replay.originals(ids)
+            return
+        self._replay.catch_up()
+        whole = load_messages(self.store, self.ctx, self._replay.view.whole)
+        yield from (Item(f"m{number}", one.message) for number, one in enumerate(whole, start=1))
+
+    def seen(self) -> Iterator[Item]:
+        """Yield all messages as they were added, then the digests and summaries; this reads the whole log."""
+        self._replay.catch_up()
+        return self._replay.seen()
+
+    # The view and the next request ----------------------------------------------------------------------
 
     def view(self) -> list[Item]:
         """Return the messages that the model would see now, each with its id."""
         self._replay.catch_up()
         return list(self._replay.items)
+
+    @property
+    def tokens(self) -> int:
+        """Return the number of tokens of the view."""
+        return self._replay.tokens
 
     def context(self, wire: str = "anthropic") -> Converted:
         """Return the view in a provider's format, ready to send.
@@ -364,196 +479,7 @@ class Session:
             self.record(ABOUT.name, {CALIBRATION: counter.calibration.to_json()})
         return True
 
-    def trace(self) -> list[Compaction]:
-        """Return the compactions in force, oldest first."""
-        self._replay.catch_up()
-        return self._replay.in_force()
-
-    @property
-    def head(self) -> Head:
-        """Return the end of the log as far as this object has read it."""
-        return self._replay.head
-
-    @property
-    def last_compaction(self) -> int:
-        """Return the position of the newest compaction in force in the log; 0 if there is none."""
-        steps = self._replay.view.steps
-        return steps[-1].seq if steps else 0
-
-    def events(self, after: int = 0) -> Iterator[StoredEvent]:
-        """Yield the events of the log that follow a position."""
-        return self._replay.store.read(self._replay.ctx, after)
-
-    def number(self, seq: int) -> int:
-        """Return how many messages the log holds up to a position: 12 at the event of m12."""
-        self._replay.catch_up()
-        return self._replay.view.number(seq)
-
-    # Writing ---------------------------------------------------------------------------------------------
-
-    def add(
-        self,
-        *messages: Message | Mapping[str, Any],
-        wire: str | None = None,
-        about: JsonObject | None = None,
-        once: str | None = None,
-    ) -> list[str]:
-        """Append messages, durably; return their ids.
-
-        A message is a ``clew.Message`` or an entry of a provider's message list; without ``wire`` its format
-        is detected. A digest that ``clew.compact`` wrote passes on its rules, goal and open work; text after
-        it in the same entry becomes a message of its own. ``about`` holds facts about the session that are
-        appended in the same transaction. With ``once``, a key of the caller's choice, a repeated call with
-        the same key appends nothing and returns the ids of the first: for callers that may lose the reply.
-        """
-        if not messages:
-            return []
-        parsed_messages = [
-            part for message in messages for part in split_off_digest(one_message(message, wire))
-        ]
-        masked = [mask_message(message) if self._masks else message for message in parsed_messages]
-        replay = self._replay
-        replay.catch_up()
-        facts = self._new_facts(about)  # before the messages: the times of a log do not go back
-        events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
-        if once:
-            key = sha256(once.encode("utf-8", "surrogatepass")).hexdigest()
-            events = [replace(event, id=f"once:{key}:{nth}") for nth, event in enumerate(events)]
-        try:
-            seq = replay.append_anywhere([*facts, *events])
-        except DuplicateEvent as cause:
-            seq = self._appended_before(events, cause)
-        last = self._replay.view.number(seq)
-        return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
-
-    def _appended_before(self, events: Sequence[Event], cause: DuplicateEvent) -> int:
-        """Return the position of the last of these events, which an earlier call appended."""
-        prefix = events[0].id.rpartition(":")[0] + ":"
-        try:
-            first = self.store.find(self.ctx, events[0].id)
-        except NotFound:
-            raise cause from None
-        stored_events = self.events(first.seq - 1)
-        earlier_events = list(takewhile(lambda stored: stored.event.id.startswith(prefix), stored_events))
-        if [stored.event.body.get("message") for stored in earlier_events] != [
-            event.body.get("message") for event in events
-        ]:
-            raise InputError("this key was used for other messages", "use a new key") from cause
-        self._replay.catch_up()
-        return earlier_events[-1].seq
-
-    def _new_facts(self, about: JsonObject | None = None) -> list[Event]:
-        """Return events for facts not in the log yet: model, project, and those of the caller."""
-        events, model = list[Event](), self.gauge.model
-        if about:
-            events.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
-        if model != UNKNOWN and self._replay.about.get("model") != model.id:
-            events.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
-        window = self.gauge.window_tokens
-        if window is not None and self._replay.about.get(WINDOW) != window:
-            events.append(new_event(ABOUT.name, {WINDOW: window}, ABOUT.version))
-        if self.project and "project" not in self._replay.about:
-            events.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
-        return events
-
-    def record(self, kind: str, body: JsonObject) -> int:
-        """Append an event that does not change the view; return its position in the log."""
-        event_kind = KINDS.get(kind)
-        if event_kind is None or kind in SHAPING:
-            raise InputError(f"unknown event kind {kind!r}", "the kinds are in clew.log.fold")
-        kept = mask_json(body) if self._masks else body
-        return self._replay.append(lambda: [new_event(kind, kept, event_kind.version)])
-
-    def pin(self, quote: str) -> Pin:
-        """Set a rule by hand: from the next request on the model reads it, and every digest repeats it."""
-        return on_pin(self._replay, {"does": "pin", "quote": self._mask(quote)})
-
-    def edit_pin(self, pin: str, quote: str, *, shown: str | None = None) -> Pin:
-        """Replace the wording of a rule; ``shown`` is the wording that a person saw under this id."""
-        return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._mask(quote)}, shown)
-
-    def unpin(self, pin: str, why: str = "revoked by hand", *, shown: str | None = None) -> Pin:
-        """Revoke a rule; ``shown`` is the wording that a person saw under this id."""
-        return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._mask(why)}, shown)
-
-    def confirm_rules(self, shown: Iterable[str] | None = None) -> tuple[Pin, ...]:
-        """Activate rules that were set by hand in an imported file; return them.
-
-        ``shown`` are the wordings that a person saw; without it, those that this session has read. A rule
-        that another process imported meanwhile keeps waiting.
-        """
-        seen = {pin.quote for pin in self.ledger.pins.waiting} if shown is None else {*shown}
-        confirmed: list[str] = []
-
-        def decide() -> list[Event]:
-            waiting = [pin for pin in self.ledger.pins.waiting if pin.quote in seen]
-            confirmed[:] = [pin.id for pin in waiting]
-            body: JsonObject = {"does": "confirm", "quotes": [pin.quote for pin in waiting]}
-            return [new_event(PIN.name, body, PIN.version)] if waiting else []
-
-        self._replay.append(decide)
-        return tuple(map(self.ledger.pins.get, confirmed))
-
-    def keep(self, quote: str, source: str) -> KeptFact:
-        """Keep a passage of a message word for word in every digest, with the trust label of its source."""
-        self._replay.catch_up()
-        message = self._replay.original(source)
-        if message is None:
-            raise NotFound(f"there is no message {source:.40}", "message ids are m1, m2, …")
-        for place, part in enumerate(message.parts):
-            start = words(part).find(quote)
-            if quote.strip() and start >= 0:
-                cite: list[Json] = [source, place, start, start + len(quote)]
-                body: JsonObject = {"does": "keep", "quote": quote, "source": cite, "trust": part.trust.label}
-                return on_fact(self._replay, body)
-        raise InputError(f"{source} does not contain this passage", "quote its exact words")
-
-    def unkeep(self, fact: str) -> KeptFact:
-        """Stop keeping a passage; its message stays in the log."""
-        return on_fact(self._replay, {"does": "drop", "fact": fact})
-
-    def close_loop(self, loop: str, why: str = "closed by hand") -> None:
-        """Close an open item, done or abandoned; it stays in the log with the reason."""
-        on_loop(self._replay, {"does": "close", "loop": loop, "why": self._mask(why)})
-
-    def reopen_loop(self, loop: str) -> None:
-        """Open a closed item again."""
-        on_loop(self._replay, {"does": "reopen", "loop": loop})
-
-    def rescan_rules(self, *, apply: bool = True) -> RuleChanges:
-        """Search the whole session for rules with the installed rule finder; return what changes.
-
-        A session keeps the rules that were found when its messages were added, also under later versions of
-        clew. This replaces them by what the installed version finds, durably unless ``apply`` is False.
-        Changes made by hand are applied again to rules of the same wording.
-        """
-        self._replay.catch_up()
-        difference = RuleChanges((), ())
-
-        def decide() -> list[Event]:
-            nonlocal difference
-            replay = Replay(self.store, self.ctx, self.counter)
-            replay.recorded.ignored = True
-            replay.catch_up()
-            difference = changes(self.pins, replay.ledger.pins.active)
-            wanted = difference or self._replay.recorded.unrecorded
-            return [replay.recorded.event(len(replay.view.whole), rescan=True)] if apply and wanted else []
-
-        if apply:
-            self._replay.append(decide)
-        else:
-            decide()
-        return difference
-
-    @property
-    def problems(self) -> list[LogProblem]:
-        """Return the events that no longer apply and were skipped, or whose meaning was guessed."""
-        return self._replay.problems
-
-    def _mask(self, text: str) -> str:
-        return mask(text).text if self._masks else text
-
-    # Compaction ------------------------------------------------------------------------------------------
+    # Compaction -----------------------------------------------------------------------------------------
 
     def compact(
         self,
@@ -707,6 +633,17 @@ class Session:
     async def _drive_async(self, steps: Steps[Result]) -> Result:
         return await run_steps_async(steps, cast(AsyncModel | None, self.summariser))
 
+    def _after_compaction(self, compaction: Compaction) -> None:
+        """Record what moved between the memory tiers, and a progress checkpoint."""
+        self._record_moves()
+        with suppress(StoreError):  # the compaction is in effect; only its checkpoint is missing
+            self.checkpoint(f"compacted as {compaction.digest.id}" if compaction.digest else "compacted")
+
+    def _record_moves(self) -> None:
+        """Record what moved between the memory tiers, if memory is in use."""
+        if self._memory is not None:
+            self._memory.moves()
+
     def undo(self, compactions: int = 1, *, newest: str | None = None) -> list[Compaction]:
         """Undo the last compactions; return them, newest first. Messages added since stay.
 
@@ -717,6 +654,121 @@ class Session:
         undone = undo(self._replay, compactions, newest)
         self._record_moves()
         return undone
+
+    def trace(self) -> list[Compaction]:
+        """Return the compactions in force, oldest first."""
+        self._replay.catch_up()
+        return self._replay.in_force()
+
+    @property
+    def last_compaction(self) -> int:
+        """Return the position of the newest compaction in force in the log; 0 if there is none."""
+        steps = self._replay.view.steps
+        return steps[-1].seq if steps else 0
+
+    def losses(self, name: str) -> Report:
+        """Return the checks of a compaction (``d2``) with every exact value named that left the view.
+
+        The recorded report names those most likely to be missed. This reads the log up to the compaction.
+        """
+        from clew.session.compact_session import losses_of  # needed for this only
+
+        self._replay.catch_up()
+        return losses_of(self._replay, name)
+
+    def switch_off(self) -> None:
+        """Show the whole history from now on; compactions stay in the log and apply if switched on."""
+        self._replay.append(lambda: [new_event(SWITCH.name, {"off": True}, SWITCH.version)])
+
+    def switch_on(self) -> None:
+        """Show the compacted view again."""
+        if self._replay.off_here:
+            raise InputError("clew is switched off by a setting", "unset CLEW_OFF, --off or off in clew.toml")
+        self._replay.append(lambda: [new_event(SWITCH.name, {"off": False}, SWITCH.version)])
+
+    # Rules, kept facts and open work --------------------------------------------------------------------
+
+    @property
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the rules in force."""
+        return self._replay.ledger.pins.active
+
+    def pin(self, quote: str) -> Pin:
+        """Set a rule by hand: from the next request on the model reads it, and every digest repeats it."""
+        return change_rule(self._replay, {"does": "pin", "quote": self._mask(quote)})
+
+    def edit_pin(self, pin: str, quote: str, *, shown: str | None = None) -> Pin:
+        """Replace the wording of a rule; ``shown`` is the wording that a person saw under this id."""
+        return change_rule(self._replay, {"does": "edit", "pin": pin, "quote": self._mask(quote)}, shown)
+
+    def unpin(self, pin: str, why: str = "revoked by hand", *, shown: str | None = None) -> Pin:
+        """Revoke a rule; ``shown`` is the wording that a person saw under this id."""
+        return change_rule(self._replay, {"does": "revoke", "pin": pin, "why": self._mask(why)}, shown)
+
+    def confirm_rules(self, shown: Iterable[str] | None = None) -> tuple[Pin, ...]:
+        """Activate rules that were set by hand in an imported file; return them.
+
+        ``shown`` are the wordings that a person saw; without it, those that this session has read. A rule
+        that another process imported meanwhile keeps waiting.
+        """
+        return confirm_imported(self._replay, shown)
+
+    def rescan_rules(self, *, apply: bool = True) -> RuleChanges:
+        """Search the whole session for rules with the installed rule finder; return what changes.
+
+        A session keeps the rules that were found when its messages were added, also under later versions of
+        clew. This replaces them by what the installed version finds, durably unless ``apply`` is False.
+        Changes made by hand are applied again to rules of the same wording.
+        """
+        self._replay.catch_up()
+        difference = RuleChanges((), ())
+
+        def decide() -> list[Event]:
+            nonlocal difference
+            replay = Replay(self.store, self.ctx, self.counter)
+            replay.recorded.ignored = True
+            replay.catch_up()
+            difference = changes(self.pins, replay.ledger.pins.active)
+            wanted = difference or self._replay.recorded.unrecorded
+            return [replay.recorded.event(len(replay.view.whole), rescan=True)] if apply and wanted else []
+
+        if apply:
+            self._replay.append(decide)
+        else:
+            decide()
+        return difference
+
+    def keep(self, quote: str, source: str) -> KeptFact:
+        """Keep a passage of a message word for word in every digest, with the trust label of its source."""
+        self._replay.catch_up()
+        return keep_passage(self._replay, quote, source)
+
+    def unkeep(self, fact: str) -> KeptFact:
+        """Stop keeping a passage; its message stays in the log."""
+        return change_fact(self._replay, {"does": "drop", "fact": fact})
+
+    def close_loop(self, loop: str, why: str = "closed by hand") -> None:
+        """Close an open item, done or abandoned; it stays in the log with the reason."""
+        change_loop(self._replay, {"does": "close", "loop": loop, "why": self._mask(why)})
+
+    def reopen_loop(self, loop: str) -> None:
+        """Open a closed item again."""
+        change_loop(self._replay, {"does": "reopen", "loop": loop})
+
+    def _mask(self, text: str) -> str:
+        return mask(text).text if self._masks else text
+
+    # Looking back ---------------------------------------------------------------------------------------
+
+    def expand(self, ref: str) -> Expansion:
+        """Return the sources of a message, a digest, one of its lines, or a rule: m12, d1, d1.4, p2."""
+        self._replay.catch_up()
+        return expand(self._replay, ref)
+
+    def explain(self, ref: str) -> Explanation:
+        """Return why something is shown as it is, or why it left the view."""
+        self._replay.catch_up()
+        return explain(self._replay, ref)
 
     def handoff(self, tokens: int = 3_000) -> Handoff:
         """Return what a new session or another agent needs to continue, under fourteen headings.
@@ -748,66 +800,6 @@ class Session:
         past = recorded_checkpoints(self._replay)
         now = upcoming(self._replay, past, "now")
         return [*past, now] if now else past
-
-    def _after_compaction(self, compaction: Compaction) -> None:
-        """Record what moved between the memory tiers, and a progress checkpoint."""
-        self._record_moves()
-        with suppress(StoreError):  # the compaction is in effect; only its checkpoint is missing
-            self.checkpoint(f"compacted as {compaction.digest.id}" if compaction.digest else "compacted")
-
-    def _record_moves(self) -> None:
-        """Record what moved between the memory tiers, if memory is in use."""
-        if self._memory is not None:
-            self._memory.moves()
-
-    def switch_off(self) -> None:
-        """Show the whole history from now on; compactions stay in the log and apply if switched on."""
-        self._replay.append(lambda: [new_event(SWITCH.name, {"off": True}, SWITCH.version)])
-
-    def switch_on(self) -> None:
-        """Show the compacted view again."""
-        if self._replay.off_here:
-            raise InputError("clew is switched off by a setting", "unset CLEW_OFF, --off or off in clew.toml")
-        self._replay.append(lambda: [new_event(SWITCH.name, {"off": False}, SWITCH.version)])
-
-    # Provenance ------------------------------------------------------------------------------------------
-
-    def expand(self, ref: str) -> Expansion:
-        """Return the sources of a message, a digest, one of its lines, or a rule: m12, d1, d1.4, p2."""
-        self._replay.catch_up()
-        return expand(self._replay, ref)
-
-    def losses(self, name: str) -> Report:
-        """Return the checks of a compaction (``d2``) with every exact value named that left the view.
-
-        The recorded report names those most likely to be missed. This reads the log up to the compaction.
-        """
-        from clew.session.compact_session import losses_of  # needed for this only
-
-        self._replay.catch_up()
-        return losses_of(self._replay, name)
-
-    def originals(self, ids: Iterable[str] | None = None) -> Iterator[Item]:
-        """Yield messages as they were added, even if the view shows them shortened or not at all.
-
-        Without ``ids``, all messages of the session.
-        """
-        if ids is not None:
-            yield from self._replay.originals(ids)
-            return
-        self._replay.catch_up()
-        whole = load_messages(self.store, self.ctx, self._replay.view.whole)
-        yield from (Item(f"m{number}", one.message) for number, one in enumerate(whole, start=1))
-
-    def seen(self) -> Iterator[Item]:
-        """Yield all messages as they were added, then the digests and summaries; this reads the whole log."""
-        self._replay.catch_up()
-        return self._replay.seen()
-
-    def explain(self, ref: str) -> Explanation:
-        """Return why something is shown as it is, or why it left the view."""
-        self._replay.catch_up()
-        return explain(self._replay, ref)
 
 
 def _own_store(address: str | None) -> SqliteStore | PostgresStore:

@@ -22,8 +22,8 @@ from clew.errors import ClewError, InputError, NotFound
 from clew.tokens.models import prices_date
 from clew.transcripts import FORMATS, detect, load, open_source
 from clew_evals.cli.eval import drawn_progress
-from clew_evals.files import SessionFile
-from clew_evals.study import mapped
+from clew_evals.sessions import SessionFile
+from clew_evals.study import map_files
 from clew_evals.whole_bill import Bills, SessionBill, bills_of
 
 WAYS = ("as it was", "no compaction", "with clew")
@@ -52,7 +52,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     wanted = list(_wanted_files(args))
     with drawn_progress(term) as progress:
         work = partial(_priced, args.window, policy)
-        results = mapped(work, [item.file for item in wanted], 0, progress, "pricing")
+        results = map_files(work, [item.file for item in wanted], 0, progress, "pricing")
         sessions = [
             session._replace(id=item.id or session.id)
             for item, priced in zip(wanted, results, strict=True)

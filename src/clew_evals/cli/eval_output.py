@@ -1,6 +1,7 @@
 """The tables that ``clew eval`` prints: a row per policy, a column per figure.
 
-With ``--json`` every figure is written instead (``eval_json.py``), with ``--html`` a page (``report/``).
+With ``--json`` every figure is written instead (``figures`` of ``eval.py``), with ``--html`` a page
+(``report/``).
 """
 
 from __future__ import annotations
@@ -13,17 +14,23 @@ from rich.text import Text as Styled
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
-from clew_evals.attacked import Assault, survival
-from clew_evals.chain import Link
+from clew_evals.attacks import Assault, survival_share
+from clew_evals.chains import GROWN, Growth, Link, mean_drift
 from clew_evals.composition import KINDS
-from clew_evals.growth import GROWN, Growth, drift
-from clew_evals.lost import OURS, OwnCompactions, ToolLoss
 from clew_evals.policies import CEILING
 from clew_evals.report import Findings
-from clew_evals.report.figures import chain_line, is_apart, ranked
-from clew_evals.report.losses import in_words, newest, sides, use_of
+from clew_evals.report.figures import chain_line, is_apart, rank_lines
 from clew_evals.study import StudyRow, probes_by_cut
-from clew_evals.summary import HEADLINE, ResultLine, reached, summarised
+from clew_evals.summary import HEADLINE, ResultLine, share_of_ceiling, summarise_rows
+from clew_evals.tool_compactions import (
+    OURS,
+    OwnCompactions,
+    ToolLoss,
+    loss_sentences,
+    newest_losses,
+    tool_and_clew_lines,
+    use_of,
+)
 
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
 """Columns shown without decimals."""
@@ -149,12 +156,14 @@ def _cell(line: ResultLine, name: str) -> str:
 
 def _print_lost(own: OwnCompactions, term: Terminal) -> None:
     """Print what was lost: in words, then in figures next to clew's, then per compaction."""
-    term.print(Styled("What your tool lost at its own compactions", "bold"), *map(Styled, in_words(own)), "")
+    term.print(
+        Styled("What your tool lost at its own compactions", "bold"), *map(Styled, loss_sentences(own)), ""
+    )
     if not own.judged:
         return
     title = "as shares: its own tool, and clew with as many tokens"
-    term.console().print(_table(title, sides(own.judged), COMPARED))
-    for loss in newest(own.judged, LATEST):
+    term.console().print(_table(title, tool_and_clew_lines(own.judged), COMPARED))
+    for loss in newest_losses(own.judged, LATEST):
         _print_one(loss, term)
     term.print("")
 
@@ -192,7 +201,7 @@ def _print_rows(rows: Sequence[StudyRow], term: Terminal) -> None:
     term.print(Styled("How well work can continue after each policy", "bold"))
     term.print(f"{count(len(cuts), 'cut')} of {sessions}; {values} needed after a cut", "")
     for share in dict.fromkeys(row.share for row in rows):
-        lines = ranked(summarised(row for row in rows if row.share == share), share)
+        lines = rank_lines(summarise_rows(row for row in rows if row.share == share), share)
         for title, names in TABLES.items():
             term.console().print(_table(f"at {share:.0%} of the tokens: {title}", lines, names))
             term.print("")
@@ -204,7 +213,7 @@ def _print_reached(lines: Sequence[ResultLine], term: Terminal) -> None:
     by_name = {line.policy: line for line in lines}
     if OURS not in by_name or CEILING not in by_name:
         return
-    shares = reached(by_name[OURS], by_name[CEILING])
+    shares = share_of_ceiling(by_name[OURS], by_name[CEILING])
     shown = ", ".join(f"{name} {shares[name]:.2f}" for name in OF_THE_CEILING if name in shares)
     if shown:
         term.print(f"clew's share of the upper bound ({CEILING}): {shown}", "")
@@ -216,18 +225,18 @@ def _print_chains(links: Sequence[Link], term: Terminal) -> None:
         lines = [chain_line([link for link in links if link.policy == policy], number) for policy in policies]
         title = f"after {count(number, 'compaction')} in a row, with one rule planted at the start"
         term.print("")
-        term.console().print(_table(title, ranked(lines), IN_CHAINS))
+        term.console().print(_table(title, rank_lines(lines), IN_CHAINS))
 
 
 def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
     """Print chains at a real window, minus one compaction of the same history to the same size."""
-    names = [name for name in GROWN if any(drift([growth], name) for growth in every)]
+    names = [name for name in GROWN if any(mean_drift([growth], name) for growth in every)]
     drawn = _empty_table("chains at a real window, minus one compaction to the same size (95 %)")
     for name in ("runs", *names):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for policy in dict.fromkeys(growth.policy for growth in every):
         mine = [growth for growth in every if growth.policy == policy]
-        means = [drift(mine, name) for name in names]
+        means = [mean_drift(mine, name) for name in names]
         cells = (f"{mean.value:+.2f}" if mean else "–" for mean in means)
         bounds = (f"±{(mean.high - mean.low) / 2:.2f}" if mean and mean.interval else "" for mean in means)
         drawn.add_row(
@@ -246,8 +255,12 @@ def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for policy in dict.fromkeys(assault.policy for assault in every):
         mine = [assault for assault in every if assault.policy == policy]
-        by_times = [survival(assault for assault in mine if assault.times == number) for number in times]
-        by_family = [survival(assault for assault in mine if assault.family == family) for family in families]
+        by_times = [
+            survival_share(assault for assault in mine if assault.times == number) for number in times
+        ]
+        by_family = [
+            survival_share(assault for assault in mine if assault.family == family) for family in families
+        ]
         shares = (f"{share:.2f}" for share in (*by_times, *by_family))
         drawn.add_row(policy, *shares, style=_style_of(policy))
     term.print("")

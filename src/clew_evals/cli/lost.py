@@ -27,9 +27,9 @@ from clew.transcripts.discover import Computer, places
 from clew.transcripts.transcript import tool_compactions
 from clew_evals.cli.eval import drawn_progress
 from clew_evals.cli.lost_output import ComparedSession, print_compared, session_lines
-from clew_evals.files import SessionFile
-from clew_evals.forgotten import CompactionLosses, forgotten
-from clew_evals.study import mapped
+from clew_evals.lost_items import CompactionLosses, losses_of_session
+from clew_evals.sessions import SessionFile
+from clew_evals.study import map_files
 
 MOST_SESSIONS = 2_000
 """Sessions of this computer that are searched for compactions."""
@@ -49,7 +49,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         args.file = newest.id
         term.note(f"{newest.id}, compacted {_age(newest)} ago, has the newest compaction.")
     session = open_arguments(args).single_session(term)
-    reports = forgotten(session, last=None if args.full else args.last)
+    reports = losses_of_session(session, last=None if args.full else args.last)
     if args.json:
         rows = [asdict(item) for item in reports]
         term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
@@ -132,7 +132,7 @@ def _report_many(limit: int, days: int | None, term: Terminal, *, as_json: bool)
     recent = recent[:limit]
     files = [SessionFile(Path(row.path), row.session) for row in recent]
     with drawn_progress(term) as progress:
-        judged = list(mapped(partial(_judged, since), files, 0, progress, "comparing"))
+        judged = list(map_files(partial(_judged, since), files, 0, progress, "comparing"))
     if as_json:
         output = [
             {"id": row.id, "tool": row.tool, "compactions": [asdict(item) for item in losses]}
@@ -152,7 +152,7 @@ def _judged(since: datetime, file: SessionFile) -> list[CompactionLosses]:
         return [
             item
             for session in load(source)
-            for item in forgotten(session, names=_names_since(session, since))
+            for item in losses_of_session(session, names=_names_since(session, since))
         ]
     except ClewError:
         return []

@@ -13,7 +13,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, fit_name, one_line, typed
 from clew.transcripts import FORMATS, Transcript
 from clew.transcripts.transcript import CompactionSizes
-from clew_evals.forgotten import CompactionLosses, NeededItem, NeedKind
+from clew_evals.lost_items import CompactionLosses, NeededItem, NeedKind
 
 NAMED = 3
 """Items of one kind listed by default."""
@@ -32,12 +32,7 @@ PLURALS = {
     NeedKind.FILE: "changed files",
     NeedKind.VALUE: "values used later",
 }
-LABELS = {
-    NeedKind.OPEN: "open",
-    NeedKind.FILE: "file",
-    NeedKind.VALUE: "value",
-    NeedKind.REREAD: "re-read",
-}
+LABELS = {NeedKind.OPEN: "open", NeedKind.FILE: "file", NeedKind.VALUE: "value", NeedKind.REREAD: "re-read"}
 """Short names of kinds in front of a lost item; the others are short enough."""
 WORST = 3
 """Losses listed under the table."""

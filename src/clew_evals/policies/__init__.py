@@ -1,21 +1,21 @@
 """The policies that are compared, by name: clew, plain ones that tools use, cheats and ceilings."""
 
-from clew_evals.policies.faded import graded, masked, story_calls_recent
 from clew_evals.policies.limits import bare_values, oracle, stuffed, whole
-from clew_evals.policies.ours import ClewCompactor, clew_policy
 from clew_evals.policies.plain import (
     clear_and_trim,
     clear_results,
     first_and_tail,
     frame,
+    graded,
     last_messages,
+    masked,
     random_lines,
+    story_calls_recent,
     tail,
     user_messages,
     user_then_agent,
 )
-from clew_evals.policies.policy import Compact, EvalPolicy
-from clew_evals.recalling import by_value, by_words
+from clew_evals.policies.policy import ClewCompactor, Compact, EvalPolicy, by_value, by_words, clew_policy
 
 POLICIES = {
     policy.name: policy

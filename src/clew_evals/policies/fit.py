@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from clew.message import (
-    Item,
-    Message,
-    Origin,
-    Part,
-    Role,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Trust,
-    atoms,
-)
-from clew_evals.cuts import COUNTER
+from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, atoms
+from clew_evals.sessions import COUNTER
 
 FRAMING = 8
 """Tokens that a message takes beyond its words, at most."""
@@ -53,7 +41,7 @@ def _cut(text: str, room: int, *, from_end: bool) -> str:
     return text
 
 
-def filled(pieces: Iterable[str], room: int, separator: str = "\n") -> list[int]:
+def indices_that_fit(pieces: Iterable[str], room: int, separator: str = "\n") -> list[int]:
     """Return the indices of the pieces that fit, tried in this order; one that is too long is passed over."""
     fitting = []
     extra = COUNTER.count_text(separator)
@@ -65,7 +53,7 @@ def filled(pieces: Iterable[str], room: int, separator: str = "\n") -> list[int]
     return fitting
 
 
-def emptied(part: Part, text: str) -> Part:
+def with_empty_result(part: Part, text: str) -> Part:
     """Return a tool result with this text in place of its output; any other part as it is."""
     if not isinstance(part, ToolResult):
         return part
@@ -105,10 +93,10 @@ def newest_that_fit(history: Sequence[Item], room: int) -> tuple[Item, ...]:
     if start < len(items) or not runs:
         return tuple(items[start:])
     first, stop = runs[-1]
-    return shortened(items[first:stop], room)
+    return shorten_to_fit(items[first:stop], room)
 
 
-def shortened(items: Sequence[Item], room: int) -> tuple[Item, ...]:
+def shorten_to_fit(items: Sequence[Item], room: int) -> tuple[Item, ...]:
     """Return messages with their longest words cut from the front until they fit."""
     shown = list(items)
     for _ in range(MOST_ROUNDS):

@@ -11,15 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from clew.message import Item
 from clew_evals.binding import Binding
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.exact import key_of, places, spot
-from clew_evals.needs import Needs
-from clew_evals.policies.fit import FRAMING, as_summary, filled, first_tokens
-from clew_evals.probe import Probe
+from clew_evals.needs import Needs, Probe
+from clew_evals.passages import passages
+from clew_evals.policies.fit import FRAMING, as_summary, first_tokens, indices_that_fit
 from clew_evals.questions import GAP
-from clew_evals.reading import passages
+from clew_evals.sessions import COUNTER, Cut
 from clew_evals.turns import GIST
-from clew_evals.words import plain_words
+from clew_evals.words import key_of, places, plain_words, spot
 
 STUFFING_WORDS = 60
 WORDS_BETWEEN = 6
@@ -73,7 +71,7 @@ def oracle(cut: Cut) -> Sequence[Item]:
         *(sentence for report in needs.reports for sentence in report),
     ]
     asked = [piece for piece in pieces if piece]
-    return as_summary("\n".join(asked[i] for i in filled(asked, cut.budget_tokens - FRAMING)))
+    return as_summary("\n".join(asked[i] for i in indices_that_fit(asked, cut.budget_tokens - FRAMING)))
 
 
 def _duties(needs: Needs) -> list[str]:

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from clew_evals.attacked import Assault, survival
-from clew_evals.chain import Link
-from clew_evals.lost import OURS
+from clew_evals.attacks import Assault, survival_share
+from clew_evals.chains import Link
 from clew_evals.policies import POLICIES
 from clew_evals.report.svg import SHARES, Axis, ChartPoint, Series, dots, lines
 from clew_evals.score import RANKED
 from clew_evals.study import StudyRow
-from clew_evals.summary import HEADLINE, ResultLine, summarised
+from clew_evals.summary import HEADLINE, ResultLine, summarise_rows
+from clew_evals.tool_compactions import OURS
 
 CLASSES = ("retained", "far", "rare", "hard", "user", "in_context", "explained", "answered")
 DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests")
@@ -26,7 +26,7 @@ Tint = dict[str, str]
 """The colour of each policy, by name."""
 
 
-def ranked(some: Iterable[ResultLine], budget: float = 1.0) -> list[ResultLine]:
+def rank_lines(some: Iterable[ResultLine], budget: float = 1.0) -> list[ResultLine]:
     """Return lines, the best by the headline first; who took more than its room, and limits, come last."""
 
     def rank(line: ResultLine) -> tuple[int, float]:
@@ -109,7 +109,7 @@ def chain_line(links: Iterable[Link], times: int) -> ResultLine:
         for link in links
         if link.times == times
     ]
-    return summarised(rows)[0]
+    return summarise_rows(rows)[0]
 
 
 def under_attack(every: Sequence[Assault], tint: Tint) -> str:
@@ -118,7 +118,7 @@ def under_attack(every: Sequence[Assault], tint: Tint) -> str:
     series = []
     for policy in dict.fromkeys(assault.policy for assault in every if _keeps_budget(assault.policy)):
         mine = [assault for assault in every if assault.policy == policy]
-        shares = [survival(assault for assault in mine if assault.times == number) for number in times]
+        shares = [survival_share(assault for assault in mine if assault.times == number) for number in times]
         points = [
             ChartPoint(number, share, share, share) for number, share in zip(times, shares, strict=True)
         ]

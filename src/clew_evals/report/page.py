@@ -8,12 +8,10 @@ from html import escape
 from importlib.resources import files
 from typing import NamedTuple
 
-from clew_evals.attacked import Assault
-from clew_evals.chain import Link
+from clew_evals.attacks import Assault
+from clew_evals.chains import Growth, Link
 from clew_evals.composition import KINDS
-from clew_evals.growth import Growth
-from clew_evals.lost import NONE, OURS, THEIRS, OwnCompactions, ToolLoss
-from clew_evals.probe import Probe
+from clew_evals.needs import Probe
 from clew_evals.report.figures import (
     CLASSES,
     DUTIES,
@@ -24,16 +22,25 @@ from clew_evals.report.figures import (
     drift,
     is_apart,
     pace,
-    ranked,
+    rank_lines,
     side_by_side,
     under_attack,
 )
-from clew_evals.report.losses import in_words, newest, sides, use_of
-from clew_evals.report.meanings import MEANINGS
 from clew_evals.report.svg import colours
 from clew_evals.score import RANKED
 from clew_evals.study import StudyRow, probes_by_cut, usual_budget
-from clew_evals.summary import HEADLINE, ResultLine, agreement, summarised
+from clew_evals.summary import HEADLINE, ResultLine, agreement, summarise_rows
+from clew_evals.tool_compactions import (
+    NONE,
+    OURS,
+    THEIRS,
+    OwnCompactions,
+    ToolLoss,
+    loss_sentences,
+    newest_losses,
+    tool_and_clew_lines,
+    use_of,
+)
 
 TABLES = {
     "Going on: what the next step needs": ("share", HEADLINE, *RANKED, "redo", *KINDS),
@@ -87,9 +94,9 @@ def _body(findings: Findings) -> Iterator[str]:
 
 
 def _measured(findings: Findings) -> Iterator[str]:
-    every = summarised(findings.rows)
+    every = summarise_rows(findings.rows)
     budget = usual_budget(line.share for line in every)
-    best_first = ranked((line for line in every if line.share == budget), budget)
+    best_first = rank_lines((line for line in every if line.share == budget), budget)
     others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
     tint = colours([OURS, *others])
     yield _lead(findings.rows)
@@ -225,7 +232,7 @@ def _agreement(rows: Sequence[StudyRow]) -> Iterator[str]:
 
 def _lost(own: OwnCompactions) -> Iterator[str]:
     yield "<h2>What the tools themselves lost at their compactions</h2>"
-    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_words(own))}</ul>"
+    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in loss_sentences(own))}</ul>"
     if not own.judged:
         return
     names = (
@@ -240,9 +247,9 @@ def _lost(own: OwnCompactions) -> Iterator[str]:
         "some, in use",
     )
     yield "<h3>The latest, and what they lost</h3>"
-    yield _wide(names, [_lost_row(loss) for loss in newest(own.judged, COMPACTIONS_SHOWN)])
+    yield _wide(names, [_lost_row(loss) for loss in newest_losses(own.judged, COMPACTIONS_SHOWN)])
     yield f"<p>Below, <i>{OURS}</i> was given as many tokens as <i>{THEIRS}</i> left.</p>"
-    yield from _tables(sides(own.judged))
+    yield from _tables(tool_and_clew_lines(own.judged))
 
 
 def _lost_row(loss: ToolLoss) -> str:
@@ -260,3 +267,32 @@ def _shown_use(probe: Probe) -> str:
     """Return the words in which a value was used, the value set off."""
     use = use_of(probe)
     return f"…{escape(use.before)}<b>{escape(use.value)}</b>{escape(use.after)}…"
+
+
+MEANINGS = {
+    "share": "tokens of the view, of those that were compacted",
+    "continuity": "mean of next action, goal, reports, roundtrip and current, less redo; ranks the policies",
+    "next action": "targets and stated reasons of the first three calls after the cut that are in view",
+    "goal": "views that state the request that the continuation works on",
+    "redo": "views that present as open or valid what was finished, overruled or deleted (less is better)",
+    "reports": "sentences of the agent's end-of-turn reports that are in view, if all would fit half of it",
+    "verbatim … bare values": "what the view is made of: messages as they were, whose words, lists of values",
+    "retained": "needed values that are in the view",
+    "far": "the same, of values last said more than a quarter of the history ago",
+    "rare, hard": "of values said at most three times; and of these, more than a tenth of the history ago",
+    "user": "of values that the user named first: no tool can fetch them again",
+    "in_context": "needed values with enough words of their source near them",
+    "explained": "needed values that appear with the wording of their source line, in order",
+    "answered": "questions about needed values that the plain reader answers from the view",
+    "roundtrip": "questions made from the old history alone, needed later or not, answered from the view",
+    "constraints, decisions": "sentences of the user's that people labelled, still there",
+    "rules": "the same for rules that clew's ledger finds; kind to clew",
+    "open, files": "tasks not ended and files changed by calls, still named",
+    "failed, tests": "what the last failed calls returned; the outcome of the last test run",
+    "current, stale": "replaced values: the new one is said last; only the old one is said (less is better)",
+    "unsupported": "values in what the policy wrote that are nowhere in the session (less is better)",
+    "recoverable, recalled": "retained, or found by one search: for the value; for the words around its use",
+    "rewritten": "tokens behind the first message that changed: what leaves the provider’s cache",
+    "refetch tokens": "tokens of the smallest tool outputs that hold what was lost",
+    "over, refused, invalid": "views above their budget; not made at all; that a provider would refuse",
+}

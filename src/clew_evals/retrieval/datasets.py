@@ -58,7 +58,9 @@ def datasets(folder: Path) -> dict[str, list[Pool]]:
     for path in sorted(folder.rglob("longmemeval_s*.json*")):
         result["longmemeval-s"] = [_longmemeval([question]) for question in _read(path)]
     for root in sorted(folder.rglob("REALTALK")):
-        result["realtalk"] = [_realtalk(path) for path in sorted(root.rglob("Chat_*.json")) if _is_chat(path)]
+        paths = sorted(root.rglob("Chat_*.json"))
+        # REALTALK's repository contains a copy of LoCoMo.
+        result["realtalk"] = [_realtalk(path) for path in paths if path.parent.name != "locomo"]
     for root in sorted(folder.rglob("BEAM")):
         for path in sorted(root.rglob("chat.json")):
             result.setdefault(f"beam-{path.parent.parent.name}", []).append(_beam(path))
@@ -71,10 +73,6 @@ def datasets(folder: Path) -> dict[str, list[Pool]]:
 def _read(path: Path) -> Any:  # noqa: ANN401  # whatever JSON the benchmark has
     raw = path.read_bytes()
     return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-
-
-def _is_chat(path: Path) -> bool:
-    return path.parent.name != "locomo"  # REALTALK's repository contains a copy of LoCoMo
 
 
 def _locomo(conversations: list[dict[str, Any]]) -> Iterator[Pool]:
@@ -175,7 +173,7 @@ def _realtalk(path: Path) -> Pool:
         Entry(
             ref=turn["dia_id"],
             session=f"session_{number}",
-            time=_european(turn["date_time"]),
+            time=f"{datetime.strptime(turn['date_time'], '%d.%m.%Y, %H:%M:%S').isoformat()}Z",
             role="user",
             trust=Trust.USER,
             text=_with_caption(turn["clean_text"], turn),
@@ -187,10 +185,6 @@ def _realtalk(path: Path) -> Pool:
     tuned_on = path.name.startswith(REALTALK_TUNED_ON)
     questions = _cited_questions(path.stem, chat["qa"], entries, tuned_on=tuned_on)
     return Pool(path.stem, entries, tuple(questions))
-
-
-def _european(time: str) -> str:
-    return f"{datetime.strptime(time, '%d.%m.%Y, %H:%M:%S').isoformat()}Z"
 
 
 def _beam(path: Path) -> Pool:

@@ -134,6 +134,11 @@ class RuleQuote:
     """Of the speaker: user, developer or system."""
 
     @property
+    def shown(self) -> tuple[str, str, Trust]:
+        """Return what a rendered digest says of it: the quote, its message and its speaker's label."""
+        return self.quote, self.source.message, self.trust
+
+    @property
     def is_cut(self) -> bool:
         """Whether the quote is only the beginning of what its source says."""
         return (self.source.end or 0) - self.source.start > max(LONGEST_RULE, len(self.quote))

@@ -135,9 +135,7 @@ def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
     """Render claims under their messages; neighbours from the same ones share a heading, values a line."""
     for messages, group in groupby(claims, key=_cited_messages):
         yield f"[{messages}]"
-        for (sign, is_value), lines in groupby(
-            group, key=lambda next_claim: (_sign(next_claim), _is_value(next_claim))
-        ):
+        for (sign, is_value), lines in groupby(group, key=lambda claim: (_sign(claim), _is_value(claim))):
             if is_value:
                 yield f"{sign} {VALUES}{VALUE_SEPARATOR.join(_escape(claim.text) for claim in lines)}"
             else:
@@ -215,14 +213,10 @@ def parse_digest(text: str) -> ParsedDigest | None:
     for i, line in enumerate(lines):
         head = _OPEN.fullmatch(line)
         if head:
-            body = lines[i + 1 : _end(lines, i)]
-            pins, claims = _read_body(body)
+            end = next((n for n in range(i, len(lines)) if lines[n] == f"</{TAG}>"), len(lines))
+            pins, claims = _read_body(lines[i + 1 : end])
             return ParsedDigest(head[1], int(head[2]), head[3], head[4], tuple(pins), tuple(claims))
     return None
-
-
-def _end(lines: Sequence[str], start: int) -> int:
-    return next((i for i in range(start, len(lines)) if lines[i] == f"</{TAG}>"), len(lines))
 
 
 def _read_body(lines: Iterable[str]) -> tuple[list[RuleQuote], list[ParsedClaim]]:

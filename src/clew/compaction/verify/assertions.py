@@ -1,5 +1,9 @@
 """The checkable content of a claim: exact values, numbers, names, and its own words.
 
+"Alice set MAX_RETRIES to 5" asserts the name ``Alice``, the identifier ``MAX_RETRIES`` and the number ``5``
+(``assertions``), each of which must occur in a source (``is_found``); of the rest, ``support`` is the share
+of the longer words that do, ``negated_word`` one that the source only has as its opposite.
+
 A claim in a summariser's own words is accepted as far as its words occur in what it cites. That catches
 inventions. It cannot catch a false statement made of words that do occur in the sources.
 """
@@ -37,18 +41,25 @@ class Assertion(NamedTuple):
         return self.kind.value if self.kind else "name"
 
 
+# Values, numbers and names --------------------------------------------------------------------------------
+
 _GOES_ON = r"\d|\.\d|,\d{3}(?!\d)|[A-Fa-f][\dA-Fa-f]{3,}(?!\w)"
 """What follows the beginning of a longer number or of a hash, ``30abc1f``; a unit may follow a number."""
 _NO_MORE_DIGITS = rf"(?!{_GOES_ON})"
 _NUMBER = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:,\d{{3}})+|\d+(?:_\d{{3}})*)(?:\.\d+)?(?!\w){_NO_MORE_DIGITS}"
 )
+"""A number that stands alone: 8123, 1,200, 3.5."""
 _NUMBERED = re.compile(r"(?<!\w)[^\W\d]\w*\d\w*")
+"""A name with a digit: utf8, m4."""
 _LISTED = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
+"""The number of a list item, which asserts nothing."""
 _COUNTED = re.compile(r"^\d.*\s\w{4,}$")
 """``12 tests``: the counted thing may be called otherwise in the source, so only the number is checked."""
 _LONG_QUOTE = re.compile(r"[\"“„«]([^\"“”„«»]{5,2000})[\"”»]")
+"""A quotation of several words, which must occur as it is."""
 _NAME = re.compile(r"(?<=[^\W\d_.!?:…] |[,;] |.[(\"'`])[^\W\d_]{2,}")
+"""A word within a sentence, which is a name if it is capitalised."""
 _NOT_NAMES = frozenset(["it", "the", "this", "that", "user", "assistant"])
 _GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|sind|ein|eine|wird|wurde|für|auf|den|dem)\b")
 
@@ -177,6 +188,8 @@ def _thousands(digits: str) -> list[str]:
     return [digits[:first], *(digits[i : i + 3] for i in range(first, len(digits), 3))]
 
 
+# Words ----------------------------------------------------------------------------------------------------
+
 FEWEST_WORDS = 3
 """If a claim has fewer long words than this, short ones count too: a share of one or two means nothing."""
 SELF_REFERENCES = frozenset(("next", "step", "todo", "task", "still", "open", "remai", "need", "needs"))
@@ -204,7 +217,9 @@ _ENDING = re.compile(r"(?<=\w{3})(\w?)(?:(?<=(\w))\2)?(?:ed|ing|e?s)$")
 _ENDINGS = ("s", "ed", "ing")
 _DIGIT = re.compile(r"\d")
 _LONGER = 4
+"""Letters from which a word counts as long: shorter ones occur in any text."""
 _STEM = 5
+"""Letters by which two forms of a word are the same."""
 
 
 def support(text: str, plain_source: str, spared: Collection[str] = ()) -> float:
@@ -271,6 +286,8 @@ def _without_ending(word: str) -> str:
     ending = _ENDING.search(word) if word.endswith(_ENDINGS) else None
     return word[: ending.end(1)] if ending else word
 
+
+# Opposites ------------------------------------------------------------------------------------------------
 
 _OPPOSITES = (
     ("always", "never"),

@@ -1,4 +1,8 @@
-"""The list of checks, verify, which runs them, and reports for people."""
+"""``CHECKS``, the ten named checks; ``verify``, which runs them; and their report as text for people.
+
+A check is a function from the plan and its task to findings (what is wrong) and losses (what leaves the
+view).
+"""
 
 from __future__ import annotations
 
@@ -79,14 +83,14 @@ def count_values(report: Report, plan: Plan, task: CompactionTask) -> Report:
 @gc_paused
 def losses_in_full(report: Report, plan: Plan, task: CompactionTask) -> Report:
     """Return the report with every exact value that it only counts named."""
-    told = replace(
+    without_values = replace(
         report,
         findings=tuple(one for one in report.findings if one.check != VALUES.name),
         kept=tuple(one for one in report.kept if one.matter is not LossKind.VALUE),
         lost=tuple(one for one in report.lost if one.matter is not LossKind.VALUE),
         kept_values=(),
     )
-    return _with(told, list(check_values(VerificationContext(plan, task), sys.maxsize)))
+    return _with(without_values, list(check_values(VerificationContext(plan, task), sys.maxsize)))
 
 
 def _with(report: Report, found: Sequence[Finding | Loss]) -> Report:

@@ -11,7 +11,7 @@ from clew.compaction.plan.digest import ORDER, spans
 from clew.compaction.plan.render import TAG, ParsedClaim, ParsedDigest, parse_digest, render_digest
 from clew.compaction.verify.context import ClaimCheck, Gist, VerificationContext, gist
 from clew.compaction.verify.report import Finding, Level, short
-from clew.message import Cite, Trust
+from clew.message import Trust
 
 CLAIMS_PER_SOURCE = 8
 """A digest in a summariser's own words must cite one message per this many claims (chosen by hand)..."""
@@ -101,7 +101,8 @@ def check_trust(case: VerificationContext) -> Iterator[Finding]:
         claim = check.claim
         if not check.sources:
             continue
-        if _may_not_steer(check):
+        may_not_steer = claim.kind in STEERING and check.lowest < Trust.ASSISTANT and not check.vouched
+        if may_not_steer:  # the next assistant would act on text without authority
             what = f'"{short(claim.text)}" is given as {_AS[claim.kind]}'
             why = f"it comes from {check.lowest.label} text, which is data only"
             yield Finding("trust", Level.DROP, claim.id, what, why)
@@ -118,11 +119,6 @@ _AS = {
     ClaimKind.NEXT: "the next step",
     ClaimKind.OPEN: "an open task",
 }
-
-
-def _may_not_steer(check: ClaimCheck) -> bool:
-    """Whether a claim would make the next assistant act on text without authority."""
-    return check.claim.kind in STEERING and check.lowest < Trust.ASSISTANT and not check.vouched
 
 
 def lower_trust(check: ClaimCheck) -> Claim:
@@ -151,19 +147,11 @@ def _reads_back(digest: Digest, text: str, parsed: ParsedDigest | None) -> bool:
         parsed is not None
         and text.endswith(f"</{TAG}>")
         and text.count(f"</{TAG}>") == 1
-        and _pins(parsed) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
+        and [pin.shown for pin in parsed.pins] == [pin.shown for pin in digest.pins]
         and len(parsed.claims) == len(digest.claims)
-        and all(map(_is_meant, parsed.claims, sorted(digest.claims, key=_place)))
+        and all(map(_is_meant, parsed.claims, sorted(digest.claims, key=lambda claim: ORDER[claim.kind])))
         and (parsed.id, parsed.level, parsed.covers) == (digest.id, digest.level, spans(digest.covers))
     )
-
-
-def _pins(parsed: ParsedDigest) -> list[tuple[str, str, Trust]]:
-    return [(pin.quote, pin.source.message, pin.trust) for pin in parsed.pins]
-
-
-def _place(claim: Claim) -> int:
-    return ORDER[claim.kind]
 
 
 def _is_meant(parsed: ParsedClaim, claim: Claim) -> bool:
@@ -183,7 +171,8 @@ def _culprits(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
         # Open items must not be dropped, so here the whole digest is refused.
         is_loop = claim.kind is ClaimKind.OPEN and case.is_vouched(gist(claim))
         level = Level.REFUSE if is_loop else Level.DROP
-        yield Finding(_CHECK, level, claim.id, "the claim does not read as meant", _odd(claim.sources))
+        why = f"it cites {', '.join(cite.message for cite in claim.sources) or 'nothing'}"
+        yield Finding(_CHECK, level, claim.id, "the claim does not read as meant", why)
     if not bad:
         yield Finding(_CHECK, Level.REFUSE, digest.id, "the digest does not read as meant")
 
@@ -192,10 +181,6 @@ def _reads_alone(claim: Claim) -> bool:
     digest = Digest("d1", 0, (), "", (claim,))
     text = render_digest(digest)
     return _reads_back(digest, text, parse_digest(text))
-
-
-def _odd(sources: tuple[Cite, ...]) -> str:
-    return f"it cites {', '.join(cite.message for cite in sources) or 'nothing'}"
 
 
 LONGEST_CLAIM = 4_000

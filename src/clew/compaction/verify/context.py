@@ -1,4 +1,7 @@
-"""A plan with the task it is checked against, and everything several checks look up, computed once."""
+"""A plan with the task it is checked against, and everything several checks look up, computed once.
+
+A claim is *vouched* for if the ledger or an accepted digest states it: then no check asks for its proof.
+"""
 
 from __future__ import annotations
 
@@ -281,7 +284,9 @@ class VerificationContext:
         """Return the trust label of the text at a place."""
         if isinstance(source.part, ToolResult) and len(source.part.parts) > 1:
             for speech, _ in self.speech(cite.message):  # a person's words next to a tool result
-                if speech.part == cite.part and _is_within(cite, speech):
+                end = speech.start + len(speech.text)
+                is_within = cite.end is not None and speech.start <= cite.start and cite.end <= end
+                if speech.part == cite.part and is_within:
                     return speech.trust
         return source.part.trust
 
@@ -351,10 +356,6 @@ def open_claim(loop: LedgerEntry) -> Claim:
 def gist(claim: Claim) -> Gist:
     """Return what a claim says and its sources, without its id and label, which are checked separately."""
     return claim.kind, claim.text, claim.sources
-
-
-def _is_within(cite: Cite, speech: Utterance) -> bool:
-    return cite.end is not None and speech.start <= cite.start and cite.end <= speech.start + len(speech.text)
 
 
 def _unescape(text: str) -> str:

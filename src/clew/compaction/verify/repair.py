@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from clew.compaction.ledger_claims import LedgerEntry
-from clew.compaction.plan import Condense, Digest, Freed, Operation, Plan, RuleQuote, Shrink
+from clew.compaction.plan import Condense, Digest, Operation, Plan, RuleQuote, Shrink
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify.claims import lower_trust
 from clew.compaction.verify.context import ClaimCheck, VerificationContext, open_claim
@@ -36,10 +36,10 @@ def repair(plan: Plan, report: Report, task: CompactionTask, *, allow_sparse: bo
         _is_sparse(claim_checks, dropped) for claim_checks in case.claim_checks.values()
     ):
         return None
-    mended = replace(
+    repaired = replace(
         plan, operations=tuple(_repair_operation(case, operation, dropped) for operation in plan.operations)
     )
-    settled = _recount(replace(plan, operations=tuple(_restore_missing(mended, task))), task)
+    settled = _recount(replace(plan, operations=tuple(_restore_missing(repaired, task))), task)
     return settled if settled.operations != plan.operations else None
 
 
@@ -92,9 +92,7 @@ def _recount(plan: Plan, task: CompactionTask) -> Plan:
     after = VerificationContext(plan, task).tokens_after
     saved = plan.tokens_after - after
     rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]
-    freed = tuple(_add_freed(step, saved if step.rung in rungs[-1:] else 0) for step in plan.freed)
+    freed = tuple(
+        replace(step, tokens=step.tokens + saved) if step.rung in rungs[-1:] else step for step in plan.freed
+    )
     return replace(plan, tokens_after=after, freed=freed)
-
-
-def _add_freed(freed: Freed, more: int) -> Freed:
-    return replace(freed, tokens=freed.tokens + more)

@@ -1,21 +1,19 @@
-"""What a quote omits from its sentence, reversed negations, and whether a text gives permission."""
+"""What a quote omits from its sentence, and what a paraphrase turns into its opposite.
+
+"delete legacy/" quotes "never delete legacy/" and says the opposite (``is_cut_out``, ``is_reversed``,
+``is_denied``, ``is_torn``, from short quotes of the user to quotes that steer); "the user wants the cache
+cleared" paraphrases "don't clear the cache" (``reversed_clause``).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 
-from clew.compaction.plan import RuleQuote
-from clew.compaction.verify.assertions import FEWEST_WORDS, content, occurs, things
-from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain, plain_punctuation
+from clew.compaction.verify.assertions import occurs, things
+from clew.compaction.verify.wording import LONG, Wording, is_elided, places, plain_punctuation
 from clew.ledger.phrases import is_foreign
-from clew.message import Role, Trust, text_message
-from clew.rules import Rule, find_candidates, retire
-from clew.rules.active import ActiveRules
-from clew.rules.find import rule_sentences
 
 _BEFORE = re.compile(
     r"""(?:
@@ -25,14 +23,19 @@ _BEFORE = re.compile(
     )\Z""",
     re.VERBOSE,
 )
+"""What is before a quote that begins a line or a sentence."""
 _AFTER = re.compile(r"""[ \t]*["')\]*_`,;]*(?:[.!?…。！？]|[ \t]*(?:\n|\Z))""")
+"""What is after a quote that ends one."""
 _ENDED = (".", "!", "?", "…", "。", "！", "？")
+"""The ends of a sentence."""
 _LINE_ENDS = ".!?…:;。！？：；|"
+"""The ends of a line after which the next one begins something new."""
 _ABBREVIATED = re.compile(
     r"\b(?:e\.g|i\.e|z\.\s?b|d\.\s?h|p\.\s?ex|p\.\s?ej|vs|etc|cf|incl|resp)\.\s+[\"'*_`(]*\Z", re.IGNORECASE
 )
 """A full stop that does not end a sentence."""
 _ITEM = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,2}[.)])\s|\s*$")
+"""The beginning of a list item, or an empty line."""
 NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|avoid|without|refrain|forbidden|prohibited|"
     r"off[- ]limits|stop|except)\b"
@@ -41,25 +44,32 @@ NEGATION = re.compile(
     r"|\b(?:не|никогда|нельзя|без)\b|[不别勿禁没]|ない|しない|禁止|금지|마세요|않",
     re.IGNORECASE,
 )
+"""Words that negate what follows, in the languages of the rule finder."""
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|instead of|rather than|falls|wenn|statt|außer|sauf si|plutôt que|salvo|если)\b"
     r"|如果|除非|もし",
     re.IGNORECASE,
 )
+"""Words that make what follows conditional, or say what is not done."""
 _SIGNS = r"""["')\]*_`]*"""
 _SENTENCE = re.compile(rf"[.!?…:;]{_SIGNS}\s|[。！？：；\n]")
 _REASON = (
     r"\b(?:because|but|so|since|although|though|while|otherwise|weil|aber|denn|sondern|mais|porque|pero)\b"
     r"|\s[—–-]+\s"
 )
+# Where a text ends for a negation in it, from the widest to the narrowest: a sentence, a statement (up to its
+# reason), a clause, one of several things ("clean up and then push").
 _STATEMENT = re.compile(rf"{_SENTENCE.pattern}|{_REASON}", re.IGNORECASE)
 _CLAUSE = re.compile(rf"[.!?…:;,]{_SIGNS}\s|[。！？：；，、\n]|{_REASON}", re.IGNORECASE)
 _ONE_THING = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|then|und|dann|et|puis|y|e)\b", re.IGNORECASE)
 _LOOKED_BACK = 2_000
+"""Characters before a quote that are read for its sentence or lead-in; a bound on time, chosen by hand."""
 _LOOKED_THROUGH = 60_000
 """Characters of a source that are searched for a reversed claim; a bound on time, chosen by hand."""
 _MODAL = frozenset(("may", "must", "need", "shoul", "shall", "could", "would", "might", "plan", "plann"))
+"""Stems of words that say how something is done, not what."""
 _NEAR = 200
+"""Characters on either side of a quote that show whether it is a whole sentence."""
 _FEW = 60
 """Characters below which a quote of the model carries hardly any context; chosen by hand."""
 _FEWEST = 2
@@ -242,134 +252,3 @@ def _denies(text: str, words: Sequence[str]) -> bool:
 def _precedes(text: str, words: Sequence[str]) -> bool:
     first = min((at for at in map(text.find, words) if at >= 0), default=0)
     return NEGATION.search(text[:first]) is not None
-
-
-_PERSON = (
-    r"(?:users?|customers?|humans?|maintainers?|owners?|boss|managers?|stakeholders?|reviewers?|clients?|"
-    r"operators?|benutzer\w*|nutzer\w*|kunde\w*|utilisateurs?|usuarios?|utenti?|käyttäjä)"
-)
-_ADVERB = (
-    r"(?:(?:has|have|had|did|does|now|also|just|already|then|later|since|finally|here\w*|\w+ly)\s+){0,3}"
-)
-_GRANT = (
-    r"(?:allow\w*|permit\w*|approv\w*|authori[sz]\w*|grant\w*|agree\w*|consent\w*|okay\w*|ok'?d|lift\w*|waiv\w*|"
-    r"revok\w*|sign(?:s|ed)\s+off|green-?\s?lit|green-?\s?light\w*|cleared|erlaubt\w*|genehmigt\w*|autoris\w*)"
-)
-_LEAVE = (
-    r"(?:approval|permission|consent|blessing|go-?ahead|authori[sz]ation|sign-?off|leave\s+to|green\s+light)"
-)
-_RULE = r"(?:restrictions?|prohibitions?|bans?|rules?|embargo|guardrails?|safeguards?|constraints?|freeze)"
-_GRANTS = re.compile(
-    rf"\b{_PERSON}\s+{_ADVERB}{_GRANT}\b"
-    rf"|\b(?:with|has|have|had|got|gave|given|received|obtained|granted)\s+(?:\S+\s+){{0,3}}?{_LEAVE}\b"
-    rf"|\b{_LEAVE}\s+(?:\S+\s+){{0,3}}?(?:was|is|has\s+been|were|are)\s+(?:now\s+)?(?:given|granted|obtained|there)\b"
-    rf"|\b{_RULE}\s+(?:\S+\s+){{0,4}}?(?:gone|lifted|waived|void|suspended|relaxed|revoked|over|ended|expired|obsolete|no\s+longer)\b"
-    rf"|\b(?:lifted|waived|suspended|relaxed|revoked)\s+(?:the|all|every|any)\s+(?:\S+\s+)?{_RULE}\b"
-    r"|\bas\s+(?:agreed|approved|permitted|authori[sz]ed)\b"
-    r"|\bno\s+longer\s+(?:forbidden|blocked|banned|prohibited|restricted|off[- ]limits)\b"
-    r"|\b(?:is|are)\s+(?:now\s+)?(?:fine|ok|okay|alright|safe|free|permitted|allowed)\s+to\b",
-    re.IGNORECASE,
-)
-_AGREED = re.compile(
-    r"\b(?:approved|approval|authori[sz]ed|authori[sz]ation|permission|consent\w*|agreed|go-ahead|signed\s+off)\b",
-    re.IGNORECASE,
-)
-_MAY = re.compile(
-    r"\b(?:may|can|fine|ok|okay|allow\w*|permit\w*|free|safe|approv\w*|agree\w*|authori[sz]\w*|acceptable|"
-    r"welcome|cleared|grant\w*|erlaubt|darf|dürfen|peut|puede|può|permis|permitido)\b"
-    r"|可以|允许|できる|허용|можно|разреш",
-    re.IGNORECASE,
-)
-_NOT_BARRED = re.compile(
-    r"\b(?:not|never|no longer|isn't|wasn't|aren't|weren't|nothing)\s+(?:\w+\s+)?"
-    r"(?:blocked|forbidden|banned|prohibited|restricted|refused|off[- ]limits|a problem|wrong)\b"
-    r"|\bno\s+(?:problem|restrictions?|rules?|ban|objections?|reason)\b",
-    re.IGNORECASE,
-)
-_RESTRAINT = re.compile(
-    r"\b(?:only|requir\w*|needs?|before|until|unless|ask\w*|block\w*|bann\w*|ban|protect\w*|refus\w*|reject\w*|"
-    r"untouched|alone|disallow\w*|prevent\w*|a?wait\w*|pending|instead)\b",
-    re.IGNORECASE,
-)
-_RULE_CLAUSE = re.compile(
-    r"[.!?…;,:]\s|[。！？；，\n]|\b(?:and|but|und|aber|et|mais|y|pero)\b", re.IGNORECASE
-)
-_POLITE = ("pleas", "bitte")
-_ALLOWING = ("allow", "permi", "ok", "fine")
-_FEWEST_OF_RULE = 2
-_REMEMBERED = 1_024
-_PASSES = 8
-
-
-def gives_permission(text: str, pins: Sequence[RuleQuote]) -> bool:
-    """Whether a text, if believed, would allow something or end one of the rules."""
-    if _GRANTS.search(text):
-        return True
-    if rule_sentences(text, Trust.USER) and (_permits(text) or _would_retire(text, pins)):
-        return True
-    return _undoes_any(text, pins)
-
-
-def agreement_words(text: str) -> list[str]:
-    """Return the words of agreement in a text; a summariser may not add any."""
-    return _AGREED.findall(text)
-
-
-def _permits(text: str) -> bool:
-    cues = {hit.cue for _, evidence in rule_sentences(text, Trust.USER) for hit in evidence.hits}
-    return not cues.isdisjoint(("permit", "lift_that"))
-
-
-def _would_retire(text: str, pins: Iterable[RuleQuote]) -> bool:
-    active = _active(tuple([pin.quote for pin in pins]))
-    return bool(active and retire(active, text_message(Role.USER, text)))
-
-
-@lru_cache(maxsize=_PASSES)
-def _active(quotes: tuple[str, ...]) -> ActiveRules:
-    """Return the rules of a pass, parsed once, to compare every permission with them."""
-    return ActiveRules(rule for quote in quotes for rule in _rules(quote))
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _rules(quote: str) -> tuple[Rule, ...]:
-    return tuple(
-        replace(candidate, id=candidate.quote)
-        for candidate in find_candidates(text_message(Role.USER, quote))
-    )
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _bans(quote: str) -> tuple[tuple[str, ...], ...]:
-    """Return what a rule forbids: the content words of each negated clause."""
-    clauses = (clause for clause in _RULE_CLAUSE.split(quote) if NEGATION.search(clause))
-    banned = (
-        tuple(word for word in things(NEGATION.sub(" ", clause)) if word not in _POLITE) for clause in clauses
-    )
-    return tuple(words for words in banned if len(words) >= _FEWEST_OF_RULE)
-
-
-def _undoes_any(text: str, pins: Iterable[RuleQuote]) -> bool:
-    """Whether a text mentions what one of the rules forbids, without forbidding it."""
-    line = plain(text)
-    return any(_undoes(line, banned) for pin in pins for banned in _bans(pin.quote))
-
-
-def _undoes(text: str, banned: Sequence[str]) -> bool:
-    if not occurs(banned[0], text):
-        return False
-    if all(occurs(word, text) for word in banned):
-        return _NOT_BARRED.search(text) is not None or not (_RESTRAINT.search(text) or _forbids(text, banned))
-    # "OK to push": the rule's words about place and time may be missing.
-    if not _MAY.search(text) or len(content(text)) > FEWEST_WORDS:
-        return False
-    return not (_RESTRAINT.search(text) or _forbids(text, banned))
-
-
-def _forbids(text: str, banned: Sequence[str]) -> bool:
-    """Whether a text negates what is banned, or permission for it."""
-    for negation in NEGATION.finditer(text):
-        after = things(re.split(r"[.!?…;:,]\s", text[negation.end() :])[0])[:_FEWEST_OF_RULE]
-        if not after or not {*after}.isdisjoint((*banned, *_ALLOWING)):
-            return True
-    return False

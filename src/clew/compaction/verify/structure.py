@@ -1,4 +1,8 @@
-"""Check structure: prompt, recent turns, pairs and spans are intact; the provider accepts the view."""
+"""Check *structure*: prompt, recent turns, pairs and spans are intact; the provider accepts the view.
+
+The *seal* of a digest is what it states about its span: level, covered messages, folded digests, checksum. It
+must be what follows from the messages that the digest replaces.
+"""
 
 from __future__ import annotations
 

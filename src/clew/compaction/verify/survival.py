@@ -1,4 +1,9 @@
-"""Checks pins, open loops and values: what must stay in the view, and what leaves it."""
+"""Checks *pins*, *open loops*, *decisions* and *values*: what must stay in the view, and what leaves it.
+
+A rule (pin) must stay word for word, in its message or in a digest. An open item must stay too, but a long
+one may be cut to its beginning or an excerpt. Decisions, earlier goals and exact values may leave; the report
+names them, and whether a line that stays leads to them (``Loss``).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Find rules that are no longer in the view word for word, and rules that the ledger does not have."""
     for digest in case.plan.digests:
         for pin in digest.pins:
-            if not _is_of_ledger(pin, case.required.pins):
+            if all(pin.shown != known.shown for known in case.required.pins):
                 yield Finding("pins", Level.REPAIR, pin.id, *_foreign(pin, case.required.pins))
     for pin in case.required.pins:
         if pin.trust < Trust.USER:
@@ -63,25 +68,13 @@ def missing_pins(case: VerificationContext) -> list[RuleQuote]:
 
 def _not_shown(case: VerificationContext, rules: Iterable[RuleQuote]) -> list[RuleQuote]:
     shown = filter(None, case.read_back.values())
-    rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
+    rendered = {pin.shown for digest in shown for pin in digest.pins}
     return [
         pin
         for pin in rules
-        if (pin.quote, pin.source.message, pin.trust) not in rendered
+        if pin.shown not in rendered
         and not is_visible(case.shown_message(pin.source.message), pin.source, pin.quote)
     ]
-
-
-def _is_of_ledger(pin: RuleQuote, ledger: Iterable[RuleQuote]) -> bool:
-    return any(_same(pin, known_quote) for known_quote in ledger)
-
-
-def _same(pin: RuleQuote, known_quote: RuleQuote) -> bool:
-    return (pin.quote, pin.source.message, pin.trust) == (
-        known_quote.quote,
-        known_quote.source.message,
-        known_quote.trust,
-    )
 
 
 def _foreign(pin: RuleQuote, ledger: Iterable[RuleQuote]) -> tuple[str, str]:
@@ -105,12 +98,9 @@ def ledger_pins(
     case: VerificationContext, digest: Digest, missing: Iterable[RuleQuote] = ()
 ) -> tuple[RuleQuote, ...]:
     """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
-    wanted_quotes = {*missing}
-    return tuple(
-        pin
-        for pin in case.required.pins
-        if pin in wanted_quotes or any(_same(pin, rule) for rule in digest.pins)
-    )
+    wanted = {*missing}
+    shown = {rule.shown for rule in digest.pins}
+    return tuple(pin for pin in case.required.pins if pin in wanted or pin.shown in shown)
 
 
 # Open items ------------------------------------------------------------------------------------------
@@ -184,7 +174,7 @@ def _is_shown(case: VerificationContext, loop: LedgerEntry) -> bool:
     return any(_contains(message, loop.text) for _, message in case.after)
 
 
-# Both ------------------------------------------------------------------------------------------------
+# Rules and open items --------------------------------------------------------------------------------
 
 
 def is_visible(message: Message | None, cite: Cite, quote: str) -> bool:
@@ -221,6 +211,8 @@ def loss_of(case: VerificationContext, matter: LossKind, before: int, missing: I
         SurvivalCount(matter, before, before - len(lost), sum(entry.reachable for entry in lost)), lost
     )
 
+
+# Decisions and goals ---------------------------------------------------------------------------------
 
 MOST_VALUES = 100
 """Values that a report lists; the others are only counted."""

@@ -23,6 +23,9 @@ VERSION = 2
 """Version of the file and of how documents are split; another version means that all are read again."""
 
 
+_OUTDATED = frozenset({"deprecated", "superseded", "obsolete", "archived", "rejected", "outdated"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A document as it was when it was read."""
@@ -44,14 +47,7 @@ class Document:
     @property
     def is_outdated(self) -> bool:
         """Whether its own front matter says that it no longer applies."""
-        return self.status.lower() in (
-            "deprecated",
-            "superseded",
-            "obsolete",
-            "archived",
-            "rejected",
-            "outdated",
-        )
+        return self.status.lower() in _OUTDATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +159,8 @@ def files_of(root: Path) -> Iterator[File]:
             except OSError:  # deleted since the folder was listed
                 continue
             relative = path.relative_to(root).as_posix()
-            if _is_unicode(relative):
+            if not any("\ud800" <= character <= "\udfff" for character in relative):
                 yield File(relative, state.st_size, state.st_mtime_ns)
-
-
-def _is_unicode(path: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _is_entered(name: str) -> bool:

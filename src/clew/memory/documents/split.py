@@ -43,15 +43,8 @@ def front_matter(lines: list[str]) -> tuple[Front, int]:
 
 
 _DATES = (
-    "updated",
-    "last_updated",
-    "last-updated",
-    "lastmod",
-    "modified",
-    "last_modified",
-    "reviewed",
-    "date",
-)
+    "updated", "last_updated", "last-updated", "lastmod", "modified", "last_modified", "reviewed", "date",
+)  # fmt: skip
 """Fields of front matter that say when a document was last changed, the most telling first."""
 
 
@@ -109,7 +102,8 @@ def split_document(path: str, text: str) -> list[DocumentPiece]:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".py":
         return [piece for piece in _docstrings(text) if piece.text.strip()]
-    headings = list(_READERS.get(suffix, _no_headings)(lines))
+    read_headings = _READERS.get(suffix)
+    headings = list(read_headings(lines)) if read_headings else []
     return [piece for section in _sections(lines, headings) for piece in _short(section)]
 
 
@@ -119,10 +113,6 @@ def title(path: str, pieces: Sequence[DocumentPiece]) -> str:
 
 
 # Headings --------------------------------------------------------------------------------------------
-
-
-def _no_headings(_lines: Sequence[str]) -> Iterator[_Heading]:
-    return iter(())
 
 
 def _markdown(lines: Sequence[str]) -> Iterator[_Heading]:

@@ -167,7 +167,8 @@ class SqliteIndex(Index, VectorIndex):
                 return search.latest(f"terms : {fts_quote(' '.join(wanted.phrase))}{rest}", limit)
             if wanted.days:
                 return search.latest(f"scope : ({' OR '.join(map(fts_quote, wanted.days))})", limit)
-            self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
+            since = {"model": self._model, "after": self._signs.last}
+            self._signs.catch_up(connection.execute(_sql("vectors_after"), since))
             allowed = search.latest("", MAX_POSTINGS) if scope or not search.timeless else None
             return self._signs.nearest(wanted.vector, KEYS.workspace_range(workspace_key), allowed, limit)
 
@@ -235,9 +236,6 @@ class SqliteIndex(Index, VectorIndex):
         with self._database.reading() as connection:
             embedded, total = connection.execute(_sql("count_vectors"), {"model": model}).fetchone()
         return embedded, total
-
-    def _since(self) -> dict[str, Any]:
-        return {"model": self._model, "after": self._signs.last}
 
 
 class _Writer:

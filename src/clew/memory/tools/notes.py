@@ -63,6 +63,7 @@ def _asks_for_note(context: ToolContext, arguments: dict[str, Any]) -> bool:
 def _proposed(context: ToolContext, arguments: dict[str, Any]) -> Draft:
     """Return the note that the arguments describe."""
     cited = _cited_items(context, tuple(arguments["sources"] or ()))
+    labels = [passage.trust for item in cited for passage in passages_of(item)]
     days = bounded_number(arguments, "expires_in_days", 1, MOST_DAYS, 0)
     return Draft(
         key=arguments["key"] or key_of(arguments["text"]),
@@ -71,14 +72,10 @@ def _proposed(context: ToolContext, arguments: dict[str, Any]) -> Draft:
         scope=NoteScope(arguments["scope"] or NoteScope.WORKSPACE),
         tags=tuple(dict.fromkeys(arguments["tags"] or ())),
         priority=Priority[(arguments["priority"] or "normal").upper()],
-        trust=min(Trust.ASSISTANT, lowest(_labels(cited)) if cited else Trust.ASSISTANT),
+        trust=min(Trust.ASSISTANT, lowest(labels)) if cited else Trust.ASSISTANT,
         source=NoteSource(Author.AGENT, context.session.name, tuple(item.id for item in cited)),
         expires=context.notebook.in_days(days) if days else None,
     )
-
-
-def _labels(items: list[Item]) -> list[Trust]:
-    return [passage.trust for item in items for passage in passages_of(item)]
 
 
 def _cited_items(context: ToolContext, ids: tuple[str, ...]) -> list[Item]:

@@ -60,7 +60,8 @@ def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
         yield fence_verbatim(shown)
         if len(shown) < len(quotation.text):
             missing = len(quotation.text) - len(shown)
-            yield f"({missing:,} more characters: artifact_open {quotation.ref} from {len(shown)})"
+            following = quotation.start + len(shown)
+            yield f"({missing:,} more characters: artifact_open {quotation.ref} from {following})"
 
 
 def fence_verbatim(text: str) -> str:
@@ -215,7 +216,8 @@ def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quota
         about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
         about += filter(None, [memory.origin(entry), why_outdated(entry, outdated)])
         about += [f"score {hit.score:.2f}", *reasons(hit.why)]
-        yield Quotation(memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
+        labels = memory.ref(entry), entry.time, entry.role, entry.trust
+        yield Quotation(*labels, shown, "; ".join(about), first)
 
 
 def _with_replies(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[Quotation]:
@@ -258,7 +260,7 @@ RECALL_SEARCH = Tool(
 def _open(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     """Answer with what a reference points to, and the originals of its messages."""
     ref = arguments["ref"].strip()
-    if _is_rule(ref):
+    if ref.startswith("p") and ref[1:].isdecimal():
         return _rule(context, ref)
     opened = context.memory.open(ref, bounded_number(arguments, "neighbours", 0, MOST_NEIGHBOURS, 1))
     quotations = [*opened.quotations, *_messages(context, opened.holds)]
@@ -279,10 +281,6 @@ def _heading(opened: Resolved) -> str:
     holds = spans(opened.holds) if is_local else f"{opened.holds[0]} to {opened.holds[-1]}"
     of = {"archive": "the digest of older digests", "line": "a line of a digest"}.get(opened.what)
     return f"{opened.ref} is {of or f'a {opened.what}'}" + (f", over {holds}:" if opened.holds else ":")
-
-
-def _is_rule(ref: str) -> bool:
-    return ref.startswith("p") and ref[1:].isdecimal()
 
 
 def _rule(context: ToolContext, ref: str) -> ToolAnswer:

@@ -6,7 +6,7 @@ work on ``src/app.py``: the user's own, the project's, those of ``src``, and rul
 
 from clew.request.instructions.files import Disk, FileKind, InstructionScope, Roots, usual_roots
 from clew.request.instructions.load import Instruction, LoadedInstructions, LoadLimits, Refused, load
-from clew.request.instructions.track import changes, pieces_of, settled_ids
+from clew.request.instructions.pieces import changes, pieces_of, settled_ids
 
 __all__ = [
     "Disk",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+from unicodedata import normalize
 
 from clew.message import Trust
 from clew.settings import clew_home
@@ -121,7 +122,8 @@ def why_not(path: str, root: str, files: FileSource) -> str:
     parts = components_below(path, root)
     if foreign := next((part for part in parts[:-1] if part.lower() in FOREIGN_FOLDERS), None):
         return f"it is in {foreign}, which holds third-party files: data, never instructions"
-    if hidden := next((part for part in parts if _is_hidden(part)), None):
+    dotted = (part for part in parts if part.startswith("."))
+    if hidden := next((part for part in dotted if part not in _OPEN_DOT_FOLDERS), None):
         return f"{hidden} is hidden; hidden files often hold secrets"
     return why_not_followed(path, root, files)
 
@@ -148,8 +150,9 @@ def _step_why_not(root: str, parts: Sequence[str], depth: int, files: FileSource
     return "it does not exist" if kind is FileKind.MISSING else f"it is not a regular file but a {kind.value}"
 
 
-def _is_hidden(part: str) -> bool:
-    return part.startswith(".") and part not in _OPEN_DOT_FOLDERS
+def fold_path(path: str) -> str:
+    """Return a path in a form in which two names of one file are equal on any file system."""
+    return normalize("NFC", path).casefold()
 
 
 def folders_touched(paths: Iterable[str], root: str) -> list[str]:

@@ -22,8 +22,7 @@ from clew.tokens import counter_for
 from clew.transcripts import Entry, Transcript
 from clew.transcripts.messages import typed_text
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
-from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
-from clew_evals.exact import first_place, key_of
+from clew_evals.needs import Probe
 from clew_evals.obligations import (
     changed_files,
     exchanges,
@@ -32,13 +31,13 @@ from clew_evals.obligations import (
     last_test_status,
     open_tasks,
 )
+from clew_evals.passages import SYSTEM_ROLES, view_text
 from clew_evals.policies import POLICIES
-from clew_evals.probe import Probe
 from clew_evals.questions import GAP
-from clew_evals.reading import SYSTEM_ROLES, view_text
 from clew_evals.reuse import reuse_probes
 from clew_evals.score import RULE_SHARE, TASK_SHARE
-from clew_evals.survive import Survival
+from clew_evals.sessions import COUNTER, LEAST_BEFORE_COMPACTION, Cut
+from clew_evals.words import Survival, first_place, key_of
 
 PLAN_REQUESTS = 3
 """Requests of the user within which the agent's task list must have changed to count as open work."""
@@ -113,7 +112,7 @@ class CompactionLosses:
         return [thing for thing in self.things if thing.kind is kind]
 
 
-def forgotten(
+def losses_of_session(
     session: Transcript, *, last: int | None = None, names: Container[str] | None = None
 ) -> list[CompactionLosses]:
     """Return the last or the named compactions of a session's tool, all by default, oldest first."""
@@ -122,12 +121,12 @@ def forgotten(
         compaction for compaction in tool_compactions(session) if names is None or compaction.name in names
     ]
     return [
-        _forgotten(session, compaction, message_names)
+        _losses_of(session, compaction, message_names)
         for compaction in (compactions[-last:] if last else compactions)
     ]
 
 
-def _forgotten(session: Transcript, compaction: ToolCompaction, names: dict[str, str]) -> CompactionLosses:
+def _losses_of(session: Transcript, compaction: ToolCompaction, names: dict[str, str]) -> CompactionLosses:
     items = _items(compaction.before, names)
     system = next((n for n, item in enumerate(items) if item.message.role not in SYSTEM_ROLES), len(items))
     later = _items(compaction.after, names)

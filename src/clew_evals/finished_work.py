@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from clew.message import ToolCall
-from clew_evals.exact import key_of, places
 from clew_evals.layout import DONE, GOAL, OPEN, VALID, SummaryLayout, bare
 from clew_evals.obligations import ToolExchange, ended_tasks, open_tasks
-from clew_evals.reading import forward
-from clew_evals.survive import Survival
-from clew_evals.turns import EvalTurn, finished, gists, goals_of, is_distinct, plain, sentences
-from clew_evals.words import content_words
+from clew_evals.passages import with_forward_slashes
+from clew_evals.turns import EvalTurn, finished_turns, gists, goals_of, is_distinct, plain, sentences
+from clew_evals.words import Survival, content_words, key_of, places
 
 SAME_SHARE = 0.8
 """Of a request's words on a line, for the line to state it."""
@@ -84,7 +82,7 @@ class FinishedWork:
 NOTHING_SETTLED = FinishedWork()
 
 
-def settled_at(
+def find_finished_work(
     turns: Sequence[EvalTurn], done: Sequence[ToolExchange], later: str, *, new_request: bool
 ) -> FinishedWork:
     """Return what is over; ``later`` is what the agent does next, unless the user asks for something new."""
@@ -92,14 +90,14 @@ def settled_at(
     ended = (task for task in ended_tasks(done) if is_distinct(task) and still.share(task) < GOAL_SHARE)
     return FinishedWork(
         () if new_request else goals_of(turns),
-        tuple(finished(turns, later)),
+        tuple(finished_turns(turns, later)),
         tuple(ended),
-        tuple(overruled(turns)),
+        tuple(overruled_sentences(turns)),
         tuple(deleted_files(done)),
     )
 
 
-def overruled(turns: Sequence[EvalTurn]) -> Iterator[str]:
+def overruled_sentences(turns: Sequence[EvalTurn]) -> Iterator[str]:
     """Yield sentences of the user's that decide or rule something and that a later one takes back.
 
     The later sentence says so (instead, never mind, no longer, …) and shares the rarer of its words.
@@ -146,7 +144,7 @@ def _is_written(call: ToolCall, name: str) -> bool:
 
 
 def _removed(call: ToolCall) -> Iterator[str]:
-    text = forward(call.input_text if call.input is None else "\n".join(_strings(call)))
+    text = with_forward_slashes(call.input_text if call.input is None else "\n".join(_strings(call)))
     for match in _PATCHED_AWAY.finditer(text):
         yield match[1]
     for match in _REMOVAL.finditer(text) if _is_shell(call) else ():
@@ -185,11 +183,7 @@ def _strings(call: ToolCall) -> Iterator[str]:
 def states_goal(settled: FinishedWork, view: SummaryLayout) -> bool:
     """Whether the view states the goal: under a title of its own, or as the last that the user asks."""
     stated = [Survival(text) for text in (*(section.text for section in view.under(GOAL)), *view.requested)]
-    return any(_holds(survival, goal) for survival in stated for goal in settled.goals)
-
-
-def _holds(text: Survival, goal: str) -> bool:
-    return any(text.share(gist) >= GOAL_SHARE for gist in gists(goal))
+    return any(_states(survival, goal, GOAL_SHARE) for survival in stated for goal in settled.goals)
 
 
 def presents_finished(settled: FinishedWork, view: SummaryLayout) -> list[str]:
@@ -215,8 +209,8 @@ def _listed(view: SummaryLayout, titles: re.Pattern[str]) -> list[Survival]:
     return [Survival(plain(bare(line))) for line in lines if not DONE.search(line)]
 
 
-def _states(line: Survival, request: str) -> bool:
-    return any(line.share(gist) >= SAME_SHARE for gist in gists(request))
+def _states(text: Survival, request: str, share: float = SAME_SHARE) -> bool:
+    return any(text.share(gist) >= share for gist in gists(request))
 
 
 def _is_reported(turn: EvalTurn, flat: str) -> bool:

@@ -1,11 +1,12 @@
-"""What the sessions' own tools lost at their compactions, in the figures of a study: part of ``clew eval``.
+"""What the sessions' own tools (Claude Code, Codex …) lost at their compactions: part of ``clew eval``.
 
 Tools record their compactions: what was there before, the summary they left, what came after. So each can be
-scored like any policy, next to clew with as many tokens. ``forgotten.py`` names what one session lost.
+scored like any policy, next to clew with as many tokens. ``lost_items.py`` names what one session lost.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,17 +15,16 @@ from typing import NamedTuple
 from zlib import crc32
 
 from clew.message import Json, JsonObject
-from clew_evals.asking import needs_of, session_name
-from clew_evals.cuts import COUNTER, CutCompaction, compactions_of
-from clew_evals.exact import first_place, key_of
-from clew_evals.files import SessionFile
-from clew_evals.needs import Needs
+from clew_evals.find_needs import needs_of
+from clew_evals.needs import Needs, Probe
+from clew_evals.passages import view_text
 from clew_evals.policies import POLICIES
-from clew_evals.probe import Probe
-from clew_evals.reading import view_text
-from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, scored
-from clew_evals.study import Common, Progress, Study, StudyRow, mapped, mark, sessions_of
-from clew_evals.survive import Survival
+from clew_evals.questions import GAP
+from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, score_policy
+from clew_evals.sessions import COUNTER, CutCompaction, SessionFile, compactions_of, session_name
+from clew_evals.study import Common, Progress, Study, StudyRow, common_in, map_files, sessions_of
+from clew_evals.summary import ResultLine, summarise_rows
+from clew_evals.words import Survival, first_place, key_of
 
 THEIRS = "its own tool"
 OURS = "clew"
@@ -128,7 +128,7 @@ def lost_by_tools(
     files: Sequence[SessionFile], plan: Study, common: Common, progress: Progress | None = None
 ) -> OwnCompactions:
     """Return every compaction on record, in the order of the files."""
-    result = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
+    result = map_files(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
     judged: dict[int, ToolLoss] = {}
     unjudged: dict[Unjudged, None] = {}
     for loss in (item for several in result for item in several):
@@ -140,7 +140,7 @@ def lost_by_tools(
 
 
 def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[ToolLoss | Unjudged]:
-    known = common.get(file.set, frozenset())
+    is_common = common_in(common, file.set)
     labels = plan.labels.get(session_name(file.path), ())
     losses: list[ToolLoss | Unjudged] = []
     for session in sessions_of(file):
@@ -151,7 +151,7 @@ def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[ToolLoss | 
             elif not compaction.can_be_judged:
                 losses.append(Unjudged(compaction.time, TOO_SHORT))
             else:
-                needs = needs_of(compaction.cut, lambda key: mark(key) in known, labels)
+                needs = needs_of(compaction.cut, is_common, labels)
                 losses.append(_lost(file, compaction, needs))
     return losses
 
@@ -183,10 +183,82 @@ def _lost(file: SessionFile, compaction: CutCompaction, needs: Needs) -> ToolLos
             files=len(needs.files),
         ),
         score=theirs,
-        ours=scored(cut, POLICIES[OURS]),
+        ours=score_policy(cut, POLICIES[OURS]),
         values=tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),
         rules=tuple(rule for rule in rules if survives(rule) < RULE_SHARE),
         open=tuple(task for task in needs.open if survives(task) < TASK_SHARE),
         files=tuple(name for name in needs.files if first_place(text, "path", key_of("path", name)) < 0),
         words_mark=crc32(text.encode("utf-8", "surrogatepass")),
     )
+
+
+# For tables and reports ---------------------------------------------------------------------------------
+
+AROUND = 45
+"""Characters on either side of a value that show what it was used for."""
+
+
+def tool_and_clew_lines(judged: Sequence[ToolLoss]) -> list[ResultLine]:
+    """Return the tools' own line and clew's."""
+    # Each compaction had a budget of its own; they are averaged as one.
+    return summarise_rows(replace(row, share=0.0) for loss in judged for row in loss.rows())
+
+
+def newest_losses(judged: Sequence[ToolLoss], count: int) -> list[ToolLoss]:
+    """Return the last compactions, the newest first."""
+    return sorted(judged, key=lambda item: item.time or "", reverse=True)[:count]
+
+
+def loss_sentences(own: OwnCompactions) -> Iterator[str]:
+    """Yield what the compactions lost, all together."""
+    judged = own.judged
+    if judged:
+        before = _mean([loss.tokens_before for loss in judged])
+        after = _mean([loss.tokens_after for loss in judged])
+        tools = ", ".join(dict.fromkeys(loss.format for loss in judged))
+        yield f"{before:,.0f} tokens became {after:,.0f} each time ({tools}; {len(judged)} judged)."
+        yield from _gone(judged)
+    for why, number in Counter(loss.why for loss in own.unjudged).items():
+        yield f"Not judged: {number}, because {why}."
+
+
+def _gone(judged: Sequence[ToolLoss]) -> Iterator[str]:
+    values = sum(loss.asked.values for loss in judged)
+    lost = sum(not probe.refetched for loss in judged for probe in loss.values)
+    ours = sum(round((1 - (loss.ours.retained or 0.0)) * loss.asked.values) for loss in judged)
+    yield (
+        f"Of the values that the work needed afterwards, {lost:,} of {values:,} were gone; "
+        f"after clew's compaction, in as many tokens, it would have been {ours:,}."
+    )
+    again = _mean([loss.score.refetch_tokens or 0.0 for loss in judged])
+    with_clew = _mean([loss.ours.refetch_tokens or 0.0 for loss in judged])
+    yield (
+        f"To fetch again what was gone takes {again:,.0f} tokens after each compaction; "
+        f"after clew's, {with_clew:,.0f}."
+    )
+    duties = (("rules", "rules of the user's"), ("open", "open tasks"), ("files", "changed files"))
+    gone = [
+        f"{sum(len(getattr(loss, name)) for loss in judged):,} of {asked:,} {what}"
+        for name, what in duties
+        if (asked := sum(getattr(loss.asked, name) for loss in judged))
+    ]
+    if gone:
+        yield f"Gone were also: {', '.join(gone)}."
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+class ValueUse(NamedTuple):
+    """A value with the words around its use: ``curl localhost:``, ``8123``, `` | head``."""
+
+    before: str
+    value: str
+    after: str
+
+
+def use_of(probe: Probe) -> ValueUse:
+    """Return how a value was used after the cut."""
+    before, _, after = probe.question.partition(GAP)
+    return ValueUse(before[-AROUND:].lstrip(), probe.value, after[:AROUND].rstrip())

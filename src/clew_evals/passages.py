@@ -78,14 +78,14 @@ def text_of(part: Part) -> str:
     """Return what a part says: arguments decoded, line numbers taken off, slashes leaning one way."""
     match part:
         case ToolResult():
-            return forward(_LINE_NUMBER.sub(" ", part.text))
+            return with_forward_slashes(_LINE_NUMBER.sub(" ", part.text))
         case ToolCall():
             data = part.input
-            return forward(part.input_text if data is None else "\n".join(_said(data, "")))
+            return with_forward_slashes(part.input_text if data is None else "\n".join(_said(data, "")))
         case Text() | Thinking():
-            return forward(part.text)
+            return with_forward_slashes(part.text)
         case Compacted(text=text):
-            return forward(text or "")
+            return with_forward_slashes(text or "")
         case _:
             return ""
 
@@ -101,7 +101,7 @@ def _said(value: Json, key: str) -> Iterator[str]:
         yield f"{key}: {value}" if key else str(value)
 
 
-def forward(text: str) -> str:
+def with_forward_slashes(text: str) -> str:
     r"""Return the text with ``C:\a\b`` written ``C:/a/b``, so that one rule for paths serves both."""
     if ":\\" not in text:
         return text
@@ -132,7 +132,7 @@ class Readable:
         return self.text[start : end if end >= 0 else len(self.text)][:most]
 
 
-def readable(items: Sequence[Item]) -> Readable:
+def join_passages(items: Sequence[Item]) -> Readable:
     """Put what is said together, without the system's words: those no compaction touches."""
     kept = [passage for passage in passages(items) if passage.speaker is not PassageSpeaker.SYSTEM]
     starts, place = [], 0

@@ -1,30 +1,114 @@
-"""Where a real session is cut: a first part that a policy compacts, and what really came after.
+"""The sessions that are measured: their files, the labels in them, and where they are cut.
 
 A session of 100,000 tokens is cut near 50,000 and near 75,000, at the next place where no tool call is parted
-from its result. The compactions that the session's own tool made are cuts too, with what the tool left.
+from its result: a policy compacts the first part, the second shows what was needed. The compactions that the
+session's own tool made are cuts too, with what the tool left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
+from clew.errors import InputError
 from clew.message import Item, Origin, cut_points, system_prefix
 from clew.tokens import TokenCounter, counter_for
-from clew.transcripts import Boundary, Entry, Transcript
+from clew.transcripts import Boundary, Entry, Transcript, detect, open_source
 from clew_evals.needs import Needs
-from clew_evals.reading import Readable, readable
+from clew_evals.passages import Readable, join_passages
+
+LABELS = Path("_labels", "user_constraints.jsonl")
+"""Where labels lie, seen from the folder of the sessions or one above it."""
+_SUB_AGENTS = "agent-"
+"""Claude Code writes the conversations of sub-agents next to the session that started them."""
+
+
+class SessionFile(NamedTuple):
+    """A file (or a folder that is one session) and the set it belongs to."""
+
+    path: Path
+    set: str
+
+
+class Label(NamedTuple):
+    """A sentence of the user's that people read and found to be a rule or a decision."""
+
+    text: str
+    is_decision: bool
+
+
+Labels: TypeAlias = Mapping[str, Sequence[Label]]
+"""By ``session_name`` of the session's file."""
+
+
+def session_files(paths: Iterable[Path]) -> list[SessionFile]:
+    """Return every file under these paths that clew reads, each once, in the order of their names."""
+    result: dict[Path, SessionFile] = {}
+    for path in paths:
+        for item in _under(path) if path.is_dir() else (path,):
+            if item not in result and (item == path or _is_session(item)):
+                result[item] = SessionFile(item, item.parent.name)
+    return list(result.values())
+
+
+def _under(folder: Path) -> Iterator[Path]:
+    if _is_session(folder):
+        yield folder
+        return
+    for child in sorted(folder.iterdir()):
+        if child.is_dir():
+            yield from _under(child)
+        elif child.is_file() and not child.name.startswith(_SUB_AGENTS):
+            yield child
+
+
+def _is_session(path: Path) -> bool:
+    try:
+        detect(open_source(path))
+    except InputError:
+        return False
+    return True
+
+
+def labels_near(paths: Sequence[Path]) -> Labels:
+    """Return the labels next to the first of these paths, or above it; none if there are none."""
+    for path in paths[:1]:
+        for folder in (path, *path.resolve().parents[:3]):
+            if (folder / LABELS).is_file():
+                return read_labels(folder / LABELS)
+    return {}
+
+
+def read_labels(path: Path) -> Labels:
+    """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
+    result: defaultdict[str, list[Label]] = defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        result[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
+    return dict(result)
+
+
+def session_name(path: Path) -> str:
+    """Return the name by which labels know a file: its own, without ``.zst`` or ``.gz``."""
+    return path.name.removesuffix(".zst").removesuffix(".gz")
+
+
+# Cuts -----------------------------------------------------------------------------------------------------
 
 CUT_SHARES = (0.5, 0.75)
-"""Of a session's tokens, where it is cut."""
+"""Where a session is cut, as shares of its tokens."""
 LEAST_TOKENS = 12_000
-"""Of a session; shorter ones are not compacted."""
-LEAST_BEFORE = 10
-LEAST_AFTER = 8
+"""Sessions with fewer tokens are left out: nobody compacts them."""
+LEAST_BEFORE, LEAST_AFTER = 10, 8
+"""Messages that a cut needs on either side to be judged."""
 LEAST_BEFORE_COMPACTION = 20
-"""Messages on either side of a cut, or before a tool's own compaction, for it to be judged."""
+"""Messages that a tool's own compaction needs before it; after it, ``LEAST_AFTER``."""
 
 COUNTER: TokenCounter = counter_for("gpt-4o")
 """One ruler for all sessions and policies, whatever model they were held with."""
@@ -58,7 +142,7 @@ class Cut:
     @cached_property
     def readable(self) -> Readable:
         """Return what is to be compacted as one text."""
-        return readable(self.items)
+        return join_passages(self.items)
 
     def budgeted(self, share: float) -> Cut:
         """Return the cut with room for this share of its tokens."""

@@ -1,20 +1,18 @@
-"""Find everything that a view of a cut is asked for: values, rules, open tasks, the next step, questions.
+"""``needs_of``: find everything that a view of a cut is asked for.
 
-Each is found by a file of its own (``reuse.py``, ``obligations.py``, ``next_action.py``); here they are put
-together as the cut's ``Needs``.
+Each kind is found by a file of its own (``reuse.py``, ``obligations.py``, ``next_action.py`` …); here they
+are put together.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from clew.ledger import Ledger
 from clew.message import Trust
-from clew_evals.cuts import COUNTER, Cut
-from clew_evals.needs import Label, Labels, Needs
+from clew.message.text import one_line
+from clew_evals.finished_work import find_finished_work
+from clew_evals.needs import Needs
 from clew_evals.next_action import next_calls
 from clew_evals.obligations import (
     changed_files,
@@ -22,12 +20,12 @@ from clew_evals.obligations import (
     failed_attempts,
     last_test_status,
     open_tasks,
-    superseded,
+    replaced_values,
 )
+from clew_evals.passages import PassageSpeaker, passages
 from clew_evals.questions import questions_of
-from clew_evals.reading import PassageSpeaker, passages
-from clew_evals.redo import settled_at
 from clew_evals.reuse import reuse_probes
+from clew_evals.sessions import COUNTER, Cut, Label
 from clew_evals.turns import is_request, later_words, reports_of, turns_of
 
 HORIZON = 14
@@ -53,12 +51,12 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
         files=tuple(changed_files(done)),
         failed=tuple(failed_attempts(done)),
         tests=last_test_status(done),
-        superseded=tuple(superseded(done)),
+        superseded=tuple(replaced_values(done)),
         questions=tuple(questions_of(cut.readable, is_common)),
         next_calls=tuple(next_calls(cut.readable, later)),
         reports=reports,
         report_tokens=sum(COUNTER.count_text(sentence) for report in reports for sentence in report),
-        settled=settled_at(turns, done, worked_on, new_request=new_request),
+        settled=find_finished_work(turns, done, worked_on, new_request=new_request),
     )
 
 
@@ -66,12 +64,10 @@ def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
     """Return the labels of sentences that the user said before the cut."""
     if not labels:
         return []
-    texts = [_flat(passage.text) for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER]
-    return [label for label in labels if any(_flat(label.text) in text for text in texts)]
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    texts = [
+        one_line(passage.text) for passage in passages(cut.items) if passage.speaker is PassageSpeaker.USER
+    ]
+    return [label for label in labels if any(one_line(label.text) in text for text in texts)]
 
 
 def _rules(cut: Cut) -> tuple[str, ...]:
@@ -79,17 +75,3 @@ def _rules(cut: Cut) -> tuple[str, ...]:
     ledger = Ledger()
     ledger.extend(cut.items)
     return tuple(pin.quote for pin in ledger.pins.active if pin.trust is Trust.USER)
-
-
-def read_labels(path: Path) -> Labels:
-    """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
-    result: defaultdict[str, list[Label]] = defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        result[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
-    return dict(result)
-
-
-def session_name(path: Path) -> str:
-    """Return the name by which labels know a file: its own, without ``.zst`` or ``.gz``."""
-    return path.name.removesuffix(".zst").removesuffix(".gz")
