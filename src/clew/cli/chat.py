@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from clew.budget import DEFAULT, EARLY, Limit, Policy
-from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Turn, open_chat
+from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Turn, TurnFailed, open_chat
 from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
@@ -186,7 +186,7 @@ def _converse(chat: Chat, screen: Screen, lines: InputLines) -> None:
         except KeyboardInterrupt:
             screen.notify("interrupted; the messages so far are kept")
         except ClewError as error:
-            screen.complain(error)
+            screen.show(TurnFailed(error))
 
 
 def _play(turn: Turn, screen: Screen, lines: InputLines) -> bool:
