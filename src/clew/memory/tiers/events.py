@@ -1,8 +1,9 @@
 """Read compaction and undo events, encode tier moves as events, and build archive digests.
 
 A digest that absorbs earlier ones covers everything since the beginning. What a compaction condensed
-*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about
-them.
+*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about them.
+If ``d2`` absorbs ``d1`` (over m1 to m40) and condenses m41 to m80, ``own_digests`` of its event yields ``d2``
+over m41 to m80.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def apply_moves(moves: Iterable[TierMove], tiers: Tiers) -> Tiers:
 
 
 class _TierFold:
-    """The mutable state during a replay."""
+    """The mutable state during a replay: ``take`` an event, ``move`` one move, ``now`` the result."""
 
     def __init__(self, tiers: Tiers) -> None:
         self.read = tiers.read
@@ -116,7 +116,7 @@ class _TierFold:
             self.stubs[stub.ref] = stub
 
     def _undo(self, since: int) -> None:
-        """Mark what comes back; forget what never left the window."""
+        """Mark what compactions since an event took out; forget what never left the window."""
         for name, span in list(self.spans.items()):
             if span.seq >= since and span.tier is Tier.WORKING:
                 del self.spans[name]
