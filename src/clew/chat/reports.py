@@ -17,13 +17,6 @@ from clew.request.assembled import AssembledRequest
 from clew.request.sections import Contribution
 from clew.session import Compaction, DecidedCompaction
 
-_PLURAL = {
-    LossKind.RULE: "rules",
-    LossKind.OPEN: "open items",
-    LossKind.DECISION: "decisions",
-    LossKind.GOAL: "earlier goals",
-    LossKind.VALUE: "exact values",
-}
 MOST_LOST = 4
 
 
@@ -108,7 +101,7 @@ def _operation_phrases(plan: Plan) -> Iterator[str]:
 
 def _survival_line(report: Report) -> str:
     lines = [
-        f"{survival.stand:,} of {survival.before:,} {_PLURAL[survival.matter]}"
+        f"{survival.stand:,} of {survival.before:,} {survival.matter.plural}"
         for survival in report.kept
         if survival.before
     ]
@@ -128,7 +121,7 @@ def _loss_phrases(report: Report) -> Iterator[str]:
 
 def _loss_phrase(survival: SurvivalCount) -> str:
     reach = f" ({survival.reachable:,} reachable from a line that was kept)" if survival.reachable else ""
-    return f"{survival.before - survival.stand:,} {_PLURAL[survival.matter]}{reach}"
+    return f"{survival.before - survival.stand:,} {survival.matter.plural}{reach}"
 
 
 def _cost(result: DecidedCompaction) -> str:

@@ -18,7 +18,7 @@ from clew.cli.text import count, fit_name, one_line, printable, typed
 from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
-from clew.compaction.verify import CHECKS, Level, LossKind, Report
+from clew.compaction.verify import CHECKS, Level, Report
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.session import DecidedCompaction, DigestAttempt
 
@@ -74,13 +74,6 @@ MOST_RULES = 8
 MOST_OPERATIONS = 12
 LABEL = 10
 BLANK = Styled("")
-_PLURAL = {
-    LossKind.RULE: "rules",
-    LossKind.OPEN: "open items",
-    LossKind.DECISION: "decisions",
-    LossKind.GOAL: "earlier goals",
-    LossKind.VALUE: "exact values",
-}
 
 
 def picture(
@@ -299,7 +292,7 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
             continue
         reach = f"{kept.reachable:,} reachable through a kept line" if kept.reachable else ""
         gone = f"{kept.gone:,} only in the original" if kept.gone else ""
-        dropped = f"{kept.before - kept.stand:,} of {kept.before:,} {_PLURAL[kept.matter]}"
+        dropped = f"{kept.before - kept.stand:,} of {kept.before:,} {kept.matter.plural}"
         title = f"{dropped}: {', '.join(filter(None, (reach, gone)))}" if reach or gone else dropped
         lost = (ReportEntry(loss.id, loss.text) for loss in report.lost if loss.matter is kept.matter)
         rows += _list_rows("", title, lost, width, most, kept.before - kept.stand)
